@@ -2,8 +2,8 @@
 
     python _field_gepa.py RUNS.json
 
-Every run's labels are in the file; for every setting the true and the reported accuracy of its pick are
-printed.
+Every run's labels are in the file; for every setting the true and the reported accuracy of its pick and the
+number of edits are printed.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "candidate_selection_strategy": "current_best",
         "reflection_minibatch_size": 20,
     },
+    "current best, 30 items": {"candidate_selection_strategy": "current_best", "few": 30},
+    "current best, 60 items": {"candidate_selection_strategy": "current_best", "few": 60},
+    "current best, batches of 10, 60 items": {
+        "candidate_selection_strategy": "current_best",
+        "reflection_minibatch_size": 10,
+        "few": 60,
+    },
     "epsilon greedy, 120 items": {"candidate_selection_strategy": "epsilon_greedy"},
     "current best, no worse is enough, 120 items": {
         "candidate_selection_strategy": "current_best",
@@ -50,6 +57,7 @@ class Adapter:
         self._task, self._rng = task, rng
         rows, truth, refused = (np.array(run[name]) for name in ("rows", "truth", "refused"))
         self._labels = {int(i): (int(t), int(r)) for i, t, r in zip(rows, truth, refused, strict=True)}
+        self.edits = 0
         self._batch = importlib.import_module("gepa").EvaluationBatch
 
     def evaluate(self, batch: list[int], candidate: dict[str, str], capture_traces: Any = None) -> Any:
@@ -68,6 +76,7 @@ class Adapter:
 
     def propose_new_texts(self, candidate: dict[str, str], _: Any, components: list[str]) -> dict[str, str]:
         """One edit."""
+        self.edits += 1
         return {name: task_of.edit_method(candidate[name], self._rng) for name in components}
 
 
@@ -78,21 +87,23 @@ class Silent:
         """Nothing."""
 
 
-def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, float]:
-    """True accuracy of the pick, and the one reported."""
+def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, float, int]:
+    """True accuracy of the pick, the one reported, and the number of edits."""
     gepa: Any = importlib.import_module("gepa")
     seed = int(run["seed"])
     task = task_of.FieldTask(run["K"], run["items"], seed)
     feedback, select, _ = run["sizes"]
     rows = run["rows"]
     given = dict(setting)
-    chosen = rows[feedback:] if given.pop("wide", False) else rows[feedback : feedback + select]
+    few = given.pop("few", select)
+    chosen = rows[feedback:] if given.pop("wide", False) else rows[feedback : feedback + few]
     random.seed(seed)
+    adapter = Adapter(task, run, np.random.default_rng([seed, 6]))
     result = gepa.optimize(
         seed_candidate={"instruction": task_of.write_method(run["start"], 0)},
         trainset=[i for i in rows if i not in set(chosen)],
         valset=chosen,
-        adapter=Adapter(task, run, np.random.default_rng([seed, 6])),
+        adapter=adapter,
         max_metric_calls=run["calls"],
         logger=Silent(),
         seed=seed,
@@ -100,7 +111,7 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
     )
     best = result.best_idx
     true = task_of.read_method(result.candidates[best]["instruction"])[0]
-    return true, float(result.val_aggregate_scores[best])
+    return true, float(result.val_aggregate_scores[best]), adapter.edits
 
 
 def main() -> None:

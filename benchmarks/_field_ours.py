@@ -73,13 +73,14 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search found: true accuracy, what it reported and between what, calls made."""
+    """What a search found: true accuracy, what it reported and between what, calls and edits made."""
 
     true: float
     reported: float
     low: float
     high: float
     calls: int
+    edits: int
 
 
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
@@ -106,6 +107,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
                 low=winner.low,
                 high=winner.high,
                 calls=calls,
+                edits=sum(c.slot >= 0 for c in context.archive.candidates.values()),
             )
             return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])
 
@@ -130,13 +132,14 @@ def _lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
 
 
 def _join(parts: list[ExpertLabels]) -> Labels:
-    truth = np.concatenate([part.truth for part in parts])
-    refused = np.concatenate([np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts])
+    """Each part in the order of the items' numbers, which says nothing of their answers, as ours does."""
     feedback, select, confirm = (len(part.items) for part in parts)
+    orders = [np.argsort([int(name) for name in part.items]) for part in parts]
+    refused = [np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts]
     return Labels(
-        rows=np.array([int(name) for part in parts for name in part.items]),
-        truth=truth,
-        refused=refused,
+        rows=np.array([int(p.items[i]) for p, order in zip(parts, orders, strict=True) for i in order]),
+        truth=np.concatenate([p.truth[order] for p, order in zip(parts, orders, strict=True)]),
+        refused=np.concatenate([row[order] for row, order in zip(refused, orders, strict=True)]),
         sizes=(feedback, select, confirm),
     )
 

@@ -12,6 +12,12 @@ from benchmarks._field_ours import Labels
 from benchmarks._field_task import FieldTask, edit_method, read_method, transformed, write_method
 from harness import FloatArray
 
+SELECTION = 120
+"""Selection items of a study of `_field_ours`."""
+
+Picked = tuple[float, float, int]
+"""True and reported accuracy of a pick, and the number of edits that it is one of."""
+
 
 @dataclass
 class Trial:
@@ -23,8 +29,8 @@ class Trial:
         The task, what experts said, calls that may be made, and the accuracy to begin with.
     rng
         Where everything random is drawn from.
-    everything
-        Whether all labelled items are validation items, else the selection items alone.
+    items
+        Validation items: so many of the selection items, or all that are labelled.
     runs
         Validation runs of every instruction.
     raw
@@ -36,18 +42,18 @@ class Trial:
     calls: int
     start: float
     rng: np.random.Generator
-    everything: bool = False
+    items: int | None = SELECTION
     runs: int = 1
     raw: bool = False
 
     def __post_init__(self) -> None:
-        feedback, select, _ = self.labels.sizes
-        self._part = slice(None) if self.everything else slice(feedback, feedback + select)
+        feedback = self.labels.sizes[0]
+        self._part = slice(None) if self.items is None else slice(feedback, feedback + self.items)
         self.tried = [write_method(self.start, 0)]
         self.scores = [self._validate(self.tried[0])]
 
-    def go(self, draw_parent: Callable[[FloatArray], int]) -> tuple[float, float]:
-        """Edit drawn parents while calls last; true and reported accuracy of the largest score's."""
+    def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
+        """Edit drawn parents while calls last, and pick the largest score's."""
         n = len(self.labels.rows[self._part]) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
@@ -56,7 +62,7 @@ class Trial:
         best = int(np.argmax(self.scores))
         K = self.task.K
         reported = (K - 1) * self.scores[best] - (K - 2) if self.raw else self.scores[best]
-        return read_method(self.tried[best])[0], reported
+        return read_method(self.tried[best])[0], reported, len(self.tried) - 1
 
     def _validate(self, instruction: str) -> float:
         rows, K = self.labels.rows[self._part], self.task.K
@@ -69,17 +75,17 @@ class Trial:
         return (mean + K - 2) / (K - 1) if self.raw else mean
 
 
-def random_search(trial: Trial) -> tuple[float, float]:
+def random_search(trial: Trial) -> Picked:
     """Parents are drawn uniformly among all that were tried."""
     return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
 
 
-def around_start(trial: Trial) -> tuple[float, float]:
+def around_start(trial: Trial) -> Picked:
     """All edits are of the start."""
     return trial.go(lambda _: 0)
 
 
-def aflow(trial: Trial) -> tuple[float, float]:
+def aflow(trial: Trial) -> Picked:
     """Parents are drawn among the start and the three best others, by the published formula."""
 
     def draw(scores: FloatArray) -> int:
@@ -90,19 +96,22 @@ def aflow(trial: Trial) -> tuple[float, float]:
     return trial.go(draw)
 
 
-SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], tuple[float, float]], dict[str, bool | int]]]] = {
+SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], Picked], dict[str, bool | int | None]]]] = {
     "random": {
+        "edits of any, 60 items": (random_search, {"items": 60}),
         "edits of any, 120 items": (random_search, {}),
-        "edits of any, all items": (random_search, {"everything": True}),
+        "edits of any, all items": (random_search, {"items": None}),
         "edits of the start, 120 items": (around_start, {}),
-        "edits of the start, all items": (around_start, {"everything": True}),
+        "edits of the start, all items": (around_start, {"items": None}),
     },
     "aflow": {
         "transformed, 120 items": (aflow, {}),
-        "transformed, all items": (aflow, {"everything": True}),
+        "transformed, all items": (aflow, {"items": None}),
         "transformed, 120 items, 3 runs": (aflow, {"runs": 3}),
+        "raw, 30 items": (aflow, {"raw": True, "items": 30}),
+        "raw, 60 items": (aflow, {"raw": True, "items": 60}),
         "raw, 120 items": (aflow, {"raw": True}),
-        "raw, all items": (aflow, {"raw": True, "everything": True}),
+        "raw, all items": (aflow, {"raw": True, "items": None}),
         "raw, 120 items, 3 runs": (aflow, {"raw": True, "runs": 3}),
     },
 }

@@ -56,14 +56,25 @@ def draw_world(world: str, kind: Kind, seed: int) -> Found:
 async def _search(world: str, kind: Kind, seed: int) -> Found:
     task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
     options = tuple(str(k) for k in range(task.K))
-    items = tuple(Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n))
-    parts = {"select": slice(0, SELECT), "confirm": slice(SELECT, None)}
+    items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     rng = np.random.default_rng([seed, 4])
-    nobody = np.zeros((0, task.n), np.int64)
-    labels = {}
-    for name, part in parts.items():
-        said = simulated_labels(task.truth[part], nobody, task.K, kind, rng)
-        labels[name] = replace(said, items=tuple(item.id for item in items[part]))
+    said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
+    select = np.arange(SELECT)
+    rows = {
+        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # as a study's search has them
+        "confirm": np.arange(SELECT, task.n),
+    }
+    parts = {name: tuple(items[i] for i in row) for name, row in rows.items()}
+    labels = {
+        name: replace(
+            said,
+            items=tuple(item.id for item in parts[name]),
+            truth=said.truth[row],
+            refused=said.refused[row],
+            cluster=row,
+        )
+        for name, row in rows.items()
+    }
     calls = 0
 
     async def evaluate(program: Program, asked: Sequence[Item], run: int) -> list[Prediction]:
@@ -77,7 +88,7 @@ async def _search(world: str, kind: Kind, seed: int) -> Found:
         section=section,
         seed=seed,
         programs=[Program("start", write_method(_LEVEL[world], 0))],
-        archive=Archive({name: items[part] for name, part in parts.items()}),
+        archive=Archive(parts),
         labels=labels,
         evaluate=evaluate,
     )
@@ -90,4 +101,5 @@ async def _search(world: str, kind: Kind, seed: int) -> Found:
         low=winner.low,
         high=winner.high,
         calls=calls,
+        edits=section.candidates,
     )

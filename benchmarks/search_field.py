@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks._field_endpoint import LIMIT, Usage, measure_usage
 from benchmarks._field_ours import ITEMS, Found, Labels, search_once
-from benchmarks._field_rivals import SETTINGS, Trial
+from benchmarks._field_rivals import SETTINGS, Picked, Trial
 from benchmarks._field_task import FieldTask
 from benchmarks._field_worlds import KINDS, WORLDS, draw_world
 from benchmarks._peers import run_peers
@@ -77,9 +77,13 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
     bias = np.array([found.reported for found, _ in searched]) - ours
     calls = float(np.mean([found.calls for found, _ in searched]))
     held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
+    edits = float(np.mean([found.edits for found, _ in searched]))
     begun = f"{len(seeds)} searches from {100 * START:.0f} %, {calls:,.0f} calls each"
     print(f"{kind} labels: {begun}; true accuracy")
-    print(f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}; interval holds {held:.3f}")
+    print(
+        f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}  {edits:3.0f} edits"
+        f"  interval holds {held:.3f}"
+    )
     tried: dict[str, dict[str, FloatArray]] = {
         rival: {name: _rival(seeds, searched, rule, given) for name, (rule, given) in settings.items()}
         for rival, settings in SETTINGS.items()
@@ -93,7 +97,8 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
             lead = ours - rows[:, 0]
             print(
                 f"   {rival:7} {name:44} {_points(rows[:, 0])}  reported {_gap(rows[:, 1] - rows[:, 0])}"
-                f"  ours leads by {_gap(lead)}{'  best' if name == best else ''}"
+                f"  {rows[:, 2].mean():3.0f} edits  ours leads by {_gap(lead)}"
+                f"{'  best' if name == best else ''}"
             )
         field[rival] = leads[rival] = None
         if best is not None:
@@ -112,10 +117,10 @@ def compare(kind: str, seeds: range) -> dict[str, Any]:
 def _rival(
     seeds: range,
     searched: Sequence[Searched],
-    rule: Callable[[Trial], tuple[float, float]],
+    rule: Callable[[Trial], Picked],
     given: dict[str, Any],
 ) -> FloatArray:
-    """True and reported accuracy of a rule's picks, one row a run."""
+    """What a rule picked, one row a run."""
     rows = []
     for seed, (found, labels) in zip(seeds, searched, strict=True):
         rng = np.random.default_rng([seed, 7])

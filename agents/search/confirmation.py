@@ -3,7 +3,8 @@
 The winner of a search is the luckiest of many: its score overstates it by 5 to 30 points at a hundred
 labels. The finalists' shrunken values are what is believed before the confirmation items; those are
 fresh for all finalists and enter with their own precision, difference by difference, so the choice
-among the finalists is Bayes' rule with two samples and stays right for whichever comes out on top.
+among the finalists is Bayes' rule with two samples and stays right for whichever comes out on top. A
+finalist that had not come so far answers the rest of the selection items first.
 """
 
 from __future__ import annotations
@@ -64,16 +65,10 @@ async def confirm_finalists(context: SearchContext) -> Winner:
 
     A winner that was named stays, whatever labels came since: another would be a second look at the test.
     """
-    noted = context.archive.events.get("winner")
-    if noted is None:
-        board = context.board()
-        done = context.find_complete(board.ids)
-        finalists = [c for c in board.ranked() if c in done][: context.section.finalists]
-        if context.section.parity:  # the largest score, the first of equals
-            whole = [c for c in board.ids if c in done]
-            finalists = [max(whole, key=lambda c: rounded(board.fitness[c].value))]
-    else:
-        finalists = list(noted["finalists"])
+    events = context.archive.events
+    noted = events.get("winner")
+    named = noted or events.get("finalists")  # none if the budget ended the search
+    finalists = choose_finalists(context) if named is None else list(named["finalists"])
     # failed answers are asked for again, so that as few as can be are left out
     await gather_all(*(context.answer(c, context.items("select")) for c in finalists))
     items = context.items("confirm")
@@ -91,6 +86,19 @@ async def confirm_finalists(context: SearchContext) -> Winner:
         context.progress(f"{who} on {len(test)} test items")
         await gather_all(*(context.answer(c, test, 0) for c in tested))
     return winner
+
+
+def choose_finalists(context: SearchContext) -> list[str]:
+    """Those believed best; in parity mode the one of the largest score, the first of equals.
+
+    A search notes them at its end: what they answer from then on decides no more who they are.
+    """
+    board = context.board()
+    if not context.section.parity:
+        return board.ranked()[: context.section.finalists]
+    done = context.find_complete(board.ids)
+    whole = [c for c in board.ids if c in done]
+    return [max(whole, key=lambda c: rounded(board.fitness[c].value))]
 
 
 def decide(

@@ -26,8 +26,9 @@ from harness import ConfigError, ProgramRefused, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program
 
-FEWEST = 3
-"""Slots under way at once, unless the endpoint takes more: each sees so much less of the archive."""
+FEWEST = 2
+"""Slots under way at once, unless the endpoint takes more: one is written while another is answered, and each
+sees so much less of the archive."""
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""

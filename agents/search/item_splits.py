@@ -73,6 +73,18 @@ def draw_splits(
     return splits
 
 
+def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
+    """Items whose answers rule out most of the wrong options come first, else as they were.
+
+    A yes tells two programs apart as well as about K no's, and a proposal's first items decide whether it is
+    asked more. Which option was drawn has nothing to do with how hard an item is, so the first are as hard as
+    the others; where options were drawn with unequal chances it may have, and the order stays.
+    """
+    if labelled.routed.any():
+        return tuple(items)
+    return tuple(items[i] for i in np.argsort(-labelled.ruled_out, kind="stable"))
+
+
 def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
     """Items that stay together, as they share a cluster or are copies, in the order of the first of each."""
     found: dict[str, list[Item]] = {}

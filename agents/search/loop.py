@@ -13,6 +13,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from agents.search.confirmation import choose_finalists
 from agents.search.context import SearchContext, gather_all
 from agents.search.policies import Policy, PolicyView, Proposal
 from agents.search.race import race
@@ -45,6 +46,7 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     try:
         await seed(context)
         reason = await slots.fill_all()
+        context.archive.note("finalists", {"finalists": choose_finalists(context)})
     except BudgetSpent as error:
         return Ended(str(error), slots.ended)
     return Ended(reason, slots.ended)

@@ -12,7 +12,7 @@ from typing import Any
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from agents.search.context import FEWEST, SearchContext
 from agents.search.fitness import ExpertLabels, keep_complementary, load_archive
-from agents.search.item_splits import draw_splits, find_pool, find_solved
+from agents.search.item_splits import draw_splits, find_pool, find_solved, order_by_worth
 from agents.search.published_settings import LEAST, as_published
 from harness import BadInput, ConfigError
 from harness.analysis import study_clusters, study_labels
@@ -21,7 +21,7 @@ from harness.config import SearchSection, Study
 from harness.store import Store
 from harness.types import Item, Program
 
-_LOOP = 3
+_LOOP = 4
 """What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
 _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
@@ -75,7 +75,11 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         pool = find_pool(items, labels, section.labels, seed)
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
         splits = draw_splits(pool, labels, section.split, seed, rungs)
-        feedback = keep_complementary(ExpertLabels.of(splits["feedback"], labels), section.labels, seed)
+        feedback, select = (
+            keep_complementary(ExpertLabels.of(splits[part], labels), section.labels, seed)
+            for part in ("feedback", "select")
+        )
+        splits["select"] = order_by_worth(splits["select"], select)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
         searches.add_search(

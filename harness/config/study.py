@@ -151,10 +151,10 @@ class SearchSection(Section):
     start: str = "cot"
     library: list[str] = Field(default=[])
     task: str = ""
-    candidates: int = Field(default=24, ge=0)
+    candidates: int = Field(default=40, ge=0)
     in_flight: int | None = Field(default=None, ge=1)
-    rungs: list[int] = Field(default=[15, 30, 60, 120])
-    keep: list[float] = Field(default=[0.5, 0.25, 0.125])
+    rungs: list[int] = Field(default=[12, 30, 120])
+    keep: list[float] = Field(default=[0.4, 0.1])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     labels: Literal["all", "no", "drawn"] = "all"

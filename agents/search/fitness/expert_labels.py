@@ -48,6 +48,12 @@ class ExpertLabels:
         """Items with a yes or a no, shape (n,)."""
         return (self.truth >= 0) | self.refused.any(axis=1)
 
+    @property
+    def ruled_out(self) -> FloatArray:
+        """Share of an item's wrong options that are known to be wrong, shape (n,): 1 with a yes."""
+        share: FloatArray = self.refused.sum(axis=1) / (self.n_options - 1)
+        return np.where(self.truth >= 0, 1.0, share)
+
     @classmethod
     def of(
         cls, items: Sequence[Item], labels: AnyLabels, clusters: Mapping[str, str] | None = None

@@ -95,11 +95,10 @@ def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, est
     """Scores on items of one K whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
-    m = refused.sum(axis=1)
     readable = y >= 0
     hit = settled & (y == labelled.truth[columns])
     wrong = readable & np.where(settled, ~hit, refused[np.arange(len(columns)), np.maximum(y, 0)])
-    effective = np.where(settled, 2.0, 1.0 + (K - 1) / np.maximum(m, 1))
+    effective = 1 + 1 / labelled.ruled_out[columns]
     scores = ESTIMATORS[estimator](readable, readable & ~wrong, effective)
     nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
     silent = np.where(settled & (estimator == "raw"), np.nan, nothing)

@@ -1,11 +1,13 @@
 """A proposer, what it may see of a search, how it draws a parent there, and what it hands in.
 
-By default a candidate is a parent as often as it is probably the best (Thompson 1933, Biometrika 25): one
-draw from every candidate's posterior, and the largest is taken. So what is hardly known is tried as long as
-it may be good, and no steepness has to fit the scale and the noise of the score. The published rule (AFlow:
-Zhang et al. 2025, ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best
-others, λ = 0.3, α = 0.2 per percentage point: on raw q at K = 16 nearly uniform, on the transform nearly
-greedy.
+By default the parent is the largest of one draw from every candidate's posterior (Thompson 1933, Biometrika
+25), at a quarter of its standard deviation: mostly whoever is believed best. What an edit of a parent can be
+expected to give is the parent's posterior mean and a step, however little the parent is known; full draws,
+which make each as often a parent as it is probably the best, spend half of the proposals on worse ones. The
+quarter leaves near-equals their turn, since a parent whose edits are all bad is no good however good it is.
+No steepness has to fit the scale and the noise of the score. The published rule (AFlow: Zhang et al. 2025,
+ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best others, λ = 0.3,
+α = 0.2 per percentage point: on raw q at K = 16 nearly uniform, on the transform nearly greedy.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from agents.search.policies.optimizer import Conversation
 from harness import FloatArray
 from harness.types import Candidate, Item, Program
 
+DOUBT = 0.25
+"""Share of a posterior's standard deviation in the draw of a parent."""
 POOL = 4
 UNIFORM = 0.3
 STEEPNESS_PER_POINT = 0.2
@@ -150,7 +154,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
         p = published_probabilities(view.board.values(ids))
         return view.candidates[ids[choose(p, view.rng)]]
     shrunk, places = view.board.shrunk, [view.board.place(c) for c in ids]
-    likely = shrunk.mean[places] + shrunk.sd[places] * view.rng.standard_normal(len(ids))
+    likely = shrunk.mean[places] + DOUBT * shrunk.sd[places] * view.rng.standard_normal(len(ids))
     return view.candidates[ids[int(np.argmax(likely))]]
 
 

@@ -15,7 +15,7 @@ from agents.search.context import SearchContext
 from agents.search.fitness.empirical_bayes import PRIOR_SPREAD
 from agents.search.fitness.lineage import relate
 from agents.search.loop import TWICE, seed
-from agents.search.policies.proposal import JudgedAnswer, PolicyView, draw_leader
+from agents.search.policies.proposal import DOUBT, JudgedAnswer, PolicyView, draw_leader
 from harness import FloatArray
 from harness.config import SearchSection
 from harness.types import Item, Prediction, Program
@@ -102,13 +102,16 @@ def started(world: World) -> SearchContext:
     return world.state
 
 
-def test_parents_are_drawn_as_often_as_they_are_probably_the_best() -> None:
+def test_parents_are_mostly_those_believed_best() -> None:
     state = started(World(kind="ordinary", section=SearchSection(candidates=0)))
     board = state.board()
     drawn = Counter(draw_leader(state.view(board, slot)).id for slot in range(2000))
-    for name in board.ids:
-        share = board.fitness[name].p_best
+    mean, sd, rng = board.shrunk.mean, DOUBT * board.shrunk.sd, np.random.default_rng(0)
+    best = (mean + sd * rng.standard_normal((20_000, len(mean)))).argmax(axis=1)
+    for name, share in zip(board.ids, np.bincount(best, minlength=len(mean)) / 20_000, strict=True):
         assert abs(drawn[name] / 2000 - share) < 5 * np.sqrt(max(share, 0.01) / 2000)
+    assert drawn.most_common(1)[0][0] == board.ranked()[0]
+    assert len(drawn) > 1
 
 
 def test_the_start_runs_again_beside_the_library() -> None:
