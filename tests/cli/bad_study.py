@@ -96,6 +96,12 @@ CASES = [
         "items export out.jsonl --key sealed.csv",
         "--key: only a preset brings the answers with it; this study has none",
     ),
+    Bad(
+        "items and key in one file",
+        lambda: None,
+        "items export out.jsonl --key ./out.jsonl",
+        "out.jsonl cannot hold both: give the key a file of its own",
+    ),
     Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),
     Bad("export over a file", lambda: None, "items export items.csv", "items.csv is there already"),
     Bad("check that writes", lambda: None, "items check out.jsonl", "out.jsonl: check writes nothing"),

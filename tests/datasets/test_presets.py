@@ -165,6 +165,8 @@ def test_what_no_preset_has_is_refused(tmp_path: Path) -> None:
         read_preset("gpqa", config="x")
     with pytest.raises(BadInput, match="no configuration 'x'; there are: none to choose"):
         read_preset("medqa", config="x")
+    with pytest.raises(BadInput, match="limit must be 1 or more, is 0"):
+        read_preset("gpqa", limit=0)
     with pytest.raises(BadInput, match="split, revision: of the hub"):
         read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
 

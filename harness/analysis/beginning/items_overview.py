@@ -80,10 +80,12 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
     Raises
     ------
     BadInput
-        If a file is there already, or a key is asked for where no preset brings one.
+        If a file is there already or meant for both, or a key is asked for where no preset brings one.
     """
     if there := [name for name in (file, key_file) if name and Path(name).exists()]:
         raise BadInput(f"{there[0]} is there already; give another name")
+    if key_file and Path(key_file).resolve() == Path(file).resolve():
+        raise BadInput(f"{file} cannot hold both: give the key a file of its own")
     if key_file and not study.items.preset:
         raise BadInput("--key: only a preset brings the answers with it; this study has none")
     reading = load_study_preset(study) if study.items.preset else None

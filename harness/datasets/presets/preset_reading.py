@@ -94,7 +94,8 @@ def read_preset(
     Raises
     ------
     BadInput
-        If there is no such preset or configuration, or `config`, `split`, `revision` are given with a file.
+        If there is no such preset or configuration, `limit` is below 1, or `config`, `split`, `revision`
+        are given with a file.
     DataError
         Naming row and column, if a row is not as the benchmark publishes it; or if the hub cannot be read.
     """
@@ -115,6 +116,8 @@ def load_preset(
     """Read the same, with what became of its rows; see `read_preset`."""
     if name not in PRESETS:
         raise BadInput(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+    if limit is not None and limit < 1:
+        raise BadInput(f"limit must be 1 or more, is {limit}")
     preset = PRESETS[name]
     _refuse(name, preset, file, {"config": config, "split": split, "revision": revision})
     chosen, part = config or preset.config, split or preset.split
