@@ -16,7 +16,11 @@ class Pages(TocTree):
         """The list, in the order of the patterns, then of the names."""
         patterns: list[str] = list(self.content)
         root = Path(self.env.srcdir)
-        paths = dict.fromkeys(path for pattern in patterns for path in sorted(root.glob(f"{pattern}.md")))
+        found = [
+            sorted(root.glob(f"{pattern}.md"), key=lambda path: path.stem != "README") for pattern in patterns
+        ]
+        paths = dict.fromkeys(path for of in found for path in of)
         pages = [path.relative_to(root).with_suffix("").as_posix() for path in paths]
+        self.env.note_reread()  # a page may have come
         self.content = StringList(pages, source=self.env.docname)
         return super().run()

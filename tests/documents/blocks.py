@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DO
 _MARKER = re.compile(r"<!-- (test|file|not run): ([^\n]+?) -->\s*\Z")
 _ENDS = re.compile(r"\s(?:\||\|\||&&|>|>>|2>)\s.*")
 _PROGRAMS = ("oversight ", "python ", "pytest ", "make ", "pip ", "uv ", "$ ")
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+_EXTRAS = _PROJECT["optional-dependencies"]
 _MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
@@ -76,6 +79,9 @@ def check_command(words: list[str]) -> str:
     if program == "make":
         missing = [name for name in rest if not re.search(rf"^{name}:", _MAKEFILE, re.MULTILINE)]
         return f"no target {missing}" if missing else ""
+    if program == "pip":
+        extra = re.fullmatch(r"(?:oversight-eval|\.)\[(\w+)\]", rest[-1])
+        return "" if extra and extra[1] in _EXTRAS else f"there is no {rest[-1]} to install"
     if program == "export":
         unknown = [word for word in rest if word.partition("=")[0] not in _sources()]
         return f"nothing here reads {unknown}" if unknown else ""
