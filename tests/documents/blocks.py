@@ -80,8 +80,9 @@ def check_command(words: list[str]) -> str:
         missing = [name for name in rest if not re.search(rf"^{name}:", _MAKEFILE, re.MULTILINE)]
         return f"no target {missing}" if missing else ""
     if program == "pip":
-        extra = re.fullmatch(r"(?:oversight-eval|\.)\[(\w+)\]", rest[-1])
-        return "" if extra and extra[1] in _EXTRAS else f"there is no {rest[-1]} to install"
+        found = re.fullmatch(r"(?:oversight-eval|\.)\[([\w,]+)\]", rest[-1])
+        known = found and set(found[1].split(",")) <= _EXTRAS.keys()
+        return "" if known else f"there is no {rest[-1]} to install"
     if program == "export":
         unknown = [word for word in rest if word.partition("=")[0] not in _sources()]
         return f"nothing here reads {unknown}" if unknown else ""
