@@ -37,7 +37,7 @@ def annotated(data: dict[str, dict[str, object]], name: str, verdict: str) -> li
         "result": result,
         "updated_at": "2026-03-01T10:00:00Z",
     }
-    return [{"id": 100 + list(data).index(name), "data": data[name], "annotations": [said]}]
+    return [{"id": 100 + list(data).index(name), "digest": hash_task(data[name]), "annotations": [said]}]
 
 
 def test_what_the_page_has_is_not_taken_from_the_server(tmp_path: Path) -> None:

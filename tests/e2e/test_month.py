@@ -24,7 +24,7 @@ from tests.e2e.conftest import Bench, Person, kill_at, region, sign_up
 from tests.e2e.month import CLASSES, TEAM, Month
 from tests.fakes.faulty_proxy import FaultyProxy
 
-pytestmark = [pytest.mark.slow, pytest.mark.label_studio, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.label_studio, pytest.mark.browser, pytest.mark.timeout(600)]
 
 N = 160
 ACCURACY = 0.75

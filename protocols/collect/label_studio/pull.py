@@ -113,10 +113,10 @@ def pull_queue(
     is_whole = project.tasks == len(tasks) == own
     predictions = client.read_predictions(project.id) if project.predictions else []
     if full or not queue.cursor or not is_whole:
-        rows = client.read_answered_tasks(project.id)
+        rows = client.read_answered_tasks(project.id, hash_task)
         there = tasks.keys() if is_whole else {row["id"] for row in client.list_tasks(project.id)}
     else:
-        rows = client.read_changed_tasks(project.id, datetime.fromisoformat(queue.cursor))
+        rows = client.read_changed_tasks(project.id, datetime.fromisoformat(queue.cursor), hash_task)
         there = None
     since: dict[int, str] = {}
     for prediction in sorted(predictions, key=lambda p: p.created_at, reverse=True):
@@ -193,7 +193,7 @@ def _find_emptied(
     answered, tasks = {row["id"] for row in rows}, known.queued[queue.expert]
     had = {task for expert, task in known.live if expert == queue.expert and known.live[expert, task]}
     return [
-        {"id": i, "data": None, "annotations": []} for i in sorted((had & {*there} & {*tasks}) - answered)
+        {"id": i, "digest": "", "annotations": []} for i in sorted((had & {*there} & {*tasks}) - answered)
     ]
 
 
@@ -247,7 +247,7 @@ def _judge(
         where = f"task {row['id']}"
         return Judgement(rejected=tuple((a, Reason.UNKNOWN_TASK, where) for a in annotations))
     reasons = dict(spoiled)
-    if hash_task(row["data"]) != task.digest:
+    if row["digest"] != task.digest:
         live, rejected = known.live[task.expert, row["id"]], known.rejected[task.expert]
         for a in annotations:
             last = live.get(a.annotation_id)

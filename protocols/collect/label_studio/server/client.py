@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from protocols.collect.label_studio.server.transport import MissingError, Transport
 
+Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
 _HOOKED = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
 _SETTINGS = {
@@ -189,28 +190,37 @@ class Client(Transport):
             total += self.read_total("tasks.list", project=project_id, query=query, include="id")
         return total
 
-    def read_answered_tasks(self, project_id: int) -> list[dict[str, Any]]:
+    def read_answered_tasks(self, project_id: int, digest: Digest) -> list[dict[str, Any]]:
         """Tasks that somebody answered or skipped, as `read_changed_tasks`."""
-        return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED})
+        return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED}, digest)
 
-    def read_changed_tasks(self, project_id: int, since: datetime) -> list[dict[str, Any]]:
+    def read_changed_tasks(self, project_id: int, since: datetime, digest: Digest) -> list[dict[str, Any]]:
         """Tasks changed after a time of the server, such as by an answer, an edit or a skip.
 
         Returns
         -------
         list of dict
-            ``id``, ``data``, ``updated_at`` in ISO 8601, and all ``annotations``.
+            ``id``, ``digest`` of the data, which of all tasks would need much memory, ``updated_at`` in
+            ISO 8601, and all ``annotations``.
         """
         changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
         value = since.astimezone(UTC).strftime(_CLOCK)
-        return self._read_tasks(project_id, {"conjunction": "and", "items": [{**changed, "value": value}]})
+        return self._read_tasks(
+            project_id, {"conjunction": "and", "items": [{**changed, "value": value}]}, digest
+        )
 
-    def _read_tasks(self, project_id: int, filters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _read_tasks(
+        self, project_id: int, filters: Mapping[str, Any], digest: Digest
+    ) -> list[dict[str, Any]]:
+        def keep(row: Any) -> dict[str, Any]:
+            told = {"digest": digest(row.data), "updated_at": _write_time(row.updated_at)}
+            return {"id": int(row.id), **told, "annotations": _annotations(row)}
+
         query = json.dumps({"ordering": ["tasks:id"], "filters": filters})
         wanted = {"project": project_id, "query": query, "fields": "all"}
-        rows = self.read_pages("tasks.list", _keep_answers, **wanted, include=_OF_ANSWERS)
+        rows = self.read_pages("tasks.list", keep, **wanted, include=_OF_ANSWERS)
         if any("completed_by" not in a for row in rows for a in row["annotations"]):
-            rows = self.read_pages("tasks.list", _keep_answers, **wanted)  # not fields of annotations
+            rows = self.read_pages("tasks.list", keep, **wanted)  # not fields of annotations
         return rows
 
     # --- predictions -------------------------------------------------------------------------
@@ -242,10 +252,6 @@ def _project(row: Any) -> Project:
 
 def _keep_task(row: Any) -> dict[str, Any]:
     return {"id": int(row.id), "data": row.data, "annotations": _annotations(row)}
-
-
-def _keep_answers(row: Any) -> dict[str, Any]:
-    return {**_keep_task(row), "updated_at": _write_time(row.updated_at)}
 
 
 def _annotations(row: Any) -> list[dict[str, Any]]:
