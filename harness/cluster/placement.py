@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from harness.errors import ConfigError
 
 _ALONE = ("ray_address", "workers", "worker_resources", "serve")
 """Options that say nothing without ``--on ray``."""
+_ANSWERS = 10.0
+"""Seconds that a cluster has to answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +44,7 @@ def add_placement(parser: argparse.ArgumentParser) -> None:
     """Add ``--on ray`` and what belongs to it."""
     add = parser.add_argument
     add("--on", choices=["ray"], help="let workers on the nodes of a Ray cluster ask, in this one's place")
-    where = (
-        "the cluster's: auto, HOST:PORT or ray://HOST:PORT (default: RAY_ADDRESS, else one on this machine)"
-    )
+    where = "of the cluster that this node is in: auto, HOST:PORT (default: RAY_ADDRESS, else one of its own)"
     add("--ray-address", metavar="ADDRESS", help=where)
     add("--workers", type=int, metavar="N", help="so many workers (default: one on every node)")
     takes = "what a worker takes of its node, as CPU=1,GPU=1 (default: CPU=1)"
@@ -72,11 +73,30 @@ def read_placement(args: argparse.Namespace, *, has_server: bool) -> Placement |
         raise ConfigError(f"--workers: give a number ≥ 1, not {args.workers}")
     require("ray", "--on ray", "ray")
     return Placement(
-        address=args.ray_address or os.environ.get("RAY_ADDRESS") or None,
+        address=_read_address(args.ray_address or os.environ.get("RAY_ADDRESS")),
         workers=args.workers,
         resources=_read_resources(args.worker_resources or "CPU=1"),
         serve=_read_command(args.serve),
     )
+
+
+def _read_address(text: str | None) -> str | None:
+    """The address as Ray takes it; one at which nothing answers is refused, as Ray would wait for minutes."""
+    if not text or text == "local":
+        return None
+    if text == "auto":
+        return text
+    if "://" in text:
+        raise ConfigError(
+            f"--ray-address: {text}: give auto or HOST:PORT, on a node of the cluster (from elsewhere with: "
+            "ray job submit -- oversight run --on ray --ray-address auto)"
+        )
+    host, _, port = text.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS):
+            return text
+    except (OSError, ValueError):
+        raise ConfigError(f"--ray-address: nothing answers at {text!r}; give auto, or HOST:PORT") from None
 
 
 def _read_resources(text: str) -> dict[str, float]:

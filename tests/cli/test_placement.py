@@ -1,0 +1,64 @@
+"""Where workers run on a Ray cluster: what the options say, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from harness.cluster import Placement, RayCrew, add_placement, read_placement
+from harness.config import ModelSection
+from harness.errors import ConfigError
+
+URL = "postgresql://oversight@db.example.org/ward"
+
+
+def read(*words: str, has_server: bool = True) -> Placement | None:
+    parser = argparse.ArgumentParser()
+    add_placement(parser)
+    return read_placement(parser.parse_args(words), has_server=has_server)
+
+
+def test_what_is_said_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert read() is None
+    assert read("--on", "ray") == Placement(resources={"CPU": 1})
+    words = ("--workers", "3", "--worker-resources", "GPU=1, tpu=0.5", "--serve", "vllm serve 'a b' --port 8")
+    assert read("--on", "ray", *words) == Placement(
+        workers=3, resources={"GPU": 1, "tpu": 0.5}, serve=("vllm", "serve", "a b", "--port", "8")
+    )
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    assert read("--on", "ray") == Placement(address="auto", resources={"CPU": 1})
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--workers", "2"], "--workers goes with --on ray"),
+        (["--on", "ray", "--workers", "0"], "give a number ≥ 1, not 0"),
+        (["--on", "ray", "--worker-resources", "GPU"], "NAME=N"),
+        (["--on", "ray", "--worker-resources", "CPU=nan"], "NAME=N"),
+        (["--on", "ray", "--worker-resources", "CPU=-1"], "NAME=N"),
+        (["--on", "ray", "--serve", ""], "give a command"),
+        (["--on", "ray", "--serve", "'open"], "No closing quotation"),
+        (["--on", "ray", "--ray-address", "ray://127.0.0.1:10001"], "on a node of the cluster"),
+        (["--on", "ray", "--ray-address", "127.0.0.1:1"], "nothing answers at '127.0.0.1:1'"),
+        (["--on", "ray", "--ray-address", "nonsense"], "nothing answers at 'nonsense'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        read(*words)
+
+
+def test_a_study_in_a_file_is_refused() -> None:
+    with pytest.raises(ConfigError, match="oversight store copy"):
+        read("--on", "ray", has_server=False)
+
+
+def test_a_server_on_every_node_needs_an_endpoint_there() -> None:
+    placement = Placement(resources={"CPU": 1}, serve=("vllm",))
+    with pytest.raises(ConfigError, match="no model has an endpoint on the node itself"):
+        RayCrew(URL, placement, [ModelSection(model="m", endpoint="https://api.example.org/v1")])
+    crew = RayCrew(URL, placement, [ModelSection(model="m", endpoint="http://127.0.0.1:8000/v1")])
+    assert crew.brings_endpoints
