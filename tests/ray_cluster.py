@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import signal
@@ -77,7 +78,14 @@ def _start(folder: Path, name: str, words: list[str]) -> subprocess.Popen[bytes]
     start = [str(ray), "start", "--block", "--num-cpus=2", f"--object-store-memory={_MEMORY}", *words]
     with log.open("wb") as file:
         env = {**os.environ, **QUIET}
-        node = subprocess.Popen(start, stdout=file, stderr=file, env=env, start_new_session=True)
+        node = subprocess.Popen(
+            start,
+            stdout=file,
+            stderr=file,
+            env=env,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509  nothing else runs here
+        )
     try:
         deadline, quiet = time.monotonic() + 120, threading.Event()
         while "runtime started" not in log.read_text():
@@ -88,6 +96,12 @@ def _start(folder: Path, name: str, words: list[str]) -> subprocess.Popen[bytes]
         end(node)
         raise
     return node
+
+
+def _end_with_parent() -> None:
+    """Have the node end in order when these tests are killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def end(node: subprocess.Popen[bytes]) -> None:
