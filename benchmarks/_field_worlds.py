@@ -26,6 +26,7 @@ KINDS: tuple[Kind, ...] = ("natural", "complementary")
 _LEVEL = {"edits": 0.44, "one breakthrough": 0.55, "all bad": 0.05}
 _OPTIONS = {"edits": 4, "one breakthrough": 10, "all bad": 10}
 _LEAP = 0.9
+_BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 
 @dataclass
@@ -66,14 +67,13 @@ async def _search(world: str, kind: Kind, seed: int) -> Found:
     }
     parts = {name: tuple(items[i] for i in row) for name, row in rows.items()}
     labels = {
-        name: replace(
+        part: replace(
             said,
-            items=tuple(item.id for item in parts[name]),
-            truth=said.truth[row],
-            refused=said.refused[row],
+            items=tuple(item.id for item in parts[part]),
             cluster=row,
+            **{name: getattr(said, name)[row] for name in _BY_ITEM},
         )
-        for name, row in rows.items()
+        for part, row in rows.items()
     }
     calls = 0
 
