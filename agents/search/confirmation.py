@@ -68,7 +68,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     events = context.archive.events
     noted = events.get("winner")
     named = noted or events.get("finalists")  # none if the budget ended the search
-    finalists = choose_finalists(context) if named is None else list(named["finalists"])
+    finalists = context.find_finalists() if named is None else list(named["finalists"])
     # failed answers are asked for again, so that as few as can be are left out
     await gather_all(*(context.answer(c, context.items("select")) for c in finalists))
     items = context.items("confirm")
@@ -86,19 +86,6 @@ async def confirm_finalists(context: SearchContext) -> Winner:
         context.progress(f"{who} on {len(test)} test items")
         await gather_all(*(context.answer(c, test, 0) for c in tested))
     return winner
-
-
-def choose_finalists(context: SearchContext) -> list[str]:
-    """Those believed best; in parity mode the one of the largest score, the first of equals.
-
-    A search notes them at its end: what they answer from then on decides no more who they are.
-    """
-    board = context.board()
-    if not context.section.parity:
-        return board.ranked()[: context.section.finalists]
-    done = context.find_complete(board.ids)
-    whole = [c for c in board.ids if c in done]
-    return [max(whole, key=lambda c: rounded(board.fitness[c].value))]
 
 
 def decide(

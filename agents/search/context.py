@@ -18,6 +18,7 @@ from agents.search.fitness import (
     ExpertLabels,
     ScoredRows,
     count_fronts,
+    rounded,
     score_candidates,
     score_items,
 )
@@ -198,6 +199,15 @@ class SearchContext:
         items, runs = self.items("select"), range(self.section.replicates)
         fewest = np.min([self.archive.count_answers(ids, items, run) for run in runs], axis=0)
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
+
+    def find_finalists(self) -> list[str]:
+        """Those believed best; in parity mode the one of the largest score, the first of equals."""
+        board = self.board()
+        if not self.section.parity:
+            return board.ranked()[: self.section.finalists]
+        done = self.find_complete(board.ids)
+        whole = [c for c in board.ids if c in done]
+        return [max(whole, key=lambda c: rounded(board.fitness[c].value))]
 
     async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
         """Have a candidate answer feedback items, and hold that against what experts said.

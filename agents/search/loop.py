@@ -13,7 +13,6 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from agents.search.confirmation import choose_finalists
 from agents.search.context import SearchContext, gather_all
 from agents.search.policies import Policy, PolicyView, Proposal
 from agents.search.race import race
@@ -46,7 +45,8 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     try:
         await seed(context)
         reason = await slots.fill_all()
-        context.archive.note("finalists", {"finalists": choose_finalists(context)})
+        # what they answer from now on decides no more who they are
+        context.archive.note("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(str(error), slots.ended)
     return Ended(reason, slots.ended)
