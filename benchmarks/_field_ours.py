@@ -88,7 +88,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
     task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        _lay_out(folder, task, kind, start)
+        lay_out(folder, task, kind, start)
         call_command(folder, "label", "route")
         call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
         before = SOLVER.calls(seed)
@@ -112,7 +112,8 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
             return found, _join([context.labels[part] for part in ("feedback", "select", "confirm")])
 
 
-def _lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
+def lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
+    """Write the study; labels are all that experts said if `kind` is "natural", else no-answers alone."""
     classes = CLASSES[: task.K]
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
     files = {
