@@ -85,7 +85,7 @@ def draw(study: Json, path: Path) -> None:
     axes.set_ylim(-0.7, len(exact) - 0.3)
     axes.set_xlabel("accuracy  (upright line: by the full key)")
     show_percent(axes, "x")
-    axes.legend(loc="center right", frameon=False)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     pyplot.savefig(path, dpi=120, metadata={"Software": None})
     pyplot.close()
