@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from benchmarks.papers.__main__ import SOURCES, main, overview_row
+from benchmarks.papers.__main__ import SOURCES, list_off, main, overview_row
 from benchmarks.papers.numbers import (
     EQUAL,
     NEAR,
@@ -21,7 +22,9 @@ from benchmarks.papers.numbers import (
     total,
 )
 from benchmarks.papers.pages import block, render, replace_block
+from benchmarks.papers.public_data import FILES, why_unusable
 
+XRAYS = "chexpert_test_experts_and_ai.csv.gz"
 PAGES = Path(__file__).parents[1] / "docs" / "papers"
 EXACT = [(s, x) for s in SOURCES.values() for x in s.sections if x.exact]
 LONG = [(s, x) for s in SOURCES.values() for x in s.sections if not x.exact]
@@ -38,22 +41,27 @@ def test_a_page_shows_what_the_paper_and_formulas_give(source: Source, section: 
     assert block(page, section.name) == render(section.run(NOWHERE))
 
 
+@cache
+def recompute(section: Section, settings: Settings) -> Findings:
+    return section.run(settings)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "section"), LONG, ids=named)
 def test_a_page_shows_what_draws_and_data_give(source: Source, section: Section, datasets: Path) -> None:
     page = (PAGES / source.page).read_text(encoding="utf-8")
     settings = Settings(quick=False, data=datasets)
-    assert block(page, section.name) == render(section.run(settings))
+    assert block(page, section.name) == render(recompute(section, settings))
 
 
 @pytest.mark.slow
 def test_the_overview_counts_what_the_pages_show(datasets: Path) -> None:
-    rows = block((PAGES / "README.md").read_text(encoding="utf-8"), "overview").splitlines()[2:]
+    page = (PAGES / "README.md").read_text(encoding="utf-8")
     settings = Settings(quick=False, data=datasets)
-    assert rows == [
-        overview_row(source, {s.name: s.run(settings) for s in source.sections})
-        for _, source in sorted(SOURCES.items())
-    ]
+    every = {key: {s.name: recompute(s, settings) for s in x.sections} for key, x in SOURCES.items()}
+    rows = block(page, "overview").splitlines()[2:]
+    assert rows == [overview_row(SOURCES[key], every[key]) for key in sorted(SOURCES)]
+    assert block(page, "off") == list_off(every)
 
 
 def test_a_page_has_a_block_for_every_section_and_no_other() -> None:
@@ -95,7 +103,7 @@ def test_counts_add_up_also_where_data_are_absent() -> None:
         name="lost",
         title="",
         make=lambda _: Findings(),
-        needs=("no.csv",),
+        needs=("mmlu_pro_questions.parquet",),
         absent=(Missing(place="", count=3, why=""),),
     )
     assert total([lost.run(NOWHERE)])["not_available"] == 3
@@ -117,11 +125,24 @@ def test_the_command_ends_with_its_counts_and_names_absent_data(
     out = capsys.readouterr().out
     counts = json.loads(out.splitlines()[-1])
     assert counts["printed"] == counts["recomputed"] + counts["not_available"]
-    assert f"not available without {tmp_path}" in out
+    assert f"not available: {tmp_path / XRAYS} is not there" in out
+
+
+def test_another_file_of_the_same_name_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / XRAYS).write_bytes(b"something else")
+    assert why_unusable(tmp_path / XRAYS).endswith(f"meant is {FILES[XRAYS]}…")
+    section = next(s for s in SOURCES["004"].sections if XRAYS in s.needs)
+    assert not section.run(Settings(quick=True, data=tmp_path)).rows
+
+
+def test_the_index_names_every_data_file_and_its_hash() -> None:
+    text = (PAGES / "README.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}` |" in text and f"| `{digest}` |" in text for name, digest in FILES.items())
+    assert {name for s in SOURCES.values() for x in s.sections for name in x.needs} == FILES.keys()
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(["--quick"], "leave --quick out"), (["--data", "/nowhere"], "lacks")]
+    ("words", "message"), [(["--quick"], "leave --quick out"), (["--data", "/nowhere"], "is not there")]
 )
 def test_pages_are_not_rewritten_from_less(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]

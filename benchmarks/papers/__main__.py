@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.papers import partitioned, superhuman, tagging, uncertain_truth
-from benchmarks.papers.numbers import Findings, Settings, Source, total
-from benchmarks.papers.pages import block, render, replace_block
+from benchmarks.papers.numbers import OFF, Findings, Settings, Source, total
+from benchmarks.papers.pages import block, render, replace_block, show_table, show_value
+from benchmarks.papers.public_data import why_unusable
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "papers"
@@ -37,10 +38,10 @@ def main(words: Sequence[str] | None = None) -> None:
     if args.write and args.quick:
         parser.error("--write needs all draws: leave --quick out")
     settings = Settings(quick=args.quick, data=args.data)
-    lacking = [f"{key}: {name}" for key, s in SOURCES.items() for name in files_lacking(s, settings)]
     chosen = list(SOURCES) if args.source == "all" else [ALIASES.get(args.source, args.source)]
-    if args.write and (missing := [line for line in lacking if line[:3] in chosen]):
-        parser.error(f"--write needs all data, {args.data} lacks {', '.join(missing)}")
+    unusable = [why for key in chosen for why in find_unusable(SOURCES[key], settings)]
+    if args.write and unusable:
+        parser.error(f"--write needs all data: {'; '.join(unusable)}")
     every = {}
     for key in chosen:
         every[key] = report(SOURCES[key], settings)
@@ -51,18 +52,18 @@ def main(words: Sequence[str] | None = None) -> None:
     print(json.dumps(total(f for found in every.values() for f in found.values())))
 
 
-def files_lacking(source: Source, settings: Settings) -> list[str]:
-    """Data files that a source needs and the folder has not."""
-    needed = {name for section in source.sections for name in section.needs}
-    return sorted(name for name in needed if not (settings.data / name).exists())
+def find_unusable(source: Source, settings: Settings) -> list[str]:
+    """Why data files that a source needs cannot be used."""
+    needed = sorted({name for section in source.sections for name in section.needs})
+    return [why for name in needed if (why := why_unusable(settings.data / name))]
 
 
 def report(source: Source, settings: Settings) -> dict[str, Findings]:
     """Recompute and print every section of a source."""
     print(f"# {source.key} {source.title}")
     found = {}
-    for name in files_lacking(source, settings):
-        print(f"not available without {settings.data / name} (--data, or OVERSIGHT_DATASETS)")
+    for why in find_unusable(source, settings):
+        print(f"not available: {why}")
     for section in source.sections:
         print(f"\n## {section.title}\n")
         found[section.name] = section.run(settings)
@@ -92,7 +93,25 @@ def write_overview(every: dict[str, dict[str, Findings]]) -> None:
     header = ("", "source", "printed", "recomputed", "equal", "by recovered counts", "within 2 s.e.", "off",
               "not available", "claims that hold")  # fmt: skip
     table = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header), *(kept[k] for k in sorted(kept))]
-    path.write_text(replace_block(page, "overview", "\n".join(table)), encoding="utf-8")
+    page = replace_block(page, "overview", "\n".join(table))
+    if every.keys() == SOURCES.keys():
+        page = replace_block(page, "off", list_off(every))
+    path.write_text(page, encoding="utf-8")
+
+
+def list_off(every: dict[str, dict[str, Findings]]) -> str:
+    """Every number that is off, with what is known of why, as a table."""
+    return show_table(
+        ("", "place", "printed", "recomputed", "what is known of it"),
+        (
+            (key, row.place, n.printed, show_value(n), row.note)
+            for key, found in every.items()
+            for findings in found.values()
+            for row in findings.rows
+            for n in row.numbers
+            if n.status == OFF
+        ),
+    )
 
 
 def overview_row(source: Source, found: dict[str, Findings]) -> str:

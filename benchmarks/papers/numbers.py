@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
+from benchmarks.papers.public_data import why_unusable
+
 EQUAL, NEAR, OFF, MISSING = "equal", "within 2 s.e.", "off", "not available"
 FORMULA, COUNTS, SIMULATED, DATA = "formula", "recovered counts", "simulation", "public data"
 """What a number is recomputed from: the paper's own numbers, integers that its digits imply, draws, data."""
@@ -161,8 +163,8 @@ class Section:
 
     def run(self, settings: Settings) -> Findings:
         """What it finds, or what it lacks."""
-        lacking = [name for name in self.needs if not (settings.data / name).exists()]
-        return self.make(settings) if not lacking else Findings(missing=self.absent)
+        usable = not any(why_unusable(settings.data / name) for name in self.needs)
+        return self.make(settings) if usable else Findings(missing=self.absent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

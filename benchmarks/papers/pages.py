@@ -16,22 +16,25 @@ def render(found: Findings) -> str:
     parts = []
     if found.rows:
         parts.append(
-            _table(("place", "printed", "recomputed", "difference", "from", "equal"), map(_row, found.rows))
+            show_table(
+                ("place", "printed", "recomputed", "difference", "from", "equal"), map(_row, found.rows)
+            )
         )
         notes = [f"{row.place}: {row.note}" for row in found.rows if row.note]
         parts += ["\n".join(f"- {note}" for note in notes)] if notes else []
     if found.claims:
         rows = ((c.place, c.says, c.found, "yes" if c.holds else "**no**") for c in found.claims)
-        parts.append(_table(("place", "the paper says", "found", "holds"), rows))
+        parts.append(show_table(("place", "the paper says", "found", "holds"), rows))
     if found.table:
-        parts.append(_table(found.table[0], found.table[1:]))
+        parts.append(show_table(found.table[0], found.table[1:]))
     if found.missing:
         lost = ((m.place, str(m.count), m.why) for m in found.missing)
-        parts.append(_table(("not available", "numbers", "why"), lost))
+        parts.append(show_table(("not available", "numbers", "why"), lost))
     return "\n\n".join(parts)
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -46,18 +49,18 @@ def _row(row: Row) -> tuple[str, ...]:
     return (
         row.place,
         ", ".join(n.printed for n in numbers),
-        ", ".join(map(_value, numbers)),
+        ", ".join(map(show_value, numbers)),
         ", ".join(map(_difference, numbers)),
         row.basis,
         verdict,
     )
 
 
-def _value(n: Number) -> str:
+def show_value(n: Number) -> str:
     """One place more than is printed, in the printed form; an error has two significant digits."""
     if "e" in n.printed.lower():
         return f"{n.value:.2e}"
-    places = n.decimals + 1 if n.printed != "< 0" else 3
+    places = 3 if n.printed == "< 0" else _places(n)
     shown = f"{n.value:.{places}f}"
     if n.error is not None:
         least = places if n.error == 0 else max(places, 1 - math.floor(math.log10(n.error)))
@@ -68,7 +71,15 @@ def _value(n: Number) -> str:
 def _difference(n: Number) -> str:
     if n.printed == "< 0":
         return "–"
-    return f"{n.difference:+.1e}" if "e" in n.printed.lower() else f"{n.difference:+.{n.decimals + 1}f}"
+    if "e" in n.printed.lower():
+        return f"{n.difference:+.1e}"
+    shown = f"{n.difference:+.{_places(n)}f}"
+    return shown.replace("-", "+") if float(shown) == 0 else shown
+
+
+def _places(n: Number) -> int:
+    """One place more than is printed; none for whole numbers."""
+    return 0 if n.decimals == 0 and n.error is None and n.value == round(n.value) else n.decimals + 1
 
 
 def block(page: str, name: str) -> str:

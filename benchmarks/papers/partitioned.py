@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks.papers.numbers import Findings, Missing, Section, Source
 from benchmarks.papers.partitioned_appendix import appendices
 from benchmarks.papers.partitioned_bounds import bounds
-from benchmarks.papers.partitioned_counts import search
+from benchmarks.papers.partitioned_counts import search, search_sizes
 from benchmarks.papers.partitioned_data import PREDICTIONS, QUESTIONS, real_models
 from benchmarks.papers.partitioned_figures import draw_weights, figure_2, figures_3_and_4
 from benchmarks.papers.partitioned_tables import table_1, table_2
@@ -28,6 +28,7 @@ SOURCE = Source(
         Section(name="table-1", title="Table 1", make=table_1),
         Section(name="table-2", title="Table 2", make=table_2),
         Section(name="counts", title="The integers behind the tables", make=search, exact=False),
+        Section(name="sizes", title="Sizes that are not printed", make=search_sizes, exact=False),
         Section(name="figure-2", title="Figure 2", make=figure_2),
         Section(name="figures-3-4", title="Figures 3 and 4", make=figures_3_and_4, exact=False),
         Section(name="bounds", title="Bounds", make=bounds),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,33 @@ def search(_settings: Settings) -> Findings:
     """How many triples reproduce each row by itself, and how many pairs of them the whole column."""
     header = ("column", "Ord", "Comp-n_o", "Comp-Var", "Comp-(K-1)", "best pair: numbers of 9", "such pairs")
     return Findings(table=(header, *(_column(name, c) for name, c in COLUMNS.items())))
+
+
+def search_sizes(settings: Settings) -> Findings:
+    """Sizes that are not printed: where Ord and Comp-(K-1) both have triples, and the best pair of them."""
+    medical = range(2240, 2251) if settings.quick else range(2236, 2276)
+    tried = {
+        "EDINET (Extended)": {n_o: range(2950, 3101) for n_o in range(196, 212)},
+        "Medical Abstract": {n_o: range(4 * n_o, 4 * n_o + 1) for n_o in medical},
+    }
+    if settings.quick:
+        tried["EDINET (Extended)"] = {203: range(3040, 3051)}
+    rows = []
+    for name, sizes in tried.items():
+        held: dict[tuple[int, int], int] = {}
+        for n_o, several in sizes.items():
+            right = find_triples(n_o, ordinary(n_o), TABLE_2[name]["Ord"])
+            for n_c in several if right else ():
+                if found := find_pairs(replace(COLUMNS[name], n_o=n_o, n_c=n_c), right, TABLE_2[name]):
+                    held[n_o, n_c] = max(found)
+        best = max(held.values())
+        at = "; ".join(f"{n_o:,} and {n_c:,}" for (n_o, n_c), k in held.items() if k == best)
+        every = [(n_o, n_c) for n_o, several in sizes.items() for n_c in several]
+        (low, few), (high, many) = every[0], every[-1]
+        span = f"n_o {low:,} to {high:,}, n_c {few:,} to {many:,}"
+        rows.append((name, span, f"{len(every):,}", str(len(held)), str(best), at))
+    header = ("column", "tried", "sizes", "with triples", "best pair: numbers of 9", "n_o and n_c there")
+    return Findings(table=(header, *rows))
 
 
 def _column(name: str, c: Column) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ CURVES = ("L", "U_e", "U_t", "U_panel")
 
 def convergence(settings: Settings) -> Findings:
     """Curves of both tasks, from images whose difficulty follows the printed numbers."""
-    draws = settings.draws(200, 30)
+    draws = settings.draws(100, 30)
     made = {name: [curves(name, a, draws) for a in ELSEWHERE] for name in CLASSES}
     table: list[tuple[str, ...]] = []
     narrower, above, tighter = [], [], []
@@ -153,7 +153,7 @@ def draw(folder: Path) -> None:
 
     def both(*axes: Axes) -> None:
         for one, name in zip(axes, CLASSES, strict=True):
-            mean, human, machine = curves(name, 0.98, 200)
+            mean, human, machine = curves(name, 0.98, 100)
             for j, label in enumerate(styles):
                 one.plot(
                     range(1, ANNOTATORS + 1),

@@ -16,7 +16,7 @@ from benchmarks.papers.tagging_printed import (
     STANDING,
     TABLE_1,
 )
-from harness.panel import RELIABLE, hlpi, hlpri
+from harness.panel import RELIABLE, hlpri
 
 MAP = {"AI-1": "0.854", "AI-2": "0.940"}
 CORRELATION = {"AI-1": "0.88", "AI-2": "0.89"}
@@ -133,16 +133,9 @@ def standings(_settings: Settings) -> Findings:
         found=f"the standings name {sum(STANDING[1])} and {sum(STANDING[2])}",
         holds=all(sum(STANDING[e]) == n for e, n in PEOPLE.items()),
     )
-    index = Claim(
-        place="Eq. 2",
-        says="HLPI above 1: possibly better than people",
-        found="never printed for a system; at the median, equal systems and people give "
-        f"{hlpi([0.9], [0.8, 0.9, 1.0]):g}",
-        holds=hlpi([0.9], [0.8, 0.9, 1.0]) == 1,
-    )
     lost = Missing(
         place="Section 3.4, standings of either experiment (9, 6, 3; 2, 2, 1)",
         count=6,
         why="t tests on unpublished annotations; simulated below",
     )
-    return Findings(rows=tuple(rows), claims=(counted, index), missing=(lost,))
+    return Findings(rows=tuple(rows), claims=(counted,), missing=(lost,))

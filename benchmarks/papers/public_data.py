@@ -1,0 +1,25 @@
+"""The public data sets that the pages use: which file is meant, and whether a folder has it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+FILES = {
+    "mmlu_pro_questions.parquet": "d40df90681ecda01",
+    "mmlu_pro_model_predictions.parquet": "740573690759f887",
+    "chexpert_test_experts_and_ai.csv.gz": "cea1d2cf5c459d61",
+}
+"""Name → first 16 digits of its sha256."""
+
+
+@cache
+def why_unusable(path: Path) -> str:
+    """Why a data file cannot be used: absent, or another file than the pages are made of; empty if it can."""
+    if not path.is_file():
+        return f"{path} is not there (--data, or OVERSIGHT_DATASETS)"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not digest.startswith(FILES[path.name]):
+        return f"{path} has sha256 {digest[:16]}…, meant is {FILES[path.name]}…"
+    return ""
