@@ -3,14 +3,12 @@ from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
 from .program_answers import (
     answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,
 )
-from .helping import help_works as help_works
-from .leading import (
-    ALONE as ALONE, Leader as Leader, SharedTerms as SharedTerms, lead_work as lead_work,
+from .joint import (
+    ALONE as ALONE, Leader as Leader, ProgramTerms as ProgramTerms, SharedCalls as SharedCalls,
+    SharedTerms as SharedTerms, help_works as help_works, lead_work as lead_work,
     make_spec_of_work as make_spec_of_work,
 )
-from .portions import ProgramTerms as ProgramTerms
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model
 from .run_account import charge_before as charge_before
-from .shared_calls import SharedCalls as SharedCalls
 from .workflow_model import WorkflowPlan as WorkflowPlan, rehearse as rehearse, run_workflow as run_workflow

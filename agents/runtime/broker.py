@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from agents.runtime.call_cache import CallCache
+from agents.runtime.joint import SharedCalls
 from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from agents.runtime.run_account import Note, RequestAccount
-from agents.runtime.shared_calls import SharedCalls
 from harness import BudgetSpent, ModelError, NoReply, RefusedRequest, TransientModelError
 from harness.config import ModelSection
 from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request

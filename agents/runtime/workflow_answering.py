@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agents.runtime.broker import Broker
 from agents.runtime.host import Workbench
-from agents.runtime.leading import SharedTerms, lead_work, make_spec_of_work
-from agents.runtime.portions import ProgramTerms
+from agents.runtime.joint import ProgramTerms, SharedTerms, lead_work, make_spec_of_work
 from agents.runtime.program_answers import answer_items
 from agents.runtime.request_draws import CallUsage
 from agents.runtime.run_account import Note

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from agents.programs import PromptFormat, Role
-from agents.runtime.leading import ALONE, SharedTerms
+from agents.runtime.joint import ALONE, SharedTerms
 from agents.runtime.program_answers import dry_run_program
 from agents.runtime.request_draws import CallUsage
 from agents.runtime.run_account import open_account

@@ -27,8 +27,8 @@ from .copying import copy_store as copy_store
 from .engines import has_database as has_database
 from .joint import (
     Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
-    LOST as LOST, Lease as Lease, Portion as Portion, ProgramWork as ProgramWork, Worker as Worker,
-    WorkerWrite as WorkerWrite,
+    LOST as LOST, Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
+    Worker as Worker, WorkerWrite as WorkerWrite,
 )
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,

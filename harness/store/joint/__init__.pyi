@@ -7,6 +7,7 @@ from .leases import Lease as Lease, LeaseRepository as LeaseRepository
 from .lost_calls import LOST as LOST
 from .paces import PaceRepository as PaceRepository
 from .program_work import (
-    Portion as Portion, ProgramWork as ProgramWork, ProgramWorkRepository as ProgramWorkRepository,
+    ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
+    ProgramWorkRepository as ProgramWorkRepository,
 )
 from .workers import Worker as Worker, WorkerRepository as WorkerRepository

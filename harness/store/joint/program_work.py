@@ -34,7 +34,7 @@ class ProgramWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Portion:
+class ProgramPortion:
     """Some items for a program; `task` says which, as `agents.runtime` writes and reads it."""
 
     id: str
@@ -121,7 +121,7 @@ class ProgramWorkRepository(WorkerRepository):
         return [row["id"] for row in rows]
 
     @repeated(twice=False)
-    def take(self, work: str, worker: str, lease: float, most: int) -> list[Portion]:
+    def take(self, work: str, worker: str, lease: float, most: int) -> list[ProgramPortion]:
         """Give a worker the first portions that nobody has.
 
         Raises
@@ -137,7 +137,7 @@ class ProgramWorkRepository(WorkerRepository):
             if rows:
                 taken = sa.update(_PORTION).where(_PORTION.c.id.in_([row.id for row in rows]))
                 connection.execute(taken.values(worker=worker))
-        return [Portion(id=row.id, task=row.task) for row in rows]
+        return [ProgramPortion(id=row.id, task=row.task) for row in rows]
 
     @repeated(twice=True)
     def put_back(self, worker: str, portion: str, found: Mapping[str, Any] | None) -> bool:

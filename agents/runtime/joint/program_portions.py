@@ -14,13 +14,13 @@ from pydantic import TypeAdapter
 from agents.programs import PromptFormat, Role
 from agents.runtime.broker import Broker
 from agents.runtime.host import Workbench
+from agents.runtime.joint.shared_calls import SharedCalls
 from agents.runtime.program_answers import answer_items
-from agents.runtime.shared_calls import SharedCalls
 from agents.sandbox import Sandbox, open_sandbox
 from harness import ProgramRefused, StoreError
 from harness.config import ModelSection
 from harness.llm import Budget, JointAllowance, Membership, Price, make_model
-from harness.store import Portion, ProgramWork, Store
+from harness.store import ProgramPortion, ProgramWork, Store
 from harness.types import Prediction, Program
 
 SIZE = 8
@@ -161,7 +161,7 @@ class PortionRunner:
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
 
-    def _take(self) -> list[Portion]:
+    def _take(self) -> list[ProgramPortion]:
         room = self._most - len(self._running)
         lease = self._work.joint.spec.lease
         return self._store.program_work.take(self._work.id, self._me.worker, lease, room) if room > 0 else []
@@ -176,7 +176,7 @@ class PortionRunner:
         for task in done:
             task.result()
 
-    async def _run(self, portion: Portion) -> None:
+    async def _run(self, portion: ProgramPortion) -> None:
         task, works, worker = portion.task, self._store.program_work, self._me.worker
         program = Program(task["program"]["name"], task["program"]["source"])
         try:

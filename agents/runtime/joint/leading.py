@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from agents.runtime.broker import Broker
-from agents.runtime.portions import (
+from agents.runtime.joint.program_portions import (
     PortionRunner,
     ProgramTerms,
     make_tasks,
@@ -17,7 +17,7 @@ from agents.runtime.portions import (
     read_found,
     share_budget,
 )
-from agents.runtime.shared_calls import SharedCalls
+from agents.runtime.joint.shared_calls import SharedCalls
 from agents.sandbox import Sandbox
 from harness.llm import DEFAULT_LEASE, BudgetCaps, Crew, Membership, Watch
 from harness.store import Amounts, JointSpec, ProgramWork, Store, Uncertain

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agents.runtime.portions import ProgramTerms, open_runner, share_budget
-from agents.runtime.shared_calls import SharedCalls
+from agents.runtime.joint.program_portions import ProgramTerms, open_runner, share_budget
+from agents.runtime.joint.shared_calls import SharedCalls
 from harness import BudgetSpent, LeaseLost, ModelError, SandboxError
 from harness.config import api_key
 from harness.llm import Membership, Watch, run_in_loop
