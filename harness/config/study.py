@@ -151,10 +151,10 @@ class SearchSection(Section):
     start: str = "cot"
     library: list[str] = Field(default=[])
     task: str = ""
-    candidates: int = Field(default=40, ge=0)
+    candidates: int = Field(default=48, ge=0)
     in_flight: int | None = Field(default=None, ge=1)
-    rungs: list[int] = Field(default=[12, 30, 120])
-    keep: list[float] = Field(default=[0.4, 0.1])
+    rungs: list[int] = Field(default=[8, 16, 32, 120])
+    keep: list[float] = Field(default=[0.5, 0.25, 0.06])
     fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     labels: Literal["all", "no", "drawn"] = "all"
