@@ -33,6 +33,7 @@ from tests.postgresql_server import start_postgresql
 ROOT = Path(__file__).parents[1]
 LATENCY = 0.2
 LEASE = "3s"
+SAID = "workers.log"
 
 
 def main() -> None:
@@ -62,7 +63,7 @@ def measure(url: str, n: int, concurrency: int, workers: int) -> float:
     """Answers a second with so many workers."""
     with study(url, n, concurrency) as (folder, server):
         for process in [start(folder) for _ in range(workers)]:
-            assert process.wait() == 0
+            end(process, folder)
         assert server.calls == n
         return n / (server.last - server.first)
 
@@ -72,10 +73,11 @@ def kill(url: str, n: int, concurrency: int) -> tuple[int, int]:
     with study(url, n, concurrency) as (folder, server):
         first, second = start(folder), start(folder)
         while server.calls < n // 2:
-            assert second.poll() is None
+            if second.poll() is not None:
+                sys.exit(f"a worker ended before half of the calls: {(folder / SAID).read_text()}")
         first.send_signal(signal.SIGKILL)
         first.wait()
-        assert second.wait() == 0
+        end(second, folder)
         with Store(url) as store:
             return server.calls - n, store.count_rows()["prediction"]
 
@@ -97,9 +99,15 @@ def study(url: str, n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """A worker."""
     words = [sys.executable, "-m", "harness.cli.main", "run", "--lease", LEASE]
-    quiet = subprocess.DEVNULL
     env = {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(words, cwd=folder, env=env, stdout=quiet, stderr=quiet)  # noqa: S603  our own command
+    with (folder / SAID).open("ab") as said:
+        return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603  our own command
+
+
+def end(worker: subprocess.Popen[bytes], folder: Path) -> None:
+    """Wait for a worker; what it said is told if it failed."""
+    if worker.wait():
+        sys.exit((folder / SAID).read_text())
 
 
 if __name__ == "__main__":
