@@ -16,6 +16,7 @@ from .errors import (
     LabelStudioError as LabelStudioError, LeaseLost as LeaseLost,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
+    Stopped as Stopped,
     NoReply as NoReply, RefusedRequest as RefusedRequest,
     TransientModelError as TransientModelError, WrongType as WrongType, first_of as first_of,
 )

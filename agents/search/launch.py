@@ -88,10 +88,10 @@ async def continue_search(
     name, writer = model_name(study, section.model), _optimiser_name(study, section)
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(open_sandbox(section.tier))
-        progress(f"sandbox: {sandbox.name}")
         context.check_settings()
         opening = open_answering(study, store, context, sandbox, terms, name, writer)
         answering = await stack.enter_async_context(opening)
+        progress(f"sandbox: {sandbox.name}")
         context = replace(
             context,
             evaluate=answering.evaluate,

@@ -77,8 +77,8 @@ def work_on_node(joining: Joining) -> Joined:
                 stack.enter_context(_serving_locally())
             store = stack.enter_context(Store(joining.url))
             results = join_study_runs(store, set(), only=joining.work)
-            programs = load_module("agents.runtime").help_works(store, set(), only=joining.work)
-            return Joined(results={**results, **programs})
+            load_module("agents.runtime").help_works(store, set(), results, only=joining.work)
+            return Joined(results=results)
     except OversightError as error:
         return Joined(error=str(error))
     except KeyboardInterrupt:

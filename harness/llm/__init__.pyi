@@ -25,6 +25,7 @@ from .runner import (
     check_template as check_template, draw_sample as draw_sample,
     forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
+    on_stop_signals as on_stop_signals,
     read_foreign_option as read_foreign_option, read_named_options as read_named_options,
     refuse_stranger as refuse_stranger, run as run, run_alone as run_alone, run_in_loop as run_in_loop,
 )

@@ -8,9 +8,9 @@ from typing import Any
 
 from agents.runtime.joint.program_portions import ProgramTerms, open_runner, share_budget
 from agents.runtime.joint.shared_calls import SharedCalls
-from harness import BudgetSpent, LeaseLost, ModelError, SandboxError
+from harness import BudgetSpent, LeaseLost, ModelError, SandboxError, Stopped
 from harness.config import api_key
-from harness.llm import Membership, Watch, run_in_loop
+from harness.llm import Membership, Watch, on_stop_signals, run_in_loop
 from harness.output import say
 from harness.store import ProgramWork, Store
 
@@ -18,18 +18,28 @@ _LOOK = 1.0
 """Seconds between two looks whether a work is still led."""
 
 
-def help_works(store: Store, known: set[str], only: str | None = None) -> dict[str, dict[str, Any]]:
-    """Work on everything that is led, one after the other; name → how many items were answered.
+def help_works(
+    store: Store, known: set[str], results: dict[str, dict[str, Any]], only: str | None = None
+) -> None:
+    """Work on everything that is led, one after the other.
 
-    Those whose ids are `known` are passed over, and all that are worked on become known. With `only`, so are
-    all but this one. What stopped this process before the end is under ``stopped``.
+    Parameters
+    ----------
+    known
+        Ids of works that are passed over; all that are worked on are added.
+    results
+        Name → how many items were answered is added to it, and under ``stopped`` what stopped this process
+        before the end.
+    only
+        Id of a work: all others are passed over.
 
     Raises
     ------
     ConfigError
         If a key, or the sandbox, is missing.
+    Stopped
+        At a signal, once what was under way has come.
     """
-    results: dict[str, dict[str, Any]] = {}
     while open_works := [
         work
         for work in store.program_work.find_works()
@@ -44,32 +54,40 @@ def help_works(store: Store, known: set[str], only: str | None = None) -> dict[s
         if terms.settings.endpoint.startswith("http"):
             api_key(terms.settings)
         if store.program_work.is_led(work):
-            results[terms.name] = _help(store, work, terms)
-    return results
+            _help(store, work, terms, results.setdefault(terms.name, {"asked_now": 0}))
 
 
-def _help(store: Store, work: ProgramWork, terms: ProgramTerms) -> dict[str, Any]:
+def _help(store: Store, work: ProgramWork, terms: ProgramTerms, result: dict[str, Any]) -> None:
     """Be a worker until nobody leads any more; another one where this one was taken for lost."""
-    answered = 0
     lease = work.joint.spec.lease
     while (worker := store.program_work.enter(work.joint.id, lease)) is not None:
         with Membership(store, work.joint, worker, Watch(store, work.joint)) as me:
             try:
-                answered += run_in_loop(_run(store, work, terms, me))
-                break
+                signals = run_in_loop(_run(store, work, terms, me, result))
             except LeaseLost:
                 say("this process was taken for lost by the others, and begins anew")
             except (BudgetSpent, ModelError, SandboxError) as error:
-                return {"asked_now": answered, "stopped": str(error)}
-    return {"asked_now": answered}
+                result["stopped"] = str(error)
+                return
+            else:
+                if signals:
+                    raise Stopped(signals[0])
+                return
 
 
-async def _run(store: Store, work: ProgramWork, terms: ProgramTerms, me: Membership) -> int:
+async def _run(
+    store: Store, work: ProgramWork, terms: ProgramTerms, me: Membership, result: dict[str, Any]
+) -> list[int]:
+    """Run portions until it is over; the numbers of the signals that came."""
     budget = share_budget(store, work, me.worker, terms.price)
     calls = SharedCalls(store, work, me, budget, asks_lost=terms.asks_lost)
     async with open_runner(store, work, me, terms, budget, calls) as runner:
-        await runner.run(_look_for_end(store, work))
-        return runner.answered
+        try:
+            with on_stop_signals(runner.stop) as signals:
+                await runner.run(_look_for_end(store, work))
+        finally:
+            result["asked_now"] += runner.answered
+        return signals
 
 
 def _look_for_end(store: Store, work: ProgramWork) -> Callable[[], bool]:

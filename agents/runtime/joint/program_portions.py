@@ -137,7 +137,15 @@ class PortionRunner:
         self.broker = broker
         self._most = 1 + math.ceil(1.5 * broker.concurrency / SIZE)
         self._running = set[asyncio.Task[None]]()
+        self._is_stopped, self._drain = False, _DRAIN
         self.answered = 0
+
+    def stop(self, seconds: float) -> None:
+        """Run no more portions; what is under way has so many seconds to come."""
+        self._is_stopped, self._drain = True, seconds
+        if not seconds:
+            for task in self._running:
+                task.cancel()
 
     async def run(self, is_over: Callable[[], bool], is_paused: Callable[[], bool] = lambda: False) -> None:
         """Run what is there until it is over; what is under way then has some seconds to come.
@@ -149,13 +157,13 @@ class PortionRunner:
         """
         pause = _SHORTEST
         try:
-            while not is_over():
+            while not self._is_stopped and not is_over():
                 taken = [] if is_paused() else self._take()
                 self._running |= {asyncio.create_task(self._run(portion)) for portion in taken}
                 pause = _SHORTEST if taken else min(_LONGEST, 1.5 * pause)
                 await self._wait(pause)
             if self._running:
-                await asyncio.wait(self._running, timeout=_DRAIN)
+                await asyncio.wait(self._running, timeout=self._drain)
         finally:
             for task in self._running:
                 task.cancel()
@@ -174,7 +182,8 @@ class PortionRunner:
             self._running, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
-            task.result()
+            if not task.cancelled():
+                task.result()
 
     async def _run(self, portion: ProgramPortion) -> None:
         task, works, worker = portion.task, self._store.program_work, self._me.worker

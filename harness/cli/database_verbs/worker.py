@@ -51,22 +51,17 @@ def run(args: argparse.Namespace) -> int:
     # Named as a string: nothing here imports upwards.
     help_works = load_module("agents.runtime").help_works
 
-    def add(found: dict[str, dict[str, Any]]) -> None:
-        for name, result in found.items():
-            before = programs.get(name, {"asked_now": 0})
-            programs[name] = {**result, "asked_now": before["asked_now"] + result["asked_now"]}
-
-    with Store(args.join) as store:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what is under way in order
+    # a signal is how a worker that stays comes to its end
+    with Store(args.join) as store, suppress(*[KeyboardInterrupt] * args.stay):
         results |= join_study_runs(store, known)
-        add(help_works(store, known))
+        help_works(store, known, programs)
         if args.stay:
             say("waiting for work; stop with Ctrl-C")
-        with suppress(KeyboardInterrupt):  # which is how a worker that stays comes to its end
-            while args.stay:
-                signal.signal(signal.SIGTERM, signal.default_int_handler)  # which a run takes for itself
-                time.sleep(_LOOK)
-                results |= join_study_runs(store, known)
-                add(help_works(store, known))
+        while args.stay:
+            time.sleep(_LOOK)
+            results |= join_study_runs(store, known)
+            help_works(store, known, programs)
     if not results and not programs:
         say("no run is under way there; begin one with oversight run, or wait for one with --stay")
     lines = [describe_run(name, result) for name, result in results.items()]

@@ -23,6 +23,7 @@ from .run_opening import (
     DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS,
     RunResult as RunResult, RunTerms as RunTerms, open_runs as open_runs,
 )
+from .stop_signals import on_stop_signals as on_stop_signals
 from .targets import (
     Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
     draw_sample as draw_sample, forecast as forecast, hold_runs as hold_runs, load_items as load_items,

@@ -18,7 +18,8 @@ DRAIN = 10.0
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
     """Call `stop` with the seconds left at each signal; yield the numbers of those that came.
 
-    Only in the main thread, where signals arrive, and only for those that nobody else attends to.
+    Only in the main thread, where signals arrive, and only for those that nobody else attends to; afterwards they
+    do what they did before.
     """
     came: list[int] = []
     loop = asyncio.get_running_loop()
@@ -30,6 +31,7 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
             say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
 
     attended = [number for number in (signal.SIGINT, signal.SIGTERM) if _is_free(number)]
+    before = [signal.getsignal(number) for number in attended]
     try:
         for number in attended:
             loop.add_signal_handler(number, receive, number)
@@ -38,8 +40,9 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
     try:
         yield came
     finally:
-        for number in attended:
+        for number, handler in zip(attended, before, strict=False):
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
 def _is_free(number: signal.Signals) -> bool:
