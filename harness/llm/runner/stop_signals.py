@@ -18,8 +18,8 @@ DRAIN = 10.0
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
     """Call `stop` with the seconds left at each signal; yield the numbers of those that came.
 
-    Only in the main thread, where signals arrive, and only for those that nobody else attends to; afterwards they
-    do what they did before.
+    Only in the main thread, where signals arrive, and only for those that nobody else attends to; afterwards
+    they do what they did before.
     """
     came: list[int] = []
     loop = asyncio.get_running_loop()
