@@ -138,7 +138,7 @@ def finish(*processes: subprocess.Popen[str], code: int = 0) -> list[str]:
     """Wait for processes and return what each said."""
     said = []
     for process in processes:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         assert process.returncode == code, err
         said.append(out + err)
     return said

@@ -110,13 +110,17 @@ def test_a_cap_holds_on_all_nodes(cluster: RayCluster, database: str, tmp_path: 
     assert 0.009 <= spent <= 0.01
 
 
-def test_a_cluster_of_the_command_s_own_ends_with_it(database: str, tmp_path: Path) -> None:
+def test_a_cluster_of_the_command_s_own_ends_with_it(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BEGUN_BY", str(tmp_path))
     with joint_study(tmp_path, database, N, slowly) as study:
-        before = find_ray()
         begun = study.run("--on", "ray", "--workers", "2", "--json")
+        study.wait_for_calls(1)
+        assert find_ray(tmp_path)
         [said] = finish(begun)
         check_books(study, 0)
-        assert find_ray() <= before
+        assert not find_ray(tmp_path)
         assert read_results(said)["asked_now"] == N
 
 
@@ -140,13 +144,14 @@ def test_a_search_on_two_nodes_makes_one_worker_s_archive(
     assert "Ray: 2 workers on 2 nodes" in said
 
 
-def find_ray() -> set[int]:
-    """Processes of any Ray cluster."""
+def find_ray(begun_by: Path) -> set[int]:
+    """Processes of a Ray cluster that the command of one test began, which they have in their environment."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             words = path.read_bytes()
-            if words.startswith(b"ray::") or b"/raylet" in words or b"gcs_server" in words:
+            is_ray = words.startswith(b"ray::") or b"/raylet" in words or b"gcs_server" in words
+            if is_ray and f"BEGUN_BY={begun_by}".encode() in path.with_name("environ").read_bytes():
                 found.add(int(path.parent.name))
     return found
 
