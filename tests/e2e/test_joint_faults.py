@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from tests.e2e.joint import JointStudy, finish, joint_study
 from tests.e2e.test_joint_runs import slowly
@@ -56,6 +58,40 @@ def test_a_worker_that_stands_still_is_replaced_and_its_answers_are_late(
         books = study.read_books()
         assert 1 <= books.late <= books.lost
         assert f"{books.late} answer" in said
+
+
+def test_a_worker_that_stands_still_in_a_transaction_holds_nobody_up(
+    own_server: PostgreSQL, tmp_path: Path
+) -> None:
+    with joint_study(tmp_path, own_server.url, N, slowly) as study:
+        first, second = study.run(*LEASE), study.run(*LEASE)
+        study.wait_for_workers(2)
+        study.wait_for_calls(50)
+        stop_in_transaction(first, own_server.url)
+        finish(second)
+        first.send_signal(signal.SIGCONT)
+        [said] = finish(first)
+        check_books(study, 1)
+    assert "begins anew" in said
+
+
+def stop_in_transaction(worker: subprocess.Popen[str], url: str) -> None:
+    """Stop a process at a moment at which a session of it is in the middle of a transaction."""
+    idle = sa.text("SELECT pid, state_change FROM pg_stat_activity WHERE state = 'idle in transaction'")
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
+    pause = threading.Event()
+    with engine.connect() as connection:
+        for _ in range(2_000):
+            worker.send_signal(signal.SIGSTOP)
+            found = set(connection.execute(idle).tuples())
+            if found:
+                pause.wait(0.2)  # what lives goes on meanwhile
+                if found & set(connection.execute(idle).tuples()):
+                    engine.dispose()
+                    return
+            worker.send_signal(signal.SIGCONT)
+            pause.wait(0.005)
+    raise AssertionError("never in a transaction")
 
 
 def wait_until_lost(study: JointStudy) -> None:
