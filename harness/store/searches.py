@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.errors import StoreError
-from harness.store.database import Repository
+from harness.store.database import Repository, repeated
 from harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -98,6 +98,7 @@ class SearchRepository(Repository):
             found.setdefault(row.split, []).append(row.item_id)
         return found
 
+    @repeated(twice=True)
     def add_candidate(self, search: str, candidate: Candidate) -> None:
         """Store a candidate with its parents, unless it is there."""
         row = {"search_id": search, "id": candidate.id, **row_of(candidate.program)}
@@ -110,6 +111,7 @@ class SearchRepository(Repository):
             if _append(connection, _CANDIDATE, row):
                 execute_many(connection, sa.insert(_PARENT), parents)
 
+    @repeated(twice=True)
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
@@ -125,6 +127,7 @@ class SearchRepository(Repository):
             rows = [{name: value for name, value in row.items() if name in _ANSWER.c} for row in fresh]
             execute_many(connection, sa.insert(_ANSWER), rows)
 
+    @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
         """Store a decision, unless there is one under its key."""
         with self._database.transaction() as connection:

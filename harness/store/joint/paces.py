@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository
+from harness.store.database import Repository, repeated
 from harness.store.tables import PaceRow, insert_into
 
 _PACE = PaceRow.__table__
@@ -15,6 +15,7 @@ _BURST = 0.1
 class PaceRepository(Repository):
     """Places in the line before an endpoint, in a database on a server."""
 
+    @repeated(twice=True)
     def book(self, endpoint: str, model: str, *, requests: float | None, tokens: float | None) -> float:
         """Book places in the line; return after how many seconds they may be used.
 

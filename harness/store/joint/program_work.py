@@ -109,15 +109,20 @@ class ProgramWorkRepository(WorkerRepository):
             return False
         return any(w.id == work.leader and not w.ended for w in self.find_workers(work.joint.id))
 
-    @repeated(twice=False)
     def give_out(self, work: str, tasks: Sequence[Mapping[str, Any]], first: int) -> list[str]:
         """Add portions, numbered from `first` on; return their ids."""
         rows: list[dict[str, Any]] = [
             {"id": uuid.uuid4().hex, "work_id": work, "position": first + j, "task": dict(task), "worker": ""}
             for j, task in enumerate(tasks)
         ]
-        with self._database.transaction() as connection:
-            connection.execute(sa.insert(_PORTION), rows)
+
+        def write() -> None:
+            with self._database.transaction() as connection:
+                is_there = sa.select(_PORTION.c.id).where(_PORTION.c.id.in_([row["id"] for row in rows[:1]]))
+                if rows and connection.execute(is_there).one_or_none() is None:
+                    connection.execute(sa.insert(_PORTION), rows)
+
+        self.repeat(write, twice=True)
         return [row["id"] for row in rows]
 
     @repeated(twice=False)
