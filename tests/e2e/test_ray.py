@@ -161,10 +161,10 @@ def test_every_node_serves_the_model_itself(database: str, tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     words = [sys.executable, "-m", "harness.llm.local.serve", str(find_weights()), str(port)]
-    with joint_study(tmp_path, database, 8, slowly) as study:
+    with joint_study(tmp_path, database, 4, slowly, "max_tokens = 4") as study:
         file = tmp_path / "study.toml"
         text = file.read_text().replace(study.server.url, f"http://127.0.0.1:{port}/v1")
         file.write_text(text.replace('model = "m"', 'model = "smollm2-135m-instruct"'))
         [said] = finish(study.run("--on", "ray", "--serve", shlex.join(words), "--json"))
-        assert read_results(said)["predictions"] == 8
+        assert read_results(said)["predictions"] == 4
         assert study.server.prompts == []
