@@ -6,7 +6,7 @@ from .item_files import (
     read_items as read_items,
     read_key as read_key,
 )
-from .item_mapping import ItemMapping as ItemMapping
+from .item_mapping import ItemMapping as ItemMapping, read_options as read_options
 from .logs import (
     READERS as READERS, format_of as format_of, how_log_ended as how_log_ended,
     iterate_foreign as iterate_foreign, read_foreign as read_foreign,

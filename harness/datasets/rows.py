@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -84,26 +86,39 @@ def read_hub(
         A branch, tag or commit of its repository; None is the newest.
     streaming
         Whether rows are fetched as they are asked for and kept nowhere; otherwise the library keeps them in
-        its cache, and reading again needs no network.
+        its cache, and reading again needs no network. A folder is read anew each time.
 
     Raises
     ------
     DataError
         If the ``hub`` extra is missing, the data set cannot be loaded, or a folder's revision is asked for.
     """
-    if revision is not None and Path(name).is_dir():
+    is_folder = Path(name).is_dir()
+    if revision is not None and is_folder:
         raise DataError(f"a local folder has no revision {revision!r}", file=name)
     try:
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    try:
-        data = datasets.load_dataset(name, config, split=split, revision=revision, streaming=streaming)
-        # what streams may fail at any row
-        yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
-    except Exception as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise DataError(f"could not be loaded: {first}", file=name, field=split) from error
+    # The library's cache tells folders apart by their last name and card alone, so that it would give the
+    # rows of another folder, or those that stood in this one before.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
+        try:
+            data = datasets.load_dataset(
+                name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache
+            )
+            # what streams may fail at any row
+            yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
+        except Exception as error:
+            raise DataError(f"could not be loaded: {_brief(error)}", file=name, field=split) from error
+
+
+def _brief(error: BaseException) -> str:
+    """One line: the first and the last, as the library lists all columns between "Couldn't cast" and why."""
+    if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
+        error = error.__cause__  # it says no more than that there was one
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 
 
 def _parquet_portions(path: Path) -> Iterator[Portion]:

@@ -46,15 +46,15 @@ def published(name: str, j: int) -> dict[str, Any]:
     return parts | {"industry": EDINET_INDUSTRIES[j % 16], "edinet_code": "E1", "doc_id": f"S{j}"}
 
 
-def lay_out(folder: Path, name: str, rows: int = 40) -> None:
+def lay_out(folder: Path, name: str, rows: int = 40, first: int = 0) -> None:
     """A data set as the hub keeps it: Parquet files, and a card that says which split they are."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     preset = PRESETS[name]
     target = folder / preset.hub / "data"
-    target.mkdir(parents=True)
-    table = pa.Table.from_pylist([published(name, j) for j in range(rows)])
+    target.mkdir(parents=True, exist_ok=True)
+    table = pa.Table.from_pylist([published(name, j) for j in range(first, first + rows)])
     pq.write_table(table, target / f"{preset.split}-00000-of-00001.parquet")
     config = preset.config or "default"
     files = f"  data_files:\n  - split: {preset.split}\n    path: data/{preset.split}-*\n"
@@ -88,6 +88,29 @@ def test_a_benchmark_streams_as_the_hub_has_it(
     assert load_preset(name, seed=5, limit=3).items == read.items
     if name not in ("medical-abstracts", "edinet-bench"):  # the others have the same options in any case
         assert load_preset(name, seed=6, limit=3).items[0].permutation != read.items[0].permutation
+
+
+@pytest.mark.parametrize("limit", [None, 3])
+def test_a_folder_is_read_as_it_is_now(
+    limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library would give rows that were there before, or those of another folder of the same name."""
+    for study, first in (("a", 0), ("b", 100), ("a", 200)):
+        lay_out(tmp_path / study, "medqa", first=first)
+        monkeypatch.chdir(tmp_path / study)
+        assert load_preset("medqa", limit=limit).items[0].text == f"A patient {first}?"
+
+
+def test_what_the_library_cannot_read_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_out(tmp_path, "medqa")
+    data = tmp_path / PRESETS["medqa"].hub / "data"
+    (data / "test-00001-of-00002.parquet").write_bytes(b"no Parquet")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"\[test\]: could not be loaded: .*Parquet") as caught:
+        load_preset("medqa")
+    assert "\n" not in caught.value.reason
 
 
 def test_what_the_hub_does_not_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

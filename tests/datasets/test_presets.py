@@ -63,7 +63,7 @@ PUBLISHED: dict[str, dict[str, Any]] = {
         "Answer": "C",
         "Type": "Algebra",
     },
-    "edinet-bench": {"summary": "{}", "bs": "{}", "industry": EDINET_INDUSTRIES[5]},
+    "edinet-bench": {"summary": "{}", "bs": "{}", "pl": "", "cf": None, "industry": EDINET_INDUSTRIES[5]},
 }
 
 
@@ -104,6 +104,7 @@ WRONG_VALUES = [
     ("gpqa", "Question", 7, "must be text, is 7"),
     ("medqa", "answer_idx", "E", "'E' is none of A, B, C, D"),
     ("medqa", "options", "[", "must be options by letter"),
+    ("medqa", "options", {"A": "w", "B": None, "C": "y", "D": "z"}, "option 2 is empty"),
     ("math-mc", "Answer", "", "is none of A, B, C, D, E"),
     ("edinet-bench", "industry", "漁業", "'漁業' is none of 食品"),
 ]
@@ -119,6 +120,27 @@ def test_a_wrong_value_is_refused_by_its_column(
         read_preset(name, path)
     assert caught.value.field == column
     assert told in caught.value.reason
+
+
+def test_no_place_of_an_answer_is_moved_by_an_option_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    options = [str(j) for j in range(10)]
+    row = {"question_id": 1, "question": "q?", "answer": "E", "category": "law"}
+    path.write_text(json.dumps({**row, "options": [None, *options[1:]]}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"\[options\]: not a row of mmlu-pro: option 1 is empty"):
+        read_preset("mmlu-pro", path)
+    candidates = {"question": "q?", "candidates": [None, "a", "b", "c", "d"]}
+    path.write_text(json.dumps(candidates), encoding="utf-8")
+    with pytest.raises(DataError, match=r"\[candidates\].* the true answer, is empty"):
+        read_preset("math-mc", path)
+
+
+def test_a_report_without_a_column_of_its_parts_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.jsonl"
+    row = PUBLISHED["edinet-bench"]
+    path.write_text(json.dumps({name: row[name] for name in row if name != "pl"}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"\[pl\]: not a row of edinet-bench: there is no such column"):
+        read_preset("edinet-bench", path)
 
 
 def test_candidate_answers_become_five_options(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def mmlu_pro(row: Row, _seed: int) -> Fields | str:
     text, name = _text(row, "question"), f"mmlu-pro-{row.value('question_id')}"
     if len(options) != 10:
         return "not of ten options"
-    fields = {"id": name, "text": text, "options": options, "answer": answer}
+    fields = {"id": name, "text": text, "options": _filled(row, options), "answer": answer}
     return fields | {"category": _text(row, "category")}
 
 
@@ -87,7 +87,8 @@ def medqa(row: Row, _seed: int) -> Fields:
         raise row.error("options", f"must be options by letter, is {shorten(row.value('options'))}")
     letters = "".join(sorted(options))
     answer = _place(row, "answer_idx" if "answer_idx" in row.fields else "answer", letters)
-    return {"text": _text(row, "question"), "options": [options[x] for x in letters], "answer": answer}
+    filled = _filled(row, [options[letter] for letter in letters])
+    return {"text": _text(row, "question"), "options": filled, "answer": answer}
 
 
 def gpqa(row: Row, _seed: int) -> Fields:
@@ -131,7 +132,9 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
     if not isinstance(given, list) or not given:
         raise row.error("candidates", f"must be a list, the true answer first, is {shorten(given)}")
     text = _text(row, "question")
-    true, *others = (str(candidate).strip() for candidate in given)
+    true, *others = ("" if candidate is None else str(candidate).strip() for candidate in given)
+    if not true:
+        raise row.error("candidates", "the first, which is the true answer, is empty")
     different = {fold_text(other): other for other in reversed(others) if other}
     different.pop(fold_text(true), None)
     pool = sorted(different.values())
@@ -144,13 +147,20 @@ def _draw_distractors(row: Row, seed: int) -> Fields | str:
 
 def edinet(row: Row, _seed: int) -> Fields:
     """``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen."""
-    parts = [f"{name}: {row.fields[name]}" for name in ("summary", "bs", "pl", "cf") if row.fields.get(name)]
     industry = _text(row, "industry")
     if industry not in EDINET_INDUSTRIES:
         raise row.error("industry", f"{industry!r} is none of {', '.join(EDINET_INDUSTRIES)}")
+    parts = [f"{name}: {part}" for name in ("summary", "bs", "pl", "cf") if (part := row.value(name))]
     if not parts:
-        raise row.error("summary", "there is no part of a report: summary, bs, pl, cf")
+        raise row.error("summary", "there is no part of a report: summary, bs, pl, cf are empty")
     return {"text": "\n".join(parts), "answer": EDINET_INDUSTRIES.index(industry)}
+
+
+def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
+    """The options, none of which may be missing: the answer is told by its place among them."""
+    if None in options:
+        raise row.error("options", f"option {options.index(None) + 1} is empty")
+    return list(options)
 
 
 def _text(row: Row, column: str) -> str:
