@@ -63,16 +63,17 @@ def run_demo(
     tell
         Called with what is done next.
     """
-    study, key = lay_out_demo(folder, limit, fresh=fresh), str(DATA / "case_notes.key.csv")
-    items = study_items(study)
-    tell(f"1/4  the small model ({study.models[MODEL].model}) on this machine")
+    _check_demo(folder)
+    tell("1/4  the small model on this machine")
     running = find_local_model()
     server = running or start_local_model()
     try:
+        study, key = lay_out_demo(folder, limit, fresh=fresh), str(DATA / "case_notes.key.csv")
+        items = study_items(study)
         tell(f"2/4  {len(items)} notes to eight experts, one question each")
         route_questions(study)
         simulate_answers(study, key, abstention=ABSTENTION)
-        tell(f"3/4  the model reads every note ({server.url})")
+        tell(f"3/4  {server.model} reads every note ({server.url})")
         result = run_study(study, Asking())[MODEL]
         if "stopped" in result:
             raise OversightError(result["stopped"])
@@ -89,12 +90,16 @@ def run_demo(
     return report, page
 
 
-def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:
-    """Lay out an ordinary study, as a person would."""
+def _check_demo(folder: Path) -> None:
     if not (DATA / "case_notes.jsonl").exists():
         raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
         raise BadInput(f"{folder} holds something else; give another --folder")
+
+
+def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:
+    """Lay out an ordinary study, as a person would."""
+    _check_demo(folder)
     if fresh and folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from .by_class import compare_study_classes as compare_study_classes
 from .collected_labels import study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, describe_errors as describe_errors,
+    ExpertQuality as ExpertQuality, describe_errors as describe_errors, doubt_answers as doubt_answers,
     read_control_answers as read_control_answers,
     read_gold as read_gold, read_quality as read_quality,
 )

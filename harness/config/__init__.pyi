@@ -2,9 +2,9 @@ from .models import (
     LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, Section as Section,
     api_key as api_key,
 )
+from .search_section import SearchSection as SearchSection
 from .study import (
-    EstimateSection as EstimateSection, SearchSection as SearchSection, Study as Study,
-    refuse_password as refuse_password,
+    EstimateSection as EstimateSection, Study as Study, refuse_password as refuse_password,
 )
 from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study
 from .study_schema import SCHEMA_FILE as SCHEMA_FILE, read_schema_text as read_schema_text

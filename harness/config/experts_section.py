@@ -13,15 +13,47 @@ from harness.types import ProtocolStatement
 
 
 class ExpertsSection(Section):
-    """The roster file and the rule that routes items to experts.
+    """The roster file, the rule that routes items to experts, and what is known of their errors.
 
-    `protocol` is a name of `harness.registry.PROTOCOLS`. `models` names the models whose predictions
-    a rule looks at; empty means all that were run. `epsilon` is the uniform share of targeted routing
-    for several. With a panel, `annotators_per_item` of those who judge any class choose among all
-    options of each item, and `reference` may name a file of labels by experts who are none of them, which
-    human-level indices hold people and models against. `questions` draws as many items of all as that many
-    questions are expected to settle, instead of asking about every item; `draw` says how: in proportion by
-    how models agree (``agreement``), or with chances by how unsure the study's judges are (``deviation``).
+    Attributes
+    ----------
+    roster
+        File with the experts, their classes and capacities.
+    protocol
+        Rule by which questions are drawn, or items given to annotators; see docs/protocols.md and
+        docs/panels.md.
+    options_per_item
+        Partitioned questions: ask about so many different options of each item.
+    annotators_per_item
+        A panel: annotators per item, drawn of the experts with ``classes = ["*"]``; they choose among all
+        options.
+    models
+        Models whose predictions a rule looks at; empty takes all that were run.
+    epsilon
+        Share of targeted draws that is uniform over the options, where the rule looks at several models.
+    questions
+        Draw as many items of all as so many questions are expected to settle; unset, every item is asked
+        about.
+    draw
+        How these items are drawn: in proportion by how models agree (``"agreement"``), or with chances by
+        how unsure the study's judges are (``"deviation"``).
+    deadline
+        Day by which answers are due, shown to experts and in reminders.
+    reference
+        File of labels by experts who are none of a panel's annotators, which human-level indices hold
+        people and models against.
+    gold
+        File of items of known answer, woven into the queues as control questions; see docs/controls.md.
+    gold_share
+        Number of gold questions, as a share of the study's questions.
+    repeat
+        Share of the questions that come once more, later, to the same expert.
+    overlap
+        Share of the questions that are put to a second expert, too.
+    sensitivity
+        Range that is known to hold experts' chance of a yes to the true option.
+    specificity
+        Range that is known to hold experts' chance of a no to a false option.
     """
 
     roster: str = "experts.toml"

@@ -46,12 +46,16 @@ class EndpointSection(Section):
         Environment variable that holds the key.
     concurrency
         Most calls under way at once, of each model; fewer while the endpoint says it is overloaded.
-    requests_per_minute, tokens_per_minute
-        Limits to keep to, of each model; None has none.
+    requests_per_minute
+        Most calls a minute, of each model; unset, there is no limit.
+    tokens_per_minute
+        Most tokens a minute, of each model; unset, there is no limit.
     shared_limits
         Whether these are limits of all models together.
-    timeout, tries
-        Seconds to wait for one answer, and calls per item before it counts as failed.
+    timeout
+        Seconds to wait for one answer, connecting included.
+    tries
+        Calls for one answer before it counts as failed; three times as many under a rate limit.
     max_reply_bytes
         Largest reply that is read, unpacked; a larger one is no answer.
     api_version
@@ -73,29 +77,56 @@ class EndpointSection(Section):
 class ModelSection(Section):
     """One model: behind an OpenAI-compatible endpoint, a Python callable or a command.
 
-    What is wrong in study.toml is named in the order of the fields.
-
     Attributes
     ----------
     endpoint
         A base URL, the name of a section under ``[endpoints]``, or ``"local"`` for the server of
         ``oversight model start``.
+    model
+        What the endpoint calls the model; of a callable or a command, a name of yours for its version.
     python
         ``"module:function"`` to call with the prompt, in place of an endpoint.
     command
         A program and its arguments, given the prompt on standard input, in place of an endpoint.
+    api_key_env
+        Environment variable that holds the key; none is needed on the loopback interface.
+    temperature
+        Temperature of the answers; unset, the endpoint decides.
+    max_tokens
+        Most tokens of an answer; unset, the endpoint decides. What a model thinks before it answers
+        counts.
+    stop
+        Texts at which an answer ends.
     samples
         Answers per item; several are put to a vote (self-consistency).
     structured
-        Whether the endpoint is made to answer in a JSON Schema: ``"auto"`` where it can.
+        Whether the endpoint is made to answer in a JSON Schema: ``"auto"`` where it can, ``"always"``
+        refuses one that cannot.
     logprobs
-        Whether to ask for log-probabilities, from which a confidence is computed.
+        Whether to ask for log-probabilities, where offered, from which a confidence is computed.
     answers_as
         What the endpoint calls the model in its replies, where that is another name.
     extra
         Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
+    concurrency
+        Most calls under way at once; fewer while the endpoint says it is overloaded.
+    requests_per_minute
+        Most calls a minute; unset, there is no limit.
+    tokens_per_minute
+        Most tokens a minute; unset, there is no limit.
+    shared_limits
+        Whether these limits are of all models of the endpoint together.
+    timeout
+        Seconds to wait for one answer, connecting included.
+    max_reply_bytes
+        Largest reply that is read, unpacked; a larger one is no answer.
+    tries
+        Calls for one answer before it counts as failed; three times as many under a rate limit.
+    api_version
+        The version of an Azure deployment's API; asks through the SDK.
     """
 
+    # What is wrong in study.toml is named in the order of the fields.
     endpoint: EndpointURL = _OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AliasPath, Field, field_validator, model_validator
 
 from harness.config.experts_section import ExpertsSection
+from harness.config.items_section import ItemsSection
 from harness.config.models import EndpointSection, ModelSection, Section
+from harness.config.search_section import SearchSection
 from harness.errors import ConfigError
 from harness.output import did_you_mean, keep_secret, redact
 
 
 class StudySection(Section):
-    """What the study is called, its seed, and where its database lies: a file, or ``postgresql://HOST/NAME``."""
+    """What the study is called, and where its database lies.
+
+    Attributes
+    ----------
+    name
+        Name of the study, as tables and pages show it.
+    seed
+        Seed of every random draw; it cannot change once questions are drawn.
+    store
+        Its database: a file, or ``postgresql://HOST/NAME``; never with a password.
+    """
 
     name: str = Field(min_length=1)
     seed: int = 0
@@ -40,49 +52,19 @@ def refuse_password(store: str) -> None:
         )
 
 
-class ItemsSection(Section):
-    """Where the items come from; see `harness.datasets.ItemMapping` for the columns.
-
-    `cluster` names a column whose equal values make items depend on each other, such as the patient that
-    images are of; estimates, comparisons and panels then take clusters as the independent units.
-    `skip_bad` leaves wrong rows out, which are counted, instead of refusing the file. `hub_config`, `split`
-    and `revision` (a branch, tag or commit) choose of a data set on the hub; a preset has its own.
-    """
-
-    file: str | None = None
-    preset: str | None = None
-    hub: str | None = None
-    hub_config: str | None = None
-    split: str = "test"
-    revision: str | None = None
-    limit: int | None = Field(default=None, ge=1)
-    id: str = "id"
-    text: str = "text"
-    classes: list[str] = Field(default=[])
-    options: str | list[str] = "options"
-    meta: list[str] = Field(default=[])
-    cluster: str | None = None
-    shuffle: bool = True
-    skip_bad: bool = False
-
-    @model_validator(mode="after")
-    def _one_source(self) -> ItemsSection:
-        if not (self.file or self.preset or self.hub):
-            raise ValueError("give a file, a preset or a hub data set")
-        if self.hub and (self.file or self.preset):
-            raise ValueError(f"hub: there is a {'file' if self.file else 'preset'}, too; leave one out")
-        of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
-        if self.file and of_hub:
-            raise ValueError(f"{min(of_hub)}: chooses of the hub, but there is a file; leave one out")
-        if len(self.classes) == 1:
-            raise ValueError("classes: a study needs at least 2 classes, this one has 1")
-        if len(set(self.classes)) < len(self.classes):
-            raise ValueError("classes: a class is there twice")
-        return self
-
-
 class PromptSection(Section):
-    """How an item is put to a model: a template file, or the built-in one; a system prompt's file."""
+    """How an item is put to a model.
+
+    Attributes
+    ----------
+    template
+        File with the prompt's template, of the fields ``$text``, ``$options``, ``$names`` and
+        ``$letters``; unset, the built-in one is taken.
+    system
+        File with the system prompt; unset, none is sent.
+    max_words
+        Most words of an item's text that are shown; unset, all are.
+    """
 
     template: str | None = None
     system: str | None = None
@@ -90,16 +72,31 @@ class PromptSection(Section):
 
 
 class PricesSection(Section):
-    """Where the table of prices lies; see `harness.llm`. Without it, ``prices.toml`` is looked for."""
+    """What calls cost.
+
+    Attributes
+    ----------
+    file
+        File with the table of prices; without it ``prices.toml`` is looked for.
+    """
 
     file: str | None = None
 
 
 class LabelStudioSection(Section):
-    """Labelling with Label Studio; URL and token come from the environment, never from here.
+    """Labelling in Label Studio or on the answer page; URL and token come from the environment alone.
 
-    `page` is a file with a labelling page of one's own; `isolated` says that every expert has a
-    server of their own on this machine (``oversight label-studio start --isolated``).
+    Attributes
+    ----------
+    instructions
+        Text that experts see with every question.
+    descriptions
+        Class → what it means, shown where an expert is asked about it.
+    page
+        File with a labelling page of one's own for Label Studio.
+    isolated
+        Whether every expert has a server of their own on this machine (``oversight label-studio start
+        --isolated``), so that nobody sees another's answers.
     """
 
     instructions: str = ""
@@ -109,13 +106,25 @@ class LabelStudioSection(Section):
 
 
 class EstimateSection(Section):
-    """Confidence level and kind of interval.
+    """How results are computed: level and kind of interval, strata, results by class.
 
-    Strata are a column of the items (`strata`), or how certain a panel's vote on them is (`panel`, a file
-    of ratings); not both. `looks` is how many looks at the estimates are planned (``--look J/L``), fixed with
-    the design; without it the first look fixes it. `metrics` are results by class to show beside the
-    accuracy, and `costs` is a table of what every truth and prediction costs; both need the same classes of
-    every item.
+    Attributes
+    ----------
+    level
+        Confidence level of intervals.
+    interval
+        Kind of interval: ``"exact"``, or a name of those that ``oversight estimate --interval`` takes.
+    strata
+        Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
+        panel.
+    panel
+        File of ratings: strata are how certain the panel's vote on each item is.
+    looks
+        Number of looks that are planned (``--look J/L``); without it the first look fixes it.
+    metrics
+        Results by class to show beside the accuracy, where all items have the same classes.
+    costs
+        File with a table of what every truth and prediction costs, where all items have the same classes.
     """
 
     level: float = Field(default=0.95, gt=0.5, lt=1)
@@ -131,44 +140,6 @@ class EstimateSection(Section):
         if self.strata and self.panel:
             raise ValueError("strata are a column or a panel's certainty, not both")
         return self
-
-
-class SearchSection(Section):
-    """A search for a better workflow; see docs/search.md.
-
-    `model` answers, `optimiser` writes programs (no policy but ``"recombine"`` goes without); both name
-    entries of [models]; `optimiser_temperature` and `optimiser_tokens` are those of its replies. `split` is
-    the shares of the labelled items; `usd` and `tokens` cap the whole. `examples` is how many solved feedback
-    items calls may show where workflow.toml names none. `labels` other than ``"all"`` search by complementary
-    labels alone: ``"no"`` leaves items with a yes out, ``"drawn"`` draws a wrong option of each.
-    """
-
-    policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
-    model: str = ""
-    optimiser: str = ""
-    optimiser_temperature: float = Field(default=0.8, ge=0, le=2)
-    optimiser_tokens: int = Field(default=4096, ge=1)
-    start: str = "cot"
-    library: list[str] = Field(default=[])
-    task: str = ""
-    candidates: int = Field(default=48, ge=0)
-    in_flight: int | None = Field(default=None, ge=1)
-    rungs: list[int] = Field(default=[8, 16, 32, 120])
-    keep: list[float] = Field(default=[0.5, 0.25, 0.06])
-    fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
-    parity: Literal["raw", "transformed"] | None = None
-    labels: Literal["all", "no", "drawn"] = "all"
-    parents: Literal["leaders", "pareto"] = "leaders"
-    replicates: int = Field(default=1, ge=1)
-    finalists: int = Field(default=3, ge=1)
-    patience: int = Field(default=0, ge=0)
-    split: dict[Literal["feedback", "select", "confirm", "test"], float] = Field(
-        default={"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}
-    )
-    examples: int = Field(default=8, ge=0)
-    tier: str = "monty"
-    usd: float | None = Field(default=None, ge=0)
-    tokens: int | None = Field(default=None, ge=0)
 
 
 class Study(Section):

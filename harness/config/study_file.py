@@ -44,6 +44,7 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
     except RecursionError:
         raise DataError("not valid TOML: nested too deep", file=path) from None
     table.pop("folder", None)
+    _refuse_large(table, path, text)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
     except ValidationError as error:
@@ -51,6 +52,16 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
         keys = [str(k) for k in first["loc"] if k != "folder"]
         reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
         raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
+
+
+def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ()) -> None:
+    """Refuse integers beyond 64 bits, which TOML need not have: stored, they come back as other numbers."""
+    if isinstance(found, dict | list):
+        for key, value in found.items() if isinstance(found, dict) else enumerate(found):
+            _refuse_large(value, path, text, (*keys, str(key)))
+    elif isinstance(found, int) and not -(2**63) <= found < 2**63:
+        reason = f"a whole number has at most 64 bits, is {shorten(found)}"
+        raise DataError(reason, file=path, line=_line(text, list(keys)), field=".".join(keys))
 
 
 def _reason(error: Any) -> str:

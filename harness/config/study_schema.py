@@ -23,6 +23,10 @@ def generate_schema() -> dict[str, Any]:
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
     section = models["additionalProperties"]  # a model may have that name, too
+    models["description"] = (
+        "Models by name. `judge` names one or several whose probabilities narrow the estimates of the "
+        "others; they are no candidates themselves."
+    )
     models["properties"] = {"judge": {"anyOf": [one, several, section], "default": judges["default"]}}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

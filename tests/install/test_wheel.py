@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -39,6 +40,16 @@ def smallest(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_environment(tmp_path_factory.mktemp("smallest"), [wheel])
 
 
+def test_the_wheel_says_under_which_licences_code_and_data_are(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        told = {name.partition(".dist-info/")[2]: name for name in archive.namelist()}
+        metadata = archive.read(told["METADATA"]).decode()
+        data = archive.read(told["licenses/data/README.md"]).decode()
+    assert "\nLicense-Expression: Apache-2.0 AND CC-BY-4.0\n" in metadata
+    assert "licenses/LICENSE" in told
+    assert "CC BY 4.0" in data
+
+
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
 def test_the_first_commands_on_every_python(python: str, wheel: Path, tmp_path: Path) -> None:
     programs = make_environment(tmp_path / "env", [wheel], python=_find_python(python))
@@ -54,11 +65,16 @@ def test_the_first_commands_on_every_python(python: str, wheel: Path, tmp_path: 
     alone = {"OVERSIGHT_CACHE": str(tmp_path / "cache")}  # a model that another test has started is not ours
     told = call(oversight, "demo", "--limit", "8", folder=tmp_path, code=2, **alone).stderr
     assert install_line("local") in told
-    assert len((tmp_path / "demo" / "notes.jsonl").read_text().splitlines()) == 240
+    assert not (tmp_path / "demo").exists()
+    code = "from protocols.demo_study import DATA; print(DATA)"
+    data = Path(call(programs / "python", "-c", code, folder=tmp_path).stdout.strip())
+    assert len((data / "case_notes.jsonl").read_text().splitlines()) == 240
 
 
 def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path) -> None:
     oversight = smallest / "oversight"
+    told = call(oversight, "doctor", folder=tmp_path, code=0).stdout
+    assert install_line("workflows") in told  # an extra that is not there is nothing wrong
     (tmp_path / "items.csv").write_text(ITEMS)
     key = "id,label\n" + "".join(f"n{j},{'abc'[j % 3]}\n" for j in range(30))
     (tmp_path / "key.csv").write_text(key)

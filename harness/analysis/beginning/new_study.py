@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.analysis.beginning.study_proposal import StudyProposal, limit_tokens
 from harness.analysis.beginning.study_text import ASK_CLASS, ASK_LETTER, FIXED, OWN, PRESET, STUDY
-from harness.config import SCHEMA_FILE, STUDY_FILE, read_schema_text
+from harness.config import SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from harness.datasets import PRESETS
 from harness.errors import BadInput
 
@@ -59,6 +59,7 @@ def begin_study(
         text=_set("text", (proposal and proposal.text) or "", "text"),
         meta=_set("meta", (proposal and proposal.meta) or (), ("subject",)),
         max_tokens=_pad(f"max_tokens = {proposal.max_tokens if proposal else limit_tokens(longest)}"),
+        candidates=SearchSection().candidates,
     )
     files = {
         target: text,

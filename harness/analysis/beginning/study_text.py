@@ -9,7 +9,7 @@ STUDY = """\
 [study]
 name = {name}
 seed = 7                       # of every random draw; change it before the first routing only
-store = "study.db"             # SQLite file, or any SQLAlchemy URL
+store = "study.db"             # a file, or postgresql://HOST/NAME
 
 [items]
 {source}
@@ -39,7 +39,7 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 # isolated = true              # one server per expert, so that nobody can see another's answers
 
 # [search]                     # for `oversight search`; see docs/search.md
-# candidates = 16
+# candidates = {candidates}
 # start = "cot"                # the workflow that you would use now
 
 [prompt]
