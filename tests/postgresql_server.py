@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import sqlalchemy as sa
+
 
 @dataclass(frozen=True)
 class PostgreSQL:
@@ -17,6 +19,15 @@ class PostgreSQL:
     url: str
     stop: Callable[[], None]
     start: Callable[[], None]
+
+
+@contextmanager
+def connect_to_server(url: str) -> Iterator[sa.Connection]:
+    """A connection of the tests' own, each statement by itself, closed at the end however it ends."""
+    address = url.replace("postgresql:", "postgresql+psycopg:")
+    engine = sa.create_engine(address, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        yield connection
 
 
 @contextmanager

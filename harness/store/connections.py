@@ -29,6 +29,9 @@ from harness.store.stored_values import (
     write_json,
 )
 
+_IDLE = "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
+_STANDSTILL = f"{_IDLE}, set_config('transaction_timeout', '30s', true)"
+"""Who stands still in the middle of a batch of rows is not idle; the other limit came with PostgreSQL 17."""
 _LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")
 
@@ -59,6 +62,7 @@ class Connections:
     def __init__(self, url: str) -> None:
         self._shown = show_address(url)
         self._here = threading.local()
+        self._standstill = ""
         self._engine, self._file, self.read_only = make_engine(url, write_json, read_json)
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
         try:
@@ -93,10 +97,11 @@ class Connections:
         self.close()
 
     @contextmanager
-    def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
+    def transaction(self, *, exclusive: bool = False, writes: bool = True) -> Iterator[sa.Connection]:
         """All or nothing; database errors become `StoreError`. Inside `together` it is part of that.
 
         With `exclusive`, what was read stays as it was until the end, as no two such transactions overlap.
+        One that only reads holds nobody up, and may take its time.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -106,6 +111,8 @@ class Connections:
         with self._raising_store_errors(ended):
             try:
                 with connect(self._engine, self._shown) as connection, connection.begin():
+                    if writes and self._standstill:
+                        connection.exec_driver_sql(self._standstill)
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
@@ -130,6 +137,17 @@ class Connections:
                 if error.may_be_done and not twice:
                     raise
         return work()
+
+    def limit_standstill(self) -> None:
+        """Have the server end the connection of who stands still within a transaction that writes.
+
+        For all of them from now on: a process that is stopped in the middle of one, by its user or with its
+        machine, would keep all others waiting that need the same rows. After ten seconds; in the middle of a
+        batch of rows after thirty, and not before PostgreSQL 17.
+        """
+        if not self.is_file:
+            knows = (self._engine.dialect.server_version_info or (0,)) >= (17,)
+            self._standstill = _STANDSTILL if knows else _IDLE
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:

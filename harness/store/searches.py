@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.store.database import Repository, repeated
+from harness.store.joint import Amounts
 from harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -144,7 +145,10 @@ class SearchRepository(Repository):
             for table, which in ((_CANDIDATE, ()), (_EVENT, (_EVENT.c.key.like("slot/%"),)))
         }
         query = sa.select(_EVENT.c.search_id, _EVENT.c.data).where(_EVENT.c.key == "winner")
-        winners = {search: data.get("candidate") for search, data in self._database.read_rows(query)}
+        winners = {
+            search: data.get("candidate") if isinstance(data, dict) else None
+            for search, data in self._database.read_rows(query)
+        }
         named = sa.select(_CANDIDATE.c.search_id, _CANDIDATE.c.id, _CANDIDATE.c.name)
         rows = self._database.read_tuples(named.where(_CANDIDATE.c.id.in_(list(winners.values()))))
         names = {(search, candidate): name for search, candidate, name in rows}
@@ -199,12 +203,22 @@ class SearchRepository(Repository):
         """A search's decisions by key, in order."""
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
-    def count_tokens(self, search: str) -> tuple[int, int]:
-        """Tokens sent and received in calls stored since a search began: what it has used so far."""
+    def read_spent(self, search: str) -> tuple[Amounts, tuple[int, int]]:
+        """What calls stored since a search began have used, and the tokens of those without a known price.
+
+        A call does not know what it was made for: those of other searches and workflows meanwhile count, too.
+
+        Returns
+        -------
+        spent, unpriced
+            Dollars and tokens; of the latter those sent and received in calls whose dollars are not known.
+        """
         began = next(s["created"] for s in self.read_searches() if s["id"] == search)
-        sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (_CALL.c.input_tokens, _CALL.c.output_tokens))
+        sent, received, usd = _CALL.c.input_tokens, _CALL.c.output_tokens, _CALL.c.usd
+        free = [sa.case((usd.is_(None), tokens), else_=0) for tokens in (sent, received)]
+        sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (usd, sent + received, *free))
         (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
-        return int(row[0]), int(row[1])
+        return Amounts(usd=float(row[0]), tokens=int(row[1])), (int(row[2]), int(row[3]))
 
     def _rows(
         self,

@@ -56,6 +56,16 @@ class CallRepository(Repository):
         found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
+    def find_latest(self, *, has_schema: bool) -> StoredCall | None:
+        """Return the latest call that succeeded, of those with a schema or of those without."""
+        # a quotation mark within a text is written with a backslash in front: this is the field itself
+        free = _CALL.c.request.contains('"schema":null', autoescape=True)
+        query = select_values(StoredCall, _CALL).where(
+            _CALL.c.error == "", sa.not_(free) if has_schema else free
+        )
+        latest = query.order_by(_CALL.c.created.desc()).limit(1)
+        return next(iter(self._database.read_values(StoredCall, latest)), None)
+
     @repeated(twice=True)
     def write_calls(self, calls: Sequence[StoredCall]) -> None:
         """Store a batch in one transaction; a later call with the same key replaces an earlier one."""

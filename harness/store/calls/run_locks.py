@@ -73,6 +73,7 @@ class LockRepository(Repository):
         wait: bool = False,
         joins: bool = False,
         tell: Callable[[str], None] = lambda _: None,
+        hint: str = "wait for it with --wait, or stop it",
     ) -> Iterator[HeldLocks]:
         """Hold the locks of all runs, or of none.
 
@@ -85,6 +86,8 @@ class LockRepository(Repository):
         joins
             Whether they are held to open a joint run, or to join it: for a moment, beside its workers, and
             others who do the same are waited for.
+        hint
+            What to do where another process has one, for the message.
 
         Raises
         ------
@@ -98,7 +101,7 @@ class LockRepository(Repository):
                 time.sleep(_LOOK)
                 continue
             if not wait:
-                raise RunHeld(f"{runs[other.run_id]}: {other}; wait for it with --wait, or stop it")
+                raise RunHeld(f"{runs[other.run_id]}: {other}; {hint}")
             if told != other.owner:
                 tell(f"waiting for {runs[other.run_id]}: {other}")
                 told = other.owner

@@ -107,6 +107,7 @@ class JointRunRepository(WorkerRepository):
         RunHeld
             If others work on one of the runs in another way.
         """
+        self._database.limit_standstill()
         with self._database.together(exclusive=True):
             for joint in self.find_open():
                 if not spec.runs.keys() & joint.spec.runs.keys():

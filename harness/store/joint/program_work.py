@@ -52,6 +52,7 @@ class ProgramWorkRepository(WorkerRepository):
         RunHeld
             If another process leads it.
         """
+        self._database.limit_standstill()
         with self._database.together(exclusive=True):
             self._refuse_led(work)
             joint = JointRun(id=uuid.uuid4().hex, spec=spec)
@@ -76,7 +77,7 @@ class ProgramWorkRepository(WorkerRepository):
         for found in self.find_works():
             if found.id == work:
                 if alive := [w for w in self.find_alive(found.joint.id) if w.id == found.leader]:
-                    raise RunHeld(f"{alive[0]} leads this already; help it with: oversight worker --join")
+                    raise RunHeld(f"{alive[0]} leads this already; help it with: oversight worker --join URL")
                 self._close(found)
 
     def find_works(self) -> list[ProgramWork]:

@@ -33,9 +33,6 @@ _JOINT, _PART, _WORKER = JointRunRow.__table__, JointPartRow.__table__, WorkerRo
 _LEASE, _CLAIM = LeaseRow.__table__, ReservationRow.__table__
 _WORK, _PORTION = ProgramWorkRow.__table__, ProgramPortionRow.__table__
 
-_STANDSTILL = 10.0
-"""Seconds at least that a worker may stand still between two statements of a transaction."""
-
 Ended: TypeAlias = Literal["left", "lost"]
 
 
@@ -66,6 +63,7 @@ class WorkerRepository(Repository):
 
         None if the joint run is at its end, or was closed.
         """
+        self._database.limit_standstill()
         name = uuid.uuid4().hex
         parts = sa.select(_PART.c.run_id).where(_PART.c.joint_id == joint_id)
         works = sa.select(_WORK.c.id).where(_WORK.c.joint_id == joint_id)
@@ -142,18 +140,13 @@ class WorkerRepository(Repository):
 def extend(connection: sa.Connection, worker: str, lease: float, **others: Any) -> None:
     """Begin a worker's lease anew, which locks its row, so that nobody retires it within the transaction.
 
-    A worker that stands still within it would hold all others up: the database ends its connection then.
-
     Raises
     ------
     LeaseLost
         If it was taken for lost.
     """
     same = sa.update(_WORKER).where(_WORKER.c.id == worker, _WORKER.c.ended == "")
-    still = f"{max(lease, _STANDSTILL):.0f}s"
-    ending = sa.func.set_config("idle_in_transaction_session_timeout", still, sa.true())
-    shown = same.values(expires=NOW + lease, **others).returning(ending)
-    if connection.execute(shown).one_or_none() is None:
+    if not connection.execute(same.values(expires=NOW + lease, **others)).rowcount:
         raise LeaseLost(
             "this process did not show itself for so long that others took over what it had under way"
         )
