@@ -84,7 +84,7 @@ def _start(folder: Path, name: str, words: list[str]) -> subprocess.Popen[bytes]
             stderr=file,
             env=env,
             start_new_session=True,
-            preexec_fn=_end_with_parent,  # noqa: PLW1509  nothing else runs here
+            preexec_fn=_begin_in_background,  # noqa: PLW1509  nothing else runs here
         )
     try:
         deadline, quiet = time.monotonic() + 120, threading.Event()
@@ -98,8 +98,9 @@ def _start(folder: Path, name: str, words: list[str]) -> subprocess.Popen[bytes]
     return node
 
 
-def _end_with_parent() -> None:
-    """Have the node end in order when these tests are killed."""
+def _begin_in_background() -> None:
+    """As a script begins a node, which ignores interrupts then; it ends when these tests are killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 

@@ -67,6 +67,8 @@ def work_on_node(joining: Joining) -> Joined:
     if joining.version != VERSION:
         return Joined(error=f"the node has oversight {VERSION}, and {joining.version} is wanted")
     os.umask(0o077)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as where a script began it in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # else no word to stop is heard
     os.environ.update(joining.keys)
     os.environ["TQDM_DISABLE"] = "1"  # the bar is where the work was begun
     try:
