@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 
 from agents.runtime.call_cache import CallCache
+from agents.runtime.call_in_making import CallInMaking
+from agents.runtime.calls_under_way import CallsUnderWay, NotSent, OutModel
 from agents.runtime.joint import SharedCalls
 from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from agents.runtime.run_account import Note, RequestAccount
-from harness import BudgetSpent, ModelError, NoReply, RefusedRequest, TransientModelError
+from harness import (
+    BudgetSpent,
+    FatalModelError,
+    ModelError,
+    NoReply,
+    RefusedRequest,
+    TransientModelError,
+)
 from harness.config import ModelSection
 from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
-from harness.store import Store, StoredCall
+from harness.output import make_storable
+from harness.store import Store
 
 REFUSALS = 20
 """After so many refusals in a row a request that was answered before is sent again: if it is refused, too,
-the fault is the endpoint's."""
+the fault is the endpoint's. After so many before any answer no more is sent."""
 _OF_THE_MODEL = (403, 404)
 """HTTP statuses that are about the key or the model, not about what was asked."""
 
@@ -73,12 +81,14 @@ class Broker(RequestDraws):
         self._note, self._shared = note, shared
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
-        self._model = LimitedModel(model, limiter or Limiter(concurrency), tries, is_billed=is_billed)
+        self._calls = CallsUnderWay()
+        out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
+        self._model = LimitedModel(out, limits, tries, is_billed=is_billed)
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
-        self._under_way: dict[str, asyncio.Task[ModelReply]] = {}
         self._answered: Request | None = None
         self._refusals = 0
+        self._first_refusal = asyncio.Lock()
 
     @classmethod
     def of(
@@ -117,16 +127,14 @@ class Broker(RequestDraws):
         return self._model.limiter.concurrency
 
     async def close(self) -> None:
-        """Wait for calls that nobody waits for any more: they are paid for, so they are stored."""
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        """Send no more calls, and wait for those that are out: they are paid for, so they are stored."""
+        await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """One draw from the cache, from the same call under way, or from the model."""
-        task = self._under_way.get(key)
+        task = self._calls.find(key)
         if task is None:
-            task = asyncio.create_task(self._look_up(key, text, request, as_it_comes=as_it_comes))
-            self._under_way[key] = task
-            task.add_done_callback(lambda _: self._under_way.pop(key, None))
+            task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
         else:
             self.spent.cached += 1
         # Shielded: others may wait for the same call, and what is paid for is to be stored.
@@ -135,81 +143,104 @@ class Broker(RequestDraws):
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         stored = await self._cache.get(key)
         if stored is None and self._shared is not None:
+            self._calls.check()
             stored = await self._shared.take(key)
         if stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
-        async with self._unstored:
-            started = time.perf_counter()
-            try:
-                reply = await self._pay(key, request, as_it_comes=as_it_comes)
-            except ModelError as error:
-                self.spent.failed += 1
-                await self._keep(key, text, ModelReply("", ""), started, str(error) or type(error).__name__)
-                raise
-            except BudgetSpent:
-                if self._shared is not None:
+        with self._calls.kept_on():  # its turn comes with the end of those that are out
+            await self._unstored.acquire()
+        try:
+            return await self._make(key, text, request, as_it_comes=as_it_comes)
+        finally:
+            self._unstored.release()
+
+    async def _make(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
+        """Make a call, and store what came of it and all that it used."""
+        note = self._note if self._shared is None else self._shared.note(key, self._price)
+        call = CallInMaking(key, text, RequestAccount(self._budget, note))
+        try:
+            self._calls.check()
+            reply = await self._pay(call, request, as_it_comes=as_it_comes)
+        except ModelError as error:
+            self.spent.failed += 1
+            # A refusal may be one request's own: what else is answered shows that when all begins anew.
+            is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
+            if isinstance(error, FatalModelError) and not is_own:
+                self._calls.end(error)
+            await self._keep(call, None, str(error) or type(error).__name__)
+            raise
+        except (BudgetSpent, NotSent, asyncio.CancelledError) as error:
+            if call.account.used.attempts:
+                await self._keep(call, None, str(error) or "cut off")
+            elif self._shared is not None:
+                with self._calls.kept_on():
                     await self._shared.release(key)
-                raise
-            await self._keep(key, text, reply, started, "")
+            raise
+        await self._keep(call, reply)
         return reply
 
-    async def _pay(self, key: str, request: Request, *, as_it_comes: bool) -> ModelReply:
+    async def _pay(self, call: CallInMaking, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Ask; a second time with twice the room if the answer is empty or cut short."""
-        reply = await self._send(key, request)
+        reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
             return reply
         wider = replace(request, max_tokens=2 * (request.max_tokens or OUTPUT_CAP))
-        second = await self._send(key, wider)
+        second = await self._send(call, wider)
         if not _whole(second):
             what = "cut off at" if second.text.strip() else "empty with"
             reason = f"{what} {wider.max_tokens} tokens ({second.finish_reason})"
             raise NoReply(f"the reply was {reason}")
         return add_price(reply, second)
 
-    async def _send(self, key: str, request: Request) -> ModelReply:
+    async def _send(self, call: CallInMaking, request: Request) -> ModelReply:
         try:
-            reply = await self._ask(key, request)
+            reply = await self._ask(call, request)
         except RefusedRequest as error:
-            if self._answered is None:
-                raise
             self._refusals += 1
+            if (answered := await self._find_answered(call, request)) is None:
+                raise
             if self._refusals % REFUSALS == 0:
-                await self._ask(key, self._answered)
+                await self._ask(call, answered)
             if error.status in _OF_THE_MODEL:
                 raise TransientModelError(str(error)) from error
             raise NoReply(str(error)) from error
         self._answered, self._refusals = request, 0
         return reply
 
-    async def _ask(self, key: str, request: Request) -> ModelReply:
-        note = self._note if self._shared is None else self._shared.note(key, self._price)
-        account = RequestAccount(self._budget, note)
-        try:
-            reply = await self._model.ask(request, account.used, account.hold)
-        finally:
-            await account.close()
-        self.spent.calls += 1
-        return reply
+    async def _find_answered(self, call: CallInMaking, refused: Request) -> Request | None:
+        """A request that was answered: of this process, else a stored one, which is sent again.
 
-    async def _keep(self, key: str, request: str, reply: ModelReply, started: float, error: str) -> None:
-        price = self._price
-        usd = None if price is None else price.dollars(reply.input_tokens, reply.output_tokens)
+        Raises
+        ------
+        RefusedRequest
+            If that is refused, too.
+        """
+        async with self._first_refusal:
+            if self._answered is None:
+                stored = self._cache.find_answered(has_schema=refused.schema is not None)
+                if stored is None:
+                    return None
+                await self._ask(call, stored)
+                self._answered = stored
+        return self._answered
+
+    async def _ask(self, call: CallInMaking, request: Request) -> ModelReply:
+        account = call.account
+        try:
+            reply = await self._model.ask(request, account.used, partial(self._calls.hold, account))
+        finally:
+            with self._calls.kept_on():
+                await account.close()
+        self.spent.calls += 1
+        # As it is stored: whoever goes on later is to see, and to send back, the same text.
+        call.latest = replace(reply, text=make_storable(reply.text))
+        return call.latest
+
+    async def _keep(self, call: CallInMaking, reply: ModelReply | None, error: str = "") -> None:
         add = self._cache.add if self._shared is None else self._shared.add
-        await add(
-            StoredCall(
-                key=key,
-                request=request,
-                reply=reply.text,
-                finish=reply.finish_reason,
-                input_tokens=reply.input_tokens,
-                output_tokens=reply.output_tokens,
-                usd=usd,
-                ms=(time.perf_counter() - started) * 1000,
-                error=error,
-                created=datetime.now(UTC).isoformat(timespec="seconds"),
-            )
-        )
+        with self._calls.kept_on():
+            await asyncio.gather(*map(add, call.rows(reply, self._price, error)))
 
 
 def _whole(reply: ModelReply) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.llm import Batches
+from harness.llm import Batches, Request
 from harness.store import Store, StoredCall
 
 LINGER = 0.001
@@ -22,6 +22,7 @@ class CallCache:
 
     def __init__(self, store: Store | None) -> None:
         self._memory: dict[str, StoredCall] | None = {} if store is None else None
+        self._calls = None if store is None else store.calls
         if store is not None:
             calls = store.calls
 
@@ -35,6 +36,13 @@ class CallCache:
     async def get(self, key: str) -> StoredCall | None:
         """Return a call that succeeded, if there is one."""
         return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
+
+    def find_answered(self, *, has_schema: bool) -> Request | None:
+        """The latest stored request that was answered, of those with a schema or those without; or None."""
+        if self._calls is None:
+            return None
+        found = self._calls.find_latest(has_schema=has_schema)
+        return None if found is None else Request.read(found.request)
 
     async def add(self, call: StoredCall) -> None:
         """Store a call; when this returns it is there, whatever happens to the process."""

@@ -26,6 +26,8 @@ _DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strin
 _Opening = tuple[tuple[Message, ...], dict[str, Any]]
 _OPENINGS: dict[Any, _Opening] = {}
 _MOST_OPENINGS = 256
+_DEEPEST = 64
+"""Levels of a field's value; no model means more."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
@@ -192,7 +194,15 @@ def _line(shown: ShownRecord | None, item: Item, shape: PromptFormat) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses."""
+    """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses.
+
+    Fields that hold too deep a nesting are left out, and all of them where nothing can read the object.
+    """
+    found = _find_object(text)
+    return found and {field: value for field, value in found.items() if not _is_deep(value)}
+
+
+def _find_object(text: str) -> dict[str, Any] | None:
     text = _THOUGHT.sub("", text).strip()
     fenced = _FENCE.search(text)
     for candidate in filter(None, (text, fenced and fenced[1])):
@@ -200,10 +210,25 @@ def read_object(text: str) -> dict[str, Any] | None:
             if isinstance(found := _DECODER.decode(candidate), dict):
                 return found
     for start in (match.start() for match in re.finditer(r"\{", text)):
-        with suppress(ValueError, RecursionError):
+        try:
             found = _DECODER.raw_decode(text, start)[0]
-            return found if isinstance(found, dict) else None
+        except RecursionError:  # what stands within is no answer of its own
+            return {}
+        except ValueError:
+            continue
+        return found if isinstance(found, dict) else None
     return None
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether a value is nested too deep; never by recursion, whose limit depends on who calls."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        parts = [part for part in level if isinstance(part, dict | list)]
+        if not parts:
+            return False
+        level = [v for part in parts for v in (part.values() if isinstance(part, dict) else part)]
+    return True
 
 
 def find_missing(text: str, fields: Sequence[str]) -> list[str]:
@@ -226,7 +251,9 @@ def read_fields(text: str, fields: Sequence[str]) -> dict[str, str]:
 def _content(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # JSON may spell half a surrogate pair, which crosses no border of a sandbox.
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def read_line(text: str) -> str:

@@ -34,11 +34,12 @@ async def answer_alone(
     try:
         await model.check()
         async with open_sandbox(plan.tier) as sandbox:
-            yield partial(
-                answer_items, plan.program, bench=Workbench(broker, sandbox, plan.roles, plan.shape)
-            )
+            bench = Workbench(broker, sandbox, plan.roles, plan.shape)
+            try:
+                yield partial(answer_items, plan.program, bench=bench)
+            finally:  # before the sandbox, which takes its time while calls go out
+                await broker.close()
     finally:
-        await broker.close()
         await model.close()
         usage.calls, usage.cached = broker.spent.calls, broker.spent.cached
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,30 @@ def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
     model = say(GOOD, RefusedRequest("HTTP 400: too long"))
     first, second = answer(load_program("cot"), model, items, concurrency=1)
     assert (first.status, second.status) == (PredictionStatus.OK, PredictionStatus.FAILED)
+
+
+def test_a_process_that_begins_with_a_refusal_tries_what_was_answered_before(tmp_path: Path) -> None:
+    refused, plain = RefusedRequest("HTTP 400"), Request.of("no schema", max_tokens=50)
+
+    def run(store: Store, model: Scripted, request: Request = ASKED) -> Scripted:
+        ask(Broker(model, "m", budget=FREE, tries=1, store=store), "odd", request=request)
+        return model
+
+    def odd(request: Request) -> str | Exception:
+        return refused if "odd" in request.text() else GOOD
+
+    with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
+        with pytest.raises(RefusedRequest):
+            run(store, say(refused))
+        asked = run(store, say(GOOD)).requests
+        sent = Scripted(odd)
+        with pytest.raises(NoReply):
+            run(store, sent, replace(ASKED, messages=(Message("user", "odd"),)))
+        assert sent.requests[1:] == asked
+        with pytest.raises(RefusedRequest):  # the other one is refused as well
+            run(store, say(refused, refused), Request.of("another", schema=SCHEMA))
+        with pytest.raises(RefusedRequest):  # one with a schema tells nothing of one without
+            run(store, say(refused), plain)
 
 
 def test_many_refusals_in_a_row_end_all_only_if_nothing_else_is_answered_either() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+
+import pytest
 
 from agents.programs import Example, PromptFormat, load_program
-from harness.types import Item
+from harness.types import Item, PredictionStatus
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
 
@@ -94,3 +97,20 @@ async def forward(task):
     # B is another solution in each turn of the order; of three votes for three, the first wins.
     assert prediction.raw == "it is green it is green"
     assert len(model.requests) == 1 + 3 + 1
+
+
+@pytest.mark.parametrize("depth", [100, 990, 5_000])
+def test_a_field_that_is_nested_too_deep_is_wrong_and_ends_nothing(depth: int) -> None:
+    deep = '{"thinking": "x", "answer": ' + '{"answer": ' * depth + '"A"' + "}" * depth + "}"
+    model = Scripted(lambda _: deep)
+    [prediction] = answer(load_program("cot"), model, [ITEM])
+    assert (prediction.option, prediction.status) == (None, PredictionStatus.UNREADABLE)
+    assert len(model.requests) == 2  # it is asked for once more, like any that is missing
+
+
+def test_half_a_surrogate_pair_that_json_spells_reaches_the_program_as_a_character() -> None:
+    model = Scripted(lambda _: r'{"thinking": "\ud800", "answer": "B"}')
+    items = [ITEM, replace(ITEM, id="i1")]
+    for tier in ("monty", "cpython"):
+        found = answer(load_program("cot"), model, items, tier=tier)
+        assert [prediction.option for prediction in found] == [0, 0], tier

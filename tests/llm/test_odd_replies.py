@@ -56,8 +56,9 @@ def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -
     assert (strange.item_id, strange.status, strange.kind) == (ITEMS[place].id, odd.status, odd.reason)
 
 
-def test_what_no_database_takes_is_kept_in_visible_form(tmp_path: Path) -> None:
-    said = Reply("green \0 \ud83d")
+@pytest.mark.parametrize("says_usage", [True, False])
+def test_what_no_database_takes_is_kept_in_visible_form(tmp_path: Path, *, says_usage: bool) -> None:
+    said = Reply("green \0 \ud83d", says_usage=says_usage)
     with fake_openai(lambda prompt, n: said) as server:
         [found] = h.run("m", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, template="$text")
     assert (found.option, found.raw) == (1, "green \\u0000 \\ud83d")

@@ -54,7 +54,9 @@ def help_works(
         if terms.settings.endpoint.startswith("http"):
             api_key(terms.settings)
         if store.program_work.is_led(work):
-            _help(store, work, terms, results.setdefault(terms.name, {"asked_now": 0}))
+            result = results.setdefault(terms.name, {"asked_now": 0})
+            result.pop("stopped", None)  # as by a cap that was raised since
+            _help(store, work, terms, result)
 
 
 def _help(store: Store, work: ProgramWork, terms: ProgramTerms, result: dict[str, Any]) -> None:

@@ -221,9 +221,11 @@ async def open_runner(
     try:
         async with open_sandbox(terms.tier) if sandbox is None else _left_open(sandbox) as used:
             bench = Workbench(broker, used, terms.roles, terms.shape, terms.blames_program)
-            yield PortionRunner(store, work, me, bench, broker)
+            try:
+                yield PortionRunner(store, work, me, bench, broker)
+            finally:  # before the sandbox, which takes its time while calls go out
+                await broker.close()
     finally:
-        await broker.close()
         await model.close()
 
 

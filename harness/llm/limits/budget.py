@@ -264,6 +264,10 @@ class Budget:
         usd = self._price.dollars(input_tokens, output_tokens)
         self._account.spent.add(usd, input_tokens + output_tokens, requests)
 
+    def charge_amounts(self, used: Amounts) -> None:
+        """Count what was used before, at whatever prices."""
+        self._account.spent.add(used.usd, used.tokens, used.requests)
+
     def charge_before(self, used: Iterable[Usage]) -> None:
         """Count what earlier commands used for the same run."""
         for part in used:

@@ -69,6 +69,13 @@ class Request:
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 
+    @classmethod
+    def read(cls, text: str) -> Request:
+        """The request that was written so."""
+        fields = orjson.loads(text)
+        messages = tuple(Message(**message) for message in fields.pop("messages"))
+        return cls(messages, **{**fields, "stop": tuple(fields["stop"])})
+
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:

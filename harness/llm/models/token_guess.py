@@ -50,7 +50,7 @@ class TokenGuess:
         if not sent and reply.finish_reason != "content_filter":  # of which nobody says what it takes
             sent = self.guess(request)[0]
         if not received and reply.text:
-            received = max(request.max_tokens or 0, -(-len(reply.text.encode()) // _BYTES))
+            received = max(request.max_tokens or 0, -(-_bytes(reply.text) // _BYTES))
         if request.max_tokens and received > request.max_tokens:
             self._past_limit = max(self._past_limit, received)
         self._answered = True
@@ -71,5 +71,9 @@ class TokenGuess:
 
 
 def _size(request: Request) -> int:
-    texts = [message.content for message in request.messages]
-    return sum([len(text) if text.isascii() else len(text.encode()) for text in texts])
+    return sum([_bytes(message.content) for message in request.messages])
+
+
+def _bytes(text: str) -> int:
+    """Bytes of UTF-8; half a surrogate pair, which has none, counts as those of a character."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
