@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from agents.runtime import Broker, Workbench, WorkflowHost, answer_items, read_p
 from agents.sandbox import TIERS, open_sandbox, read_outcomes
 from harness import OversightError, check_mapping, check_names
 from harness.config import ModelSection
-from harness.datasets import read_items
+from harness.datasets import ItemMapping, read_items, read_options, read_rows
 from harness.llm import Budget, Model, make_model
 from harness.output import make_printable, say
 from harness.types import Item, Prediction, Program
@@ -78,17 +79,37 @@ class Workflow:
         parser.add_argument("--endpoint", default=ModelSection.model_fields["endpoint"].default)
         parser.add_argument("--key-env", default="OPENAI_API_KEY", help="environment variable with the key")
         args = parser.parse_args()
+        if not (args.model and args.endpoint and args.key_env):
+            parser.error("--model, --endpoint and --key-env must not be empty")
         try:
-            questions = read_items(args.questions, classes=self.options, shuffle=False)
+            questions = self._read(args.questions)
             settings = ModelSection(model=args.model, endpoint=args.endpoint, api_key_env=args.key_env)
             answers = asyncio.run(self._ask(questions, settings))
+            for item, found in zip(questions, answers, strict=True):
+                option = None if found.option is None else item.options[found.option]
+                line = {"id": item.id, "answer": option, "status": found.status, "reason": found.reason}
+                sys.stdout.write(make_printable(json.dumps(line, ensure_ascii=False)) + "\n")
+            sys.stdout.flush()
         except OversightError as error:
             say(str(error))
             sys.exit(error.exit_code)
-        for item, found in zip(questions, answers, strict=True):
-            option = None if found.option is None else item.options[found.option]
-            line = {"id": item.id, "answer": option, "status": found.status, "reason": found.reason}
-            sys.stdout.write(make_printable(json.dumps(line, ensure_ascii=False)) + "\n")
+        except KeyboardInterrupt:
+            say("stopped; no answers were written")
+            sys.exit(130)
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            say(f"the answers cannot be written: {error}")
+            os._exit(2)  # to end in order would write what is left once more
+
+    def _read(self, file: str) -> list[Item]:
+        """The questions of a file; other options than the workflow has for all of them are refused."""
+        for row in read_rows(file) if self.options else ():
+            if "options" not in row.fields:
+                break
+            if sorted(read_options(row, ItemMapping())) != sorted(self.options):
+                raise row.error("options", f"this workflow answers with {', '.join(self.options)} alone")
+        return read_items(file, classes=self.options, shuffle=False)
 
     async def _ask(self, questions: Sequence[Item], settings: ModelSection) -> list[Prediction]:
         model = make_model(settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agents.sandbox import TIERS, Host, Payload, open_sandbox
-from harness import OversightError
+from harness import ConfigError, OversightError
 from harness.types import Finding, Program
 
 _PROBE = Program("probe", "async def forward(task):\n    return task.text\n")
@@ -17,7 +17,7 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """One finding per tier, of starting it and running a program; only the default one must work."""
+    """One finding per tier, of starting it and running a program; the default one must work, if installed."""
     return [asyncio.run(_try(name)) for name in TIERS]
 
 
@@ -28,5 +28,7 @@ async def _try(name: str) -> Finding:
             (outcome,) = await sandbox.run(_PROBE, [_TASK], Host())
             works = outcome.answer == _TASK["text"]
             return Finding(what, "ok", sandbox.layers) if works else Finding(what, state, outcome.reason)
+    except ConfigError as error:  # an extra that was not asked for
+        return Finding(what, "missing", str(error))
     except OversightError as error:
         return Finding(what, state, str(error))

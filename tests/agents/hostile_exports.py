@@ -7,6 +7,34 @@ from harness.types import Program
 _PLAIN = "async def forward(task):\n    return (await task.ask(['answer'], [task]))[0]\n"
 _LOUD = 'open("PATH", "w").write("x")'
 
+_HIDDEN = [
+    ("import enum", "class E(enum.Enum):\n    _generate_next_value_ = lambda *a: 1\n    a = enum.auto()"),
+    ("from enum import Enum as B", "class E(B):\n    a = 1\n\n    def __init__(self, x):\n        pass"),
+    ("import enum\nB = enum.Enum", "class E(B):\n    a = 1\n\n    def __init__(self, x):\n        pass"),
+    (
+        "import enum\n\n\nclass M:\n    def __init__(self, x):\n        pass",
+        "class E(M, enum.Enum):\n    a = 1",
+    ),
+    (
+        "import enum\n\n\nclass B(enum.Enum):\n    pass",
+        "class E(B):\n    a = 1\n\n    def __init__(self, x):\n        pass",
+    ),
+    (
+        "import enum\n\n\nclass N:\n    B = enum.Enum",
+        "class E(N.B):\n    a = 1\n\n    def __init__(self, x):\n        pass",
+    ),
+    ("from functools import reduce as field", "X = field(lambda a, b: a, (1, 2))"),
+    ("from functools import partial as dataclass", "@dataclass\nclass A:\n    pass"),
+    ("class dataclasses:\n    field = lambda: 1", "X = dataclasses.field()"),
+    ("import random as s", "import statistics as s"),
+    ("import json", "json.dumps = print"),
+    ("import json", "def f():\n    del json.dumps"),
+    ("from collections import Counter", "def f():\n    Counter.most_common = print"),
+    ("X = 1", "def f(task):\n    type(task).ask = print"),
+    ("X = 1", "def Workflow(*_):\n    pass"),
+    ("X = 1", "from json import dumps as Workflow"),
+]
+"""What runs, or changes what others run, without a name that tells of it."""
 AT_IMPORT = [
     f"X = {_LOUD}\n",
     'import os\nX = os.system("touch PATH")\n',
@@ -46,6 +74,7 @@ AT_IMPORT = [
     'import agents.workflow\nX = agents.workflow.Any\nX = __import__("os").system("touch PATH")\n',
     "from agents.operators import Any, asyncio\nX = asyncio.subprocess\nX = vars()\n",
     'import string\nX = string.Formatter().get_field("0.codecs", (string,), {})\n',
+    *(f"{head}\n\n\n{body}\n" for head, body in _HIDDEN),
     "import json\n\n\ndef f(x):\n    match x:\n        case object(codecs=c):\n"
     '            c.open("PATH", "w")\n\n\nX = f(json)\n',
 ]
