@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
+import re
 from argparse import SUPPRESS
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +24,7 @@ from harness.analysis import study_truth
 from harness.cli import add_shared_terms, add_study, emit, open_crew, read_shared_terms, study_of
 from harness.cluster import add_placement
 from harness.config import Study
-from harness.output import say
+from harness.output import say, shorten
 from harness.store import Store
 
 if TYPE_CHECKING:
@@ -36,17 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start = verbs.add_parser("start", help="begin a search, or go on with the same one")
     add_study(start)
     start.add_argument("--policy", choices=("recombine", "reflect", "aflow", "adas"), help="who proposes")
-    start.add_argument("--candidates", type=int, help="number of proposals")
-    start.add_argument("--seed", type=int, help="of all draws (default: the study's)")
+    start.add_argument("--candidates", type=_count, help="number of proposals")
+    start.add_argument("--seed", type=_whole, help="of all draws (default: the study's)")
     start.add_argument("--parity", choices=("raw", "transformed"), help="score and select as published")
-    start.add_argument("--tokens", type=int, help="stop before more tokens are used")
-    start.add_argument("--usd", type=float, help="stop before more dollars are spent")
+    start.add_argument("--tokens", type=_count, help="stop before more tokens are used")
+    start.add_argument("--usd", type=_dollars, help="stop before more dollars are spent")
     start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
     resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
     add_study(resume)
     resume.add_argument("search", nargs="?", help="its id (default: the latest)")
-    resume.add_argument("--tokens", type=int, help="another cap on tokens")
-    resume.add_argument("--usd", type=float, help="another cap on dollars")
+    resume.add_argument("--tokens", type=_count, help="another cap on tokens")
+    resume.add_argument("--usd", type=_dollars, help="another cap on dollars")
     show = verbs.add_parser("show", help="lineage, front, winner; re-scored with the labels of now")
     add_study(show)
     show.add_argument("search", nargs="?", help="its id (default: the latest)")
@@ -66,19 +68,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
 
 
+def _whole(text: str) -> int:
+    """A whole number that is stored as it is."""
+    if re.fullmatch(r"[+-]?\d{1,18}", text) is None:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at most 18 digits, not {shorten(text)}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    value = _whole(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
+    return value
+
+
+def _dollars(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0:  # what is no number, too
+        raise argparse.ArgumentTypeError(f"must be a number of dollars, 0 or more, not {text}")
+    return value
+
+
 def run(args: argparse.Namespace) -> int:
     """Run a subverb."""
-    from agents.search import open_search, prepare_search, resume_search
+    from agents.search import open_search, prepare_search, resume_search, whole_archive
 
     study = study_of(args)
     given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
     section = study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
     study = study.model_copy(update={"search": section})
     with Store(study.store_url) as store:
-        if args.verb == "show":
-            return _show(args, study, store, open_search(study, store, args.search))
-        if args.verb == "export":
-            return _export(args, open_search(study, store, args.search))
+        if args.verb in ("show", "export"):
+            with whole_archive():
+                context = open_search(study, store, args.search)
+                return _export(args, context) if args.verb == "export" else _show(args, study, store, context)
         if args.verb == "resume":
             terms = _read_terms(args, study)
             return _go(args, study, store, resume_search(study, store, args.search), terms)
@@ -106,7 +132,7 @@ def _go(
 ) -> int:
     from agents.search import continue_search
 
-    _say_power(context)
+    _say_what_is_known(context)
     ended = asyncio.run(continue_search(study, store, context, say, terms))
     say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)
@@ -115,16 +141,14 @@ def _go(
 def _price(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
     from agents.search import estimate_costs
 
-    _say_power(context)
+    _say_what_is_known(context)
     costs = asyncio.run(estimate_costs(study, context))
     emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
     return 0
 
 
-def _say_power(context: SearchContext) -> None:
-    from agents.search import measure_power
-
-    for line in (*context.remarks, *measure_power(context.labels["select"]).lines()):
+def _say_what_is_known(context: SearchContext) -> None:
+    for line in (*context.remarks, *context.describe_labels()):
         say(line)
 
 

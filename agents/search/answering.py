@@ -54,7 +54,7 @@ async def open_answering(
     """
     name, writer = models
     section, price = context.section, price_of(study, name)
-    budget, used = Budget(section.usd, section.tokens, price), store.searches.count_tokens(context.id)
+    budget = Budget(section.usd, section.tokens, price)
     async with AsyncExitStack() as stack:
 
         async def open_broker(other: str, within: Budget, leader: Leader | None) -> Broker:
@@ -69,12 +69,14 @@ async def open_answering(
 
         leader = None
         if store.is_file:
-            budget.charge(*used)
+            locked = store.locks.hold({context.id: f"search {context.id}"}, hint="stop it, or let it end")
+            stack.enter_context(locked)
+            budget.charge_amounts(_find_spent(store, context.id, price))
             broker = await open_broker(name, budget, None)
             bench = Workbench(broker, sandbox, context.roles, context.shape, blames_program=True)
             evaluate: Evaluate = lambda program, items, run: answer_items(program, items, bench, run)  # noqa: E731
         else:
-            before = Amounts(0.0 if price is None else price.dollars(*used), sum(used))
+            before = _find_spent(store, context.id, price)
             led = _lead(study, store, context, sandbox, terms, before)
             leader = await stack.enter_async_context(led)
             broker, budget, evaluate = leader.broker, leader.budget, leader.evaluate
@@ -82,6 +84,12 @@ async def open_answering(
         if writer and wrote is None:
             wrote = await open_broker(writer, budget, leader)
         yield Answering(evaluate=evaluate, writer=wrote)
+
+
+def _find_spent(store: Store, search: str, price: Price | None) -> Amounts:
+    """What a search has used, each call at its own price; those without one at the price of now."""
+    spent, unpriced = store.searches.read_spent(search)
+    return spent if price is None else spent + Amounts(usd=price.dollars(*unpriced))
 
 
 def _lead(

@@ -27,7 +27,7 @@ from agents.search.fitness import (
     rounded,
     score_items,
 )
-from harness import FloatArray, IntArray
+from harness import FloatArray, IntArray, TransientModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,11 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     """Confirm the finalists and name the winner; then answer the test items, once.
 
     A winner that was named stays, whatever labels came since: another would be a second look at the test.
+
+    Raises
+    ------
+    TransientModelError
+        If all answers to the confirmation items failed: none is named by nothing.
     """
     events = context.archive.events
     noted = events.get("winner")
@@ -75,6 +80,8 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
         await gather_all(*(context.answer(c, items) for c in finalists))
+        if noted is None and context.archive.table.has_failed(finalists, items).all():
+            raise TransientModelError("every answer to the confirmation items failed")
     winner = decide(context, finalists, None if noted is None else str(noted["candidate"]))
     context.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = context.items("test")
@@ -126,7 +133,7 @@ def decide(
         sd=sd,
         low=(1 - failed) * low,
         high=(1 - failed) * high + failed,
-        confirmed=None if fresh is None else float(np.nanmean(fresh[best])),
+        confirmed=None if fresh is None or np.isnan(fresh[best]).all() else float(np.nanmean(fresh[best])),
         finalists={finalists[j]: float(mean[j]) for j in ranking},
     )
 
@@ -157,7 +164,17 @@ def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -
 def _update(
     mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Posterior after fresh scores (finalists, items) and clusters: differences and common level apart."""
+    """Posterior after fresh scores (finalists, items) and clusters: differences and common level apart.
+
+    A finalist without any fresh score moves with the level of the others alone.
+    """
+    known = ~np.isnan(fresh[0]).all(axis=1)
+    if not known.all():
+        if known.any():
+            told = _update(mean[known], variance[known], level, (fresh[0][known], fresh[1]))
+            mean, variance = mean + told[0].mean() - mean[known].mean(), variance.copy()
+            mean[known], variance[known], level = told
+        return mean, variance, level
     scored = ~np.isnan(fresh[0]).all(axis=0)
     seen, cluster = fresh[0][:, scored], fresh[1][scored]
     value = np.nanmean(seen, axis=1)

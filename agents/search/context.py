@@ -18,12 +18,13 @@ from agents.search.fitness import (
     ExpertLabels,
     ScoredRows,
     count_fronts,
+    measure_power,
     rounded,
     score_candidates,
     score_items,
 )
 from agents.search.policies import JudgedAnswer, PolicyView
-from harness import ConfigError, ProgramRefused, derive_seed
+from harness import ProgramRefused, derive_seed
 from harness.config import SearchSection
 from harness.types import Item, Prediction, PredictionStatus, Program
 
@@ -81,6 +82,8 @@ class SearchContext:
         All that is known: the archive, and by split the labels of the moment.
     evaluate, check
         How programs are answered and tried; without them nothing is ever asked.
+    doubts
+        What of the experts' answers is left out of the splits, and why they may not all be right, in words.
     remarks
         What was set or left out when it was set up, in words.
     retell
@@ -107,40 +110,12 @@ class SearchContext:
     evaluate: Evaluate = _ask_nothing
     check: CheckProgram = _accept
     retell: Retell = _retell_nothing
+    doubts: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     progress: Callable[[str], None] = lambda _: None
     debug_tries: int = 3
     scored: ScoredRows = field(default_factory=ScoredRows)
     by_parents: bool = True
-
-    def check_settings(self) -> None:
-        """Refuse settings of the race and the slots that make no sense, before anything is asked.
-
-        Raises
-        ------
-        ConfigError
-            Naming the setting, its bound and its value.
-        """
-        s = self.section
-        if s.parents == "pareto" and s.policy == "adas":
-            raise ConfigError(
-                "search: the policy 'adas' draws no parents, so parents = 'pareto' says nothing"
-            )
-        settings = {"candidates": (s.candidates, 0), "in_flight": (self.in_flight, 1)}
-        settings |= {"replicates": (s.replicates, 1), "finalists": (s.finalists, 1)}
-        for name, (value, least) in settings.items():
-            if value < least:
-                raise ConfigError(f"search: {name} must be at least {least}, is {value}")
-        if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
-            raise ConfigError(
-                f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}"
-            )
-        falls = s.keep == sorted(s.keep, reverse=True)
-        if len(s.keep) < len(s.rungs) - 1 or not falls or not all(0 < share <= 1 for share in s.keep):
-            raise ConfigError(
-                "search: keep needs a share in (0, 1] after every rung but the last, none above the one "
-                f"before, is {tuple(s.keep)}"
-            )
 
     @property
     def start(self) -> str:
@@ -189,6 +164,8 @@ class SearchContext:
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)
+                if failed := [p.reason for p in found if p.status is PredictionStatus.FAILED]:
+                    self.progress(f"{len(failed)} of {len(found)} answers failed, the last: {failed[-1]}")
 
     def complete(self, candidate: str) -> bool:
         """Whether a candidate was answered on all selection items."""
@@ -251,6 +228,10 @@ class SearchContext:
     def rng(self, *names: object) -> np.random.Generator:
         """Random stream of a step, by its name: the same step draws the same, resumed or not."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
+
+    def describe_labels(self) -> list[str]:
+        """What the labels of the selection items can show, and what speaks against them."""
+        return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
         """What the proposer of a slot may see."""

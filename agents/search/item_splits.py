@@ -10,12 +10,40 @@ from typing import Any
 import numpy as np
 
 from agents.programs import Example
-from agents.search.fitness import ExpertLabels, keep_complementary
-from harness import BadInput, ConfigError, derive_seed
-from harness.columns import AnyLabels, align_models
+from agents.search.fitness import ExpertLabels, keep_complementary, score_items
+from harness import BadInput, NotIdentified, derive_seed
+from harness.columns import AnyLabels, LabelColumns, align_models
+from harness.estimate import collected_part
 from harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
+
+
+def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
+    """The answers that splits may be drawn from while questions are open, and what was left out, in words.
+
+    Raises
+    ------
+    NotIdentified
+        If an expert has answered nothing yet.
+    """
+    try:
+        found, flags = collected_part(labels, np.ones(labels.index.size, dtype=np.bool_))
+    except NotIdentified as error:
+        raise NotIdentified(f"search: {error}") from None
+    return found, list(flags)
+
+
+def refuse_unscorable(labelled: ExpertLabels) -> None:
+    """Refuse answers that could not score whatever a candidate may answer, before any is asked."""
+    try:
+        for option in range(labelled.refused.shape[1]):
+            score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
+    except NotIdentified as error:
+        raise NotIdentified(
+            "search: experts were asked about the predictions of some models alone, as by protocol = "
+            f'"sequential", which cannot score answers of others: {error}'
+        ) from None
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
@@ -41,14 +69,10 @@ def draw_splits(
 
     Raises
     ------
-    ConfigError
-        If the shares are not positive numbers that sum to 1 at most.
     BadInput
         If fewer items than the first rung has would be left to select on.
     """
     least, most = rungs[0], rungs[-1]
-    if any(share < 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
-        raise ConfigError(f"search: split must be shares of at most 1 together, is {dict(shares)}")
     said = align_models([], labels)[1]
     places = said.index.find(item.id for item in items)
     answered = np.append(said.answered, False)[places]  # that of unknown items, at place -1

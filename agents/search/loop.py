@@ -16,21 +16,44 @@ from itertools import islice
 from agents.search.context import SearchContext, gather_all
 from agents.search.policies import Policy, PolicyView, Proposal
 from agents.search.race import race
-from harness import BudgetSpent, FatalModelError, ModelError, OversightError, ProgramRefused
+from harness import (
+    BudgetSpent,
+    FatalModelError,
+    Fault,
+    ModelError,
+    OversightError,
+    ProgramRefused,
+    TransientModelError,
+)
 from harness.output import shorten
 from harness.types import Candidate, Program
 
+RAISE = "no winner was confirmed: raise the cap, then resume"
+ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
 """Replicate number of the start's second, independent run."""
 LEADERS = 3
+_PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.LOST}
+"""Faults that no prompt causes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Why no more proposals were made: ``"done"``, ``"converged"``, or the budget's message."""
+    """Why no more proposals were made.
+
+    Attributes
+    ----------
+    reason
+        ``"done"``, ``"converged"``, or in words what ended it before.
+    proposals
+        How many were made.
+    is_whole
+        Whether it came to its own end, so that a winner may be named: later proposals could not win any more.
+    """
 
     reason: str
     proposals: int
+    is_whole: bool = True
 
 
 async def search(context: SearchContext, policy: Policy) -> Ended:
@@ -48,7 +71,9 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
         # what they answer from now on decides no more who they are
         context.archive.note("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
-        return Ended(str(error), slots.ended)
+        return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)
+    except TransientModelError as error:
+        return Ended(f"the optimiser's model: {error}; {ASK_AGAIN}", slots.ended, is_whole=False)
     return Ended(reason, slots.ended)
 
 
@@ -134,7 +159,13 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Get one proposal that runs, or one that says why there is none."""
+    """Get one proposal that runs, or one that says why there is none.
+
+    Raises
+    ------
+    TransientModelError
+        If the optimiser's endpoint is down: its slot is there for another time.
+    """
     try:
         proposal = await policy.propose(view)
         for attempt in range(context.debug_tries + 1):
@@ -149,6 +180,8 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
     except FatalModelError:
         raise
     except ModelError as error:
+        if isinstance(error, TransientModelError) and error.fault in _PASSING:
+            raise
         return Proposal(None, policy.name, refused=f"the optimiser's model failed: {error}")
     except OversightError:
         raise

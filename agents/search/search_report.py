@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from agents.search.confirmation import decide
+from agents.search.checked_settings import check_settings
+from agents.search.confirmation import Winner, decide
 from agents.search.context import SearchContext
-from agents.search.fitness import Archive, Board, compare_paired, measure_power, score_items
+from agents.search.fitness import Archive, Board, compare_paired, score_items
 from agents.search.loop import TWICE
 from harness import EstimateError
 from harness.analysis import study_labels, true_accuracy
@@ -21,13 +23,15 @@ from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
 from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
 
+_Bounded = TypeVar("_Bounded", Standing, Winner)
+
 
 def report_search(
     study: Study, store: Store, context: SearchContext, truth: Mapping[str, int] | None = None
 ) -> SearchReport:
     """Summarise a search; with `truth`, the winner's and the start's true accuracy on the test items."""
-    context.check_settings()
     archive, section = context.archive, context.section
+    check_settings(section)
     try:
         board: Board | None = context.board()
     except EstimateError:
@@ -52,7 +56,7 @@ def report_search(
         duplicates=sum("duplicate" in e for e in slots),
         winner=report_winner(study, store, context, board, truth) if "winner" in events else None,
         a_a=a_a(context, board),
-        power=measure_power(context.labels["select"]).lines(),
+        power=context.describe_labels(),
         spent=count_spent(archive),
         settings=section.model_dump(),
     )
@@ -68,9 +72,9 @@ def a_a(context: SearchContext, board: Board | None) -> str:
     first, second = (score_items(y, labels, context.estimator)[0] for y in pair)
     found = compare_paired(second, first, board.shrunk.spread, labels.cluster)
     changed = float((pair[0] != pair[1]).mean())
-    gap = f"{100 * found.difference:+.1f} points ± {100 * found.se:.1f}"
+    gap = f"{100 * found.difference:+z.1f} points ± {100 * found.se:.1f}"
     if board.scale == "q":
-        gap = f"q {found.difference:+.3f} ± {found.se:.3f}"
+        gap = f"q {found.difference:+z.3f} ± {found.se:.3f}"
     return (
         f"the start against itself: {gap}, P(better) "
         f"{found.p_better:.2f}: {found.verdict}; {100 * changed:.0f} % of its answers changed"
@@ -94,13 +98,20 @@ def report_candidates(
             parents=candidate.parents,
             note=candidate.note,
             answers=number,
-            standing=fitness.get(c),
+            standing=_within(fitness[c], board) if board and c in fitness else None,
             on_front=c in front,
             raced_out=c in fitness and c not in done,
             diff=tuple(_diff(archive, candidate)) if diffs else (),
         )
         for number, (c, candidate) in zip(answers, archive.candidates.items(), strict=True)
     ]
+
+
+def _within(found: _Bounded, board: Board | None) -> _Bounded:
+    """The same with an interval of accuracies that ends where accuracies do; q may lie outside 0 to 1."""
+    if board is not None and board.scale == "q":
+        return found
+    return replace(found, low=min(max(found.low, 0.0), 1.0), high=max(min(found.high, 1.0), 0.0))
 
 
 def pareto(fitness: Mapping[str, Standing]) -> set[str]:
@@ -135,7 +146,7 @@ def report_winner(
     """The winner that was named, by the labels of now; with `truth` by that, too."""
     archive, labels = context.archive, study_labels(study, store, store.columns.read_index())
     noted = archive.events["winner"]
-    found = decide(context, list(noted["finalists"]), str(noted["candidate"]), board)
+    found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
     own = _test_labels(items, labels)
@@ -150,8 +161,9 @@ def report_winner(
         low=found.low,
         high=found.high,
         confirmed=found.confirmed,
-        test=estimates[0],
-        start_test=estimates[-1],
+        test=estimates[0][0],
+        start_test=estimates[-1][0],
+        untested="; ".join(dict.fromkeys(why for _, why in estimates if why)) if items else "",
         difference=_difference(context, found.id),
         truth=truths[0],
         start_truth=truths[-1],
@@ -175,7 +187,9 @@ def _with_tests(
     own = _test_labels(items, labels)
     said = {c.id: context.archive.predictions(c.id, items) for c in found}
     return [
-        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own)) if said[c.id] else c
+        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own)[0])
+        if said[c.id]
+        else c
         for c in found
     ]
 
@@ -190,11 +204,12 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
     return "; ".join(told)
 
 
-def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> Estimate | None:
+def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Estimate | None, str]:
+    """The accuracy on the test items, or why there is none."""
     try:
-        return accuracy(predictions, labels)
-    except EstimateError:
-        return None  # routed labels, or none at all: the paired difference below says what there is
+        return accuracy(predictions, labels), ""
+    except EstimateError as error:
+        return None, str(error)
 
 
 def _difference(context: SearchContext, winner: str) -> str:
@@ -203,14 +218,14 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "the start itself won" if winner == context.start else ""
     pair = [winner, context.start]
     labels = context.labels["test"]
-    estimator = "ml" if context.estimator == "raw" else context.estimator  # a test is of accuracies
-    scores = score_items(context.archive.matrix(pair, items), labels, estimator)
+    scores = score_items(context.archive.matrix(pair, items), labels)  # as the accuracies beside it, by ML
     found = compare_paired(scores[0], scores[1], 1.0, labels.cluster)
+    if not found.n:
+        return "unknown: no test item has an answer of both"
     half = 1.96 * found.se
-    return (
-        f"{100 * found.difference:+.1f} points, 95 % interval {100 * (found.difference - half):+.1f} to "
-        f"{100 * (found.difference + half):+.1f} ({found.n} items)"
-    )
+    ends = np.array([found.difference, found.difference - half, found.difference + half])
+    points, low, high = 100 * ends.clip(-1, 1)  # accuracies differ by no more
+    return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({found.n} items)"
 
 
 def count_spent(archive: Archive) -> dict[str, int]:

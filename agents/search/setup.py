@@ -10,12 +10,21 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
+from agents.sandbox import open_sandbox
+from agents.search.checked_settings import check_settings, optimiser_name
 from agents.search.context import FEWEST, SearchContext
 from agents.search.fitness import ExpertLabels, keep_complementary, load_archive
-from agents.search.item_splits import draw_splits, find_pool, find_solved, order_by_worth
+from agents.search.item_splits import (
+    collect_labels,
+    draw_splits,
+    find_pool,
+    find_solved,
+    order_by_worth,
+    refuse_unscorable,
+)
 from agents.search.published_settings import LEAST, as_published
 from harness import BadInput, ConfigError
-from harness.analysis import study_clusters, study_labels
+from harness.analysis import doubt_answers, read_control_answers, study_clusters, study_labels
 from harness.columns import AnyLabels
 from harness.config import SearchSection, Study
 from harness.store import Store
@@ -27,6 +36,8 @@ _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
 _NO_PART = {"shared_limits", "max_reply_bytes"}
 """Settings of a model that change no answer."""
+_PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
+"""Those that change none either, and may change while a search goes on; they are part of its id."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
 _CAPS = {"usd", "tokens"}
@@ -37,7 +48,9 @@ _LATER = {
 """Settings that searches of before lack: at their defaults they are no part of what a search is."""
 
 
-def prepare_search(study: Study, store: Store, seed: int, section: SearchSection) -> SearchContext:
+def prepare_search(
+    study: Study, store: Store, seed: int, section: SearchSection, begun: str | None = None
+) -> SearchContext:
     """Set up a search of a study, or find it: the same settings are the same search.
 
     Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
@@ -47,11 +60,15 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     BadInput
         If there are too few labelled items for the splits.
     ConfigError
-        If a setting, a model or a workflow does not exist.
+        If a setting, a model or a workflow does not exist, or is not what the search `begun` has.
     NotIdentified
-        If items were drawn with unequal chances: a fitness takes them as equal.
+        If items were drawn with unequal chances: a fitness takes them as equal; if their answers cannot
+        score what other models answer; or if an expert has answered nothing yet.
     """
     section, remarks = as_published(section)
+    check_settings(section)
+    optimiser_name(study, section)
+    open_sandbox(section.tier)  # only made, not started: refused where there is none
     programs = load_programs(section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
@@ -69,8 +86,11 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
     }
     search = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
     searches = store.searches
+    if begun is not None:
+        _refuse_changed(begun, spec, next(s["spec"] for s in searches.read_searches() if s["id"] == begun))
+        search = begun
     if search not in {s["id"] for s in searches.read_searches()}:
-        labels = study_labels(study, store, store.columns.read_index())
+        labels, partial = collect_labels(study_labels(study, store, store.columns.read_index()))
         labels.refuse_unequal_chances()
         pool = find_pool(items, labels, section.labels, seed)
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
@@ -79,9 +99,12 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
             keep_complementary(ExpertLabels.of(splits[part], labels), section.labels, seed)
             for part in ("feedback", "select")
         )
+        for part in ("select", "confirm", "test"):
+            refuse_unscorable(ExpertLabels.of(splits[part], labels))
         splits["select"] = order_by_worth(splits["select"], select)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
-        known = {**spec, "shown": [asdict(example) for example in shape.examples or shown]}
+        examples = [asdict(example) for example in shape.examples or shown]
+        known = {**spec, "shown": examples, "partial": partial}
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
@@ -89,6 +112,19 @@ def prepare_search(study: Study, store: Store, seed: int, section: SearchSection
         remarks += _describe_labels(items, study_labels(study, store, store.columns.read_index()), section)
     found = open_search(study, store, search)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
+
+
+def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any]) -> None:
+    """Refuse to go on with a search if anything is other than it was but how its model is asked."""
+    now = json.loads(json.dumps(spec))
+    for of in (now, was := {**was, "model": dict(was["model"])}):
+        for name in _PACE:
+            of["model"].pop(name, None)
+    if any(was.get(name) != value for name, value in now.items()):
+        raise ConfigError(
+            f"search {begun} ran with other settings of its model, other workflows or another "
+            "workflow.toml than there are now; begin another one with: oversight search start"
+        )
 
 
 def _identity(section: SearchSection) -> dict[str, Any]:
@@ -138,6 +174,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         roles=roles,
         shape=shape,
         archive=archive,
+        doubts=(*spec.get("partial", ()), *filter(None, [doubt_answers(study, read_control_answers(store))])),
         labels={
             split: keep_complementary(
                 ExpertLabels.of(part, labels, clusters),
@@ -170,19 +207,26 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
             f"search {found.id} was begun by another version, whose proposals raced otherwise; it can be "
             "shown and exported; begin another one with: oversight search start"
         )
-    prepared = prepare_search(study, store, found.seed, found.section)
-    if prepared.id != found.id:
-        raise ConfigError(
-            f"search {found.id} ran with other settings of its model, other workflows or another "
-            "workflow.toml than there are now; begin another one with: oversight search start"
-        )
-    return prepared
+    return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:
-    """Load the start and the rest of the library; equal programs count once."""
-    names = dict.fromkeys((section.start, *(section.library or NAMES)))
-    return tuple({p.id: p for p in map(load_program, names)}.values())
+    """Load the start and the rest of the library; equal programs count once.
+
+    Raises
+    ------
+    ConfigError
+        Naming the setting and what it names that is not there.
+    """
+    places = dict.fromkeys(section.library or NAMES, "library") | {section.start: "start"}
+    programs: dict[str, Program] = {}
+    for name in dict.fromkeys((section.start, *places)):
+        try:
+            program = load_program(name)
+        except ConfigError as error:
+            raise ConfigError(f"search: {places[name]}: {error}") from None
+        programs.setdefault(program.id, program)
+    return tuple(programs.values())
 
 
 def model_name(study: Study, name: str) -> str:
@@ -195,4 +239,10 @@ def model_name(study: Study, name: str) -> str:
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
     yes = int((ExpertLabels.of(items, labels).truth >= 0).sum())
     became = "are left out" if section.labels == "no" else "count as a no about another option, drawn"
-    return [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]
+    told = [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]
+    if section.labels == "no" and len({len(item.options) for item in items}) > 1:
+        told.append(
+            "items of few options have a yes more often, so fewer are left: accuracies, the test's too, are "
+            'of items that lean to many options; labels = "drawn" leaves none out'
+        )
+    return told

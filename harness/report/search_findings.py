@@ -56,7 +56,9 @@ class SearchedWinner:
     naive, reported, sd, low, high, confirmed
         As in `agents.search.confirmation.Winner`.
     test, start_test
-        Both on the test items, from experts' answers; None if there are no such items.
+        Both on the test items, from experts' answers; None if there are none, or they tell no accuracy.
+    untested
+        Why they tell none; empty if they do, or there are no test items.
     difference
         The two there compared, paired, with its interval, in words.
     truth, start_truth
@@ -76,6 +78,7 @@ class SearchedWinner:
     test: Estimate | None
     start_test: Estimate | None
     difference: str
+    untested: str = ""
     truth: float | None = None
     start_truth: float | None = None
     unanswered: str = ""
@@ -98,7 +101,7 @@ class SearchReport:
     a_a
         The start against itself through the same gate, in words.
     power
-        What the labels can show, in words.
+        What the labels can show, and whether experts were seen to err, in words.
     spent
         Tokens by stage.
     """

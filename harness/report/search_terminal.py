@@ -73,18 +73,20 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
 def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
     """The winner with what luck is taken off, and the test, which is on the scale of accuracy always."""
 
-    def said(score: float) -> str:
+    def said(score: float) -> str:  # moved into the range, as on the page
+        score = min(1.0, max(0.0, score))
         return f"q {score:.3f}" if scale == "q" else percent(score)
 
     confirmed = "" if w.confirmed is None else f"; on fresh items alone {said(w.confirmed)}"
     lines = [
-        f"winner: {on_one_line(w.name)} [{w.id}]: {said(min(1.0, max(0.0, w.reported)))}, about 95 % "
-        f"{said(max(0.0, w.low))} – {said(min(1.0, w.high))}, corrected for being the best "
-        f"of many (uncorrected {said(w.naive)}{confirmed})"
+        f"winner: {on_one_line(w.name)} [{w.id}]: {said(w.reported)}, about 95 % {said(w.low)} – "
+        f"{said(w.high)}, corrected for being the best of many (uncorrected {said(w.naive)}{confirmed})"
     ]
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")
         lines.append(f"test, start:  {w.start_test}")
+    if w.untested:
+        lines.append(f"test, accuracies: not known: {on_one_line(w.untested)}")
     if w.difference:
         lines.append(f"test, difference: {w.difference}")
     if w.truth is not None and w.start_truth is not None:

@@ -17,6 +17,7 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
+from agents.search.checked_settings import check_settings
 from agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
 from agents.search.policies.proposal import published_probabilities
 from agents.search.race import race
@@ -181,4 +182,4 @@ def test_mixed_numbers_of_options_are_told() -> None:
 )
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="search: "):
-        World(section=SearchSection().model_copy(update=wrong)).state.check_settings()
+        check_settings(SearchSection().model_copy(update=wrong))

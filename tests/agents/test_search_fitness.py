@@ -87,6 +87,19 @@ def test_an_unreadable_agent_scores_nothing(kind: str, estimator: str) -> None:
     assert np.nanmean(scores[0]) < np.nanmean(scores[1:])
 
 
+def test_with_two_options_q_is_the_accuracy() -> None:
+    pool = items(6, 2)
+    truth = np.array([0, 1, 0, 1, 0, 1])
+    labels = [
+        Label(i.id, 1 - int(t), LabelKind.COMPLEMENTARY, 2, 0.5) for i, t in zip(pool, truth, strict=True)
+    ]
+    y = np.array([[0, 1, 0, 0, UNREADABLE, FAILED]])
+    for estimator in ("raw", "transformed"):
+        scores = score_items(y, ExpertLabels.of(pool, labels), estimator)
+        assert scores[0, :5].tolist() == [1, 1, 1, 0, 0]
+        assert np.isnan(scores[0, 5])
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["complementary", "natural", "routed"])
 def test_a_constant_agent_scores_the_prevalence_of_its_class(kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from harness.cli.main import VERBS, main
 from tests.fakes.openai_server import Reply, fake_openai
 
 CLASSES = "red,green,blue"
+COUNTS = '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
 
 
 def edit(path: Path, old: str, new: str) -> None:
@@ -121,6 +123,24 @@ def test_help_imports_nothing_heavy() -> None:
     modules = out.splitlines()[-1]
     for heavy in ("numpy", "pandas", "openai", "sqlmodel", "sqlalchemy", "scipy", "rich", "pydantic"):
         assert f"'{heavy}'" not in modules
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_full_disk_is_told_in_a_line(form: tuple[str, ...]) -> None:
+    words = [sys.executable, "-m", "harness.cli.main", "estimate", "--counts", COUNTS, *form]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "oversight: the disk is full: what was to be written is not, or not whole\n"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_a_closed_stream_is_told_before_a_file_can_take_its_place(closed: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m harness.cli.main --version {closed}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout + done.stderr == "oversight: standard output or standard error is closed\n"
 
 
 def test_a_shadowed_package_is_named(tmp_path: Path) -> None:

@@ -183,32 +183,6 @@ def test_the_cap_on_tokens_is_kept_over_all_runs_and_may_be_raised(tmp_path: Pat
     assert max(Counter(paid_for(tmp_path)).values()) <= 4
 
 
-BAD = {
-    "usd = 1.0": "needs the model's price",
-    'policy = "adas"': "needs a model that writes programs",
-    'policy = "adas"\noptimiser = "x"': "there is no model 'x'",
-    'policy = "magic"': "[search.policy]",
-    'tier = "vm"': "there is no sandbox tier 'vm'",
-    "split = {select = 0.9, test = 0.5}": "shares of at most 1 together",
-    "split = {select = 0.1}": "the first rung needs 6",
-}
-
-
-@pytest.mark.parametrize("more", BAD)
-def test_what_is_wrong_is_named_and_nothing_is_asked(
-    more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with fake_openai(answer) as server:
-        lay_out(tmp_path, server.url)
-        text = (tmp_path / "study.toml").read_text()
-        (tmp_path / "study.toml").write_text(f"{text}{more}\n")
-        assert main(["search", "start", "--study", str(tmp_path / "study.toml")]) == 2
-        assert server.prompts == []
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("oversight: ")
-    assert BAD[more] in error
-
-
 def test_a_search_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)

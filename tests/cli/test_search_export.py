@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,65 @@ def test_the_exported_winner_answers_as_it_did_and_needs_nothing_of_the_search(
     assert not {f"agents.{m}" for m in ("search",)} & set(loaded)
     missing = subprocess.run([*run[:2], "no.csv", *run[3:]], check=False, capture_output=True, text=True)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+
+
+@pytest.fixture
+def winner(searched: Path, tmp_path: Path, oversight: Any) -> Path:
+    """The winner as a file, beside ok.csv, sixty questions."""
+    file: Path = tmp_path / "winner.py"
+    oversight("search", "export", file, "--study", str(searched / "study.toml"))
+    questions = "".join(f"q{j},number {j}.\n" for j in range(60))
+    (tmp_path / "ok.csv").write_text(f"id,text\n{questions}")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("questions", "model", "error"),
+    [
+        (
+            'id,text,options\na,number 1.,"[""x"", ""y""]"\n',
+            "m",
+            "questions.csv:2 [options]: this workflow answers with ",
+        ),
+        ("id,text,options\na,number 1.,red\n", "m", "questions.csv:2 [options]"),
+        ("id,text\na,number 1.\n", "", "must not be empty"),
+    ],
+)
+def test_an_exported_winner_refuses_what_it_cannot_take(
+    winner: Path, questions: str, model: str, error: str
+) -> None:
+    (winner.parent / "questions.csv").write_text(questions)
+    run = [
+        sys.executable,
+        winner.name,
+        "questions.csv",
+        "--model",
+        model,
+        "--endpoint",
+        "http://127.0.0.1:9/v1",
+    ]
+    done = subprocess.run(run, cwd=winner.parent, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert error in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_an_exported_winner_whose_reader_or_disk_ends_says_so_in_a_line(winner: Path) -> None:
+    with fake_openai(answer) as server:
+        run = [sys.executable, winner.name, "ok.csv", "--model", "m", "--endpoint", server.url]
+        read, write = os.pipe()
+        os.close(read)
+        closed = subprocess.run(
+            run, cwd=winner.parent, check=False, stdout=write, stderr=subprocess.PIPE, text=True
+        )
+        os.close(write)
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                run, cwd=winner.parent, check=False, stdout=full, stderr=subprocess.PIPE, text=True
+            )
+    assert (closed.returncode, closed.stderr) == (0, "")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "cannot be written" in done.stderr
 
 
 def test_what_cannot_be_exported_is_refused(

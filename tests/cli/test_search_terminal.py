@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
+from harness.report import SearchedWinner
+from harness.report.search_terminal import winner_lines
 from harness.store import Store
 from harness.types import Candidate, Program
 from tests.agents.search.made_search import SEARCH, make_search, source_of
@@ -69,3 +71,25 @@ def test_a_name_of_several_lines_is_on_one(tmp_path: Path, capsys: pytest.Captur
     lines = capsys.readouterr().out.splitlines()
     assert len([line for line in lines if line.startswith("winner: ")]) == 1
     assert len([line for line in lines if f"a winner: me [0]: 99 % [{program.id}]" in line]) == 1
+
+
+def test_a_score_beyond_its_range_is_told_as_on_the_page() -> None:
+    """The transformed score of a candidate is negative where it is refused more often than by guessing."""
+    winner = SearchedWinner(
+        id="a",
+        name="a",
+        naive=-0.2,
+        reported=-0.01,
+        sd=0.1,
+        low=-0.2,
+        high=1.1,
+        confirmed=1.2,
+        test=None,
+        start_test=None,
+        difference="",
+    )
+    (line,) = winner_lines(winner)
+    assert line == (
+        "winner: a [a]: 0.0 %, about 95 % 0.0 % – 100.0 %, corrected for being the best of many "
+        "(uncorrected 0.0 %; on fresh items alone 100.0 %)"
+    )

@@ -101,9 +101,8 @@ def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, est
     effective = 1 + 1 / labelled.ruled_out[columns]
     scores = ESTIMATORS[estimator](readable, readable & ~wrong, effective)
     nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
-    silent = np.where(settled & (estimator == "raw"), np.nan, nothing)
-    scores = np.where(y == UNREADABLE, silent, scores)
-    return np.where(y == FAILED, np.nan, scores)
+    scores = np.where(y == UNREADABLE, nothing, scores)
+    return np.where((y == FAILED) | (settled & (estimator == "raw")), np.nan, scores)
 
 
 def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
@@ -135,8 +134,8 @@ def _transformed(readable: BoolArray, avoided: BoolArray, effective: FloatArray)
     return np.where(avoided, 1.0, 2.0 - effective) * readable
 
 
-def _raw(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
-    return np.where(effective > 2, avoided & readable, np.nan)
+def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray) -> FloatArray:
+    return (avoided & readable).astype(np.float64)
 
 
 def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agents.search.view.search_parts import shorten_text
-from harness import BadInput
+from harness import BadInput, StoreError
 from harness.config import Study
 from harness.store import SearchProgress, Store, split_into_batches
 from harness.types import Candidate, Item, Prediction, PredictionStatus
@@ -202,6 +202,9 @@ def _rows(
 
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
     """An answer of a candidate beside what experts said about the item."""
+    if not -1 < (prediction.option or 0) < len(item.options):
+        told = f"is option {prediction.option}, which it does not have"
+        raise StoreError(f"the answer to the item {item.id!r} {told}")
     option = None if prediction.option is None else item.options[prediction.option]
     return {
         "id": item.id,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from agents.runtime import Replay, name_model, replay_program
-from agents.sandbox import open_sandbox
+from agents.sandbox import Sandbox, open_sandbox
 from agents.search.setup import read_format
 from agents.search.view.candidate import (
     find_candidate,
@@ -58,55 +59,92 @@ def read_candidate_item(
         raise BadInput(f"search {found.id} has no item {item!r}")
     if not is_shown(found, split):
         raise BadInput(f"items of the split {split!r} are shown once a winner is named")
-    answers = store.searches.read_answers(found.id, id).get((id, int(replicate)), [])
-    stored = next((p for p in answers if p.item_id == item), None)
-    if stored is None:
+    told = tell_items(store, found, candidate, {item: split}, int(replicate))
+    if item not in told:
         raise BadInput(f"candidate {id} has no answer to {item!r}")
-    parts = SearchParts()
-    told = parts.attempt(
-        "the calls", partial(_replay, store, found, candidate, asked, int(replicate)), Replay()
-    )
-    return {
-        "search": found.id,
-        "id": id,
-        "name": candidate.program.name,
-        "split": split,
-        "replicate": int(replicate),
-        "item": {"id": asked.id, "text": shorten_text(asked.text, _TEXT), "options": list(asked.options)},
-        "answer": tell_answer(asked, stored, read_verdicts(store, [asked]).get(item, [])),
-        "raw": shorten_text(stored.raw, _TEXT),
-        "input_tokens": stored.input_tokens,
-        "output_tokens": stored.output_tokens,
-        **_tell(told, stored),
-        "missing": parts.missing,
-    }
+    return told[item]
 
 
-def _replay(store: Store, search: SearchProgress, candidate: Candidate, item: Item, replicate: int) -> Replay:
+def tell_items(
+    store: Store,
+    search: SearchProgress,
+    candidate: Candidate,
+    splits: Mapping[str, str],
+    replicate: int = 0,
+) -> dict[str, dict[str, Any]]:
+    """The same by id, of those items that the candidate answered; their runs share one sandbox.
+
+    Parameters
+    ----------
+    splits
+        By id of the items to tell of, the split of each.
+    """
+    answers = store.searches.read_answers(search.id, candidate.id).get((candidate.id, replicate), [])
+    stored = {p.item_id: p for p in answers if p.item_id in splits}
+    items = list(store.content.find_items(list(stored)).values())
+    verdicts, parts = read_verdicts(store, items), SearchParts()
+    again = partial(_replay, store, search, candidate, items, replicate)
+    none: Sequence[Replay | BaseException] = [Replay()] * len(items)
+    runs = parts.attempt("the calls", again, none)
+    found = {}
+    for item, run in zip(items, runs, strict=True):
+        own = SearchParts([*parts.missing])
+        told = own.attempt("the calls", partial(_unless_failed, run), Replay())
+        answer = stored[item.id]
+        found[item.id] = {
+            "search": search.id,
+            "id": candidate.id,
+            "name": candidate.program.name,
+            "split": splits[item.id],
+            "replicate": replicate,
+            "item": {"id": item.id, "text": shorten_text(item.text, _TEXT), "options": list(item.options)},
+            "answer": tell_answer(item, answer, verdicts.get(item.id, [])),
+            "raw": shorten_text(answer.raw, _TEXT),
+            "input_tokens": answer.input_tokens,
+            "output_tokens": answer.output_tokens,
+            **_tell(told, answer),
+            "missing": own.missing,
+        }
+    return found
+
+
+def _replay(
+    store: Store, search: SearchProgress, candidate: Candidate, items: Sequence[Item], replicate: int
+) -> Sequence[Replay | BaseException]:
+    """The run on each item, or what ended it."""
     section = SearchSection.model_validate(search.spec["section"])
     shape, roles = read_format(search.spec)
     model = name_model(ModelSection.model_validate(search.spec["model"]))
 
-    async def run() -> Replay:
-        async with asyncio.timeout(_SECONDS), open_sandbox(section.tier) as sandbox:
-            return await replay_program(
-                candidate.program,
-                item,
-                model,
-                store,
-                sandbox=sandbox,
-                roles=roles,
-                shape=shape,
-                replicate=replicate,
-            )
+    async def run(item: Item, sandbox: Sandbox) -> Replay:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await replay_program(
+                    candidate.program,
+                    item,
+                    model,
+                    store,
+                    sandbox=sandbox,
+                    roles=roles,
+                    shape=shape,
+                    replicate=replicate,
+                )
+        except TimeoutError:
+            return Replay(ended=f"the program ran for more than {_SECONDS:g} seconds")
 
-    try:
-        with ThreadPoolExecutor(
-            1
-        ) as own:  # the caller's thread may have an event loop that runs, as in a notebook
-            return own.submit(lambda: asyncio.run(run())).result()
-    except TimeoutError:
-        return Replay(ended=f"the program ran for more than {_SECONDS:g} seconds")
+    async def run_all() -> Sequence[Replay | BaseException]:
+        async with open_sandbox(section.tier) as sandbox:
+            return await asyncio.gather(*(run(item, sandbox) for item in items), return_exceptions=True)
+
+    # the caller's thread may have an event loop that runs, as in a notebook
+    with ThreadPoolExecutor(1) as own:
+        return own.submit(lambda: asyncio.run(run_all())).result()
+
+
+def _unless_failed(run: Replay | BaseException) -> Replay:
+    if isinstance(run, BaseException):
+        raise run
+    return run
 
 
 def _tell(told: Replay, stored: Prediction) -> dict[str, Any]:

@@ -12,11 +12,10 @@ import orjson
 from agents.search.context import SearchContext
 from agents.search.setup import open_search
 from agents.search.view.candidate import find_search
-from agents.search.view.candidate_item import read_candidate_item
+from agents.search.view.candidate_item import tell_items
 from agents.search.view.held_candidates import HeldCandidates
 from agents.search.view.listed_searches import show_searches
 from agents.search.view.search_parts import SearchParts
-from harness import OversightError
 from harness.config import Study
 from harness.store import Store
 
@@ -59,7 +58,8 @@ def read_exported_parts(
     shown = found["search"]
     if shown is None or context is None:
         return
-    held = HeldCandidates(store, find_search(store, shown["id"]), context)
+    progress, own = find_search(store, shown["id"]), context.archive.candidates
+    held = HeldCandidates(store, progress, context)
     rows = sorted(shown.get("rows", ()), key=_rank)
     told = {shown["winner"], shown.get("start")} - {None}
     shown["held"], size = 0, 0
@@ -72,13 +72,11 @@ def read_exported_parts(
         shown["held"] += 1
         if row["id"] in told:  # equal rows of others are the same objects
             candidate["items"]["rows"] = [{**item} for item in candidate["items"]["rows"]]
-        for item in candidate["items"]["rows"][: _ITEMS_TOLD if row["id"] in told else 0]:
-            key = {**asked, "item": item["id"]}
-            try:
-                yield _key("candidate-item", **key), read_candidate_item(study, store, **key)
-            except OversightError:
-                continue  # the row says what was answered
-            item["is_kept"] = True
+            first = {item["id"]: item for item in candidate["items"]["rows"][:_ITEMS_TOLD]}
+            splits = {name: item["split"] for name, item in first.items()}
+            for name, page in tell_items(store, progress, own[row["id"]], splits).items():
+                yield _key("candidate-item", **asked, item=name), page
+                first[name]["is_kept"] = True
         yield _key("candidate", **asked), candidate
 
 

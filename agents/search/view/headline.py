@@ -14,7 +14,7 @@ _TEST = (
     "this number."
 )
 _REPORTED = (
-    "Selection and confirmation items together, shrunken towards the other candidates: what is believed once "
+    "All items that it was chosen by, shrunken towards the other candidates: what is believed once "
     "the luck of being the best of many is taken off."
 )
 _LEADING = (
@@ -31,6 +31,7 @@ _CONFIRMED = (
 )
 _TRUTH = "The share of the test items that is right by the key, which no estimate here has seen."
 _START = "The workflow that you would use without a search, on the same test items as the winner."
+_UNTESTED = "Why experts' answers about the test items tell of no accuracy there; a difference may be told."
 _DIFFERENCE = (
     "Winner less start, item by item on the same test items; its interval is narrower than the two numbers' "
     "intervals let one think, since what both find hard cancels."
@@ -66,6 +67,9 @@ def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> lis
     numbers = [_reported(winner)] if winner.test else []
     if winner.start_test:
         numbers.append(_test(winner.start_test, "start", "start, on the test items", _START))
+    if winner.untested:
+        untested = _number("untested", "accuracies on the test items", None, (None, None), _UNTESTED)
+        numbers.append({**untested, "said": f"not known: {winner.untested}"})
     if winner.difference:
         difference = _number("difference", "difference, on the test items", None, (None, None), _DIFFERENCE)
         numbers.append({**difference, "said": winner.difference})

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from agents.search.context import SearchContext
-from agents.search.fitness import Board, measure_power
+from agents.search.fitness import Board
 from agents.search.search_report import a_a, count_spent, report_candidates, report_winner
 from agents.search.setup import open_search
 from agents.search.view.headline import headline, other_numbers
@@ -57,7 +57,7 @@ def show_searches(
 
 
 def _listed(search: SearchProgress) -> dict[str, Any]:
-    section: Mapping[str, Any] = search.spec.get("section", {})
+    section: Mapping[str, Any] = search.spec.get("section", {}) if isinstance(search.spec, dict) else {}
     return {
         "id": search.id,
         "created": search.created,
@@ -100,7 +100,7 @@ def _shown(
         "others": other_numbers(winner, scale),
         "splits": {name: len(items) for name, items in context.archive.splits.items()},
         "spent": parts.attempt("tokens", partial(count_spent, context.archive), dict[str, int]()),
-        "power": parts.attempt("what labels can show", partial(_power, context), list[str]()),
+        "power": parts.attempt("what labels can show", context.describe_labels, list[str]()),
         "a_a": parts.attempt("the start against itself", partial(_compared_with_itself, context, board), ""),
         "duplicates": sum("duplicate" in slot for slot in slots),
         "refused": [shorten_text(reason, _NOTE) for reason in refused[:_MOST_REFUSED]],
@@ -121,10 +121,6 @@ def _settings(study: Study, context: SearchContext) -> dict[str, Any]:
         "start_name": shorten_text(context.programs[0].name, _NAME),
         "settings": section.model_dump(mode="json"),
     }
-
-
-def _power(context: SearchContext) -> list[str]:
-    return list(measure_power(context.labels["select"]).lines())
 
 
 def _compared_with_itself(context: SearchContext, board: Board | None) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from harness import OversightError
+from harness import OversightError, StoreError
 from harness.output import redact
 
 T = TypeVar("T")
@@ -32,9 +33,31 @@ class SearchParts:
         except OversightError as error:
             reason = str(error)
         except Exception as error:  # noqa: BLE001  an archive that somebody changed by hand; the rest is shown
-            reason = f"the archive does not fit together ({type(error).__name__}: {redact(str(error))[:200]})"
+            reason = _describe_misfit(error)
         self.missing.append({"part": part, "why": reason})
         return otherwise
+
+
+@contextmanager
+def whole_archive() -> Iterator[None]:
+    """What is read of an archive as a whole, or not at all.
+
+    Raises
+    ------
+    StoreError
+        If it does not fit together, as after somebody changed it by hand.
+    """
+    try:
+        yield
+    except OversightError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise StoreError(f"{_describe_misfit(error)}; has the database been edited?") from error
+
+
+def _describe_misfit(error: Exception) -> str:
+    said = " ".join(redact(str(error)).split())
+    return f"the archive does not fit together ({type(error).__name__}: {said[:200]})"
 
 
 def finite(value: float | None) -> float | None:

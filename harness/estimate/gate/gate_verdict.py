@@ -26,7 +26,10 @@ class GateVerdict:
         ``"pass"``: the quantity is at least the bar. ``"fail"``: it is not. ``"undecided"``: the answers do
         not tell, or may not be trusted; `why` says so.
     value
-        Estimate of the quantity; NaN without any.
+        Mean of the outcomes that are bet on; NaN without any. It is unbiased, but its weights follow from the
+        bar (`outcomes`): it differs a little from bar to bar and from `harness.accuracy`, which gives the
+        number to quote. Where items are asked about until resolved, it is the mean of those resolved; at a
+        look, it is the estimate.
     bar
         What it must reach.
     level

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from agents.search import search
+from agents.search.checked_settings import check_settings
 from agents.search.fitness import count_fronts
 from agents.search.policies import Recombine, Wordings
 from agents.search.policies.proposal import draw_any, draw_leader
@@ -51,4 +52,4 @@ def test_leaders_stay_the_default() -> None:
 def test_a_policy_without_parents_refuses_the_option() -> None:
     world = World(section=SearchSection(policy="adas", parents="pareto"))
     with pytest.raises(ConfigError, match="parents = 'pareto' says nothing"):
-        world.state.check_settings()
+        check_settings(world.state.section)

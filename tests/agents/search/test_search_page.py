@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,8 +47,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("many"), 150)
 
 
-def write(folder: Path, candidates: int) -> Path:
+def write(folder: Path, candidates: int, *, fitness: str = "ml") -> Path:
     make_search(folder, candidates, hostile=True)
+    with sqlite3.connect(folder / "study.db") as connection:
+        (spec,) = connection.execute("select spec from search").fetchone()
+        changed = json.loads(spec)
+        changed["section"]["fitness"] = fitness
+        connection.execute("update search set spec = ?", (json.dumps(changed),))
     page = folder / "search.html"
     assert main(["search", "show", "--study", str(folder / "study.toml"), "--page", str(page), "--json"]) == 0
     return page
@@ -146,6 +153,15 @@ def test_the_table_is_ranked_as_one_likes_and_taken_away(browser: Browser, few: 
     lines = file.value.path().read_text().splitlines()
     assert len(lines) == 13
     assert lines[0].startswith("candidate,accuracy,about 95 %")
+    page.close()
+
+
+def test_q_is_called_q_along_the_axis_too(browser: Browser, tmp_path: Path) -> None:
+    page = watch(browser, write(tmp_path, 6, fitness="raw")).page
+    figure = page.locator("figure", has_text="q against tokens per item")
+    ticks = figure.locator("svg text").all_text_contents()
+    assert any(tick.startswith("q 0.") for tick in ticks)
+    assert not any("%" in tick for tick in ticks)
     page.close()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,12 @@ import sqlalchemy as sa
 from agents.search import open_search, report_search
 from agents.search.view import read_candidate, read_exported_parts, read_searches
 from agents.search.view.candidate import compare_sources
-from harness import BadInput
+from harness import BadInput, StoreError
 from harness.config import Study
+from harness.report import search_text
 from harness.store import Store
 from harness.types import Candidate, Program
-from tests.agents.search.made_search import HOSTILE, SEARCH, make_search, source_of
+from tests.agents.search.made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +89,23 @@ def test_the_numbers_are_those_of_the_report(thousand: Study) -> None:
         assert row["standing"]["verdict"] == candidate.standing.verdict
     assert found["power"] == list(report.power)
     assert found["spent"] == report.spent
+
+
+def test_accuracies_that_cannot_be_told_say_why(tmp_path: Path) -> None:
+    study = make_search(tmp_path, 6)
+    first = USUAL.items - USUAL.splits["test"]
+    with closing(sqlite3.connect(tmp_path / "study.db")) as edited, edited:
+        edited.execute("DELETE FROM answer WHERE CAST(substr(question_id, 2) AS INTEGER) >= ?", (first,))
+    with Store(study.store_url) as store:
+        report = report_search(study, store, open_search(study, store, None))
+    assert report.winner is not None
+    assert (report.winner.test, report.winner.start_test) == (None, None)
+    assert report.winner.untested
+    assert f"test, accuracies: not known: {report.winner.untested}" in search_text(report)
+    found = read(study, read_searches)["search"]
+    told = {number["key"]: number.get("said") for number in found["others"]}
+    assert told["untested"] == f"not known: {report.winner.untested}"
+    assert found["headline"]["key"] == "reported"
 
 
 def test_a_candidate_shows_its_source_against_its_parents(thousand: Study) -> None:
@@ -161,6 +181,8 @@ def test_hostile_texts_arrive_as_the_texts_they_are(tmp_path: Path) -> None:
         ("update search_item set item_id = 'gone' where item_id = 'i30'", "the search"),
         ("update search_event set data = '{\"tokens\": \"many\"}' where key = 'slot/1'", "tokens"),
         ("update search set spec = '{}'", "the search"),
+        ("update search set spec = 'null'", "the search"),
+        ("update search_event set data = '[1]' where key = 'winner'", "the winner"),
     ],
 )
 def test_a_part_that_cannot_be_computed_gives_a_reason(tmp_path: Path, statement: str, part: str) -> None:
@@ -178,6 +200,15 @@ def test_a_part_that_cannot_be_computed_gives_a_reason(tmp_path: Path, statement
     if not part:
         assert found["search"]["headline"] is None
         assert all(row["standing"] is None for row in found["search"]["rows"])
+
+
+@pytest.mark.parametrize("option", [99, -3])
+def test_an_answer_that_an_item_does_not_have_is_told(option: int, tmp_path: Path) -> None:
+    study = make_search(tmp_path, 6)
+    with sa.create_engine(study.store_url).begin() as connection:
+        connection.execute(sa.text("update candidate_answer set option = :o"), {"o": option})
+    with pytest.raises(StoreError, match=f"is option {option}, which it does not have"):
+        read(study, read_candidate, id=Program("", source_of(0)).id)
 
 
 def test_a_search_is_read_from_either_database(url: str, tmp_path: Path) -> None:

@@ -1,0 +1,226 @@
+"""Searches that a cap, a model that is down, silent experts or another process end, and what comes after."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.config import read_study
+from harness.store import Store
+from tests.cli.search_study import CLASSES, answer, lay_out, truth
+from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+
+PROGRAM = '''\
+"""Looks."""
+
+
+async def forward(task):
+    thinking, answer = await task.ask(["thinking", "answer"], [task], "Look at detail {}.", temperature=0.5)
+    return answer
+'''
+WRITER = """\
+policy = "aflow"
+optimiser = "w"
+[models.w]
+endpoint = "{url}"
+model = "w"
+tries = 1
+"""
+PRICES = """\
+checked = 2026-11-21
+[models.m]
+input = 1.0
+output = 1.0
+[models.w]
+input = 100.0
+output = 100.0
+"""
+Write = Callable[[int], Reply]
+
+
+def write(number: int) -> Reply:
+    """A proposal of the optimiser: the program of this number."""
+    told = {"reflection": "r", "modification": "x", "name": f"p{number}", "code": PROGRAM.format(number)}
+    return Reply(json.dumps(told), billed=(3000, 1000))
+
+
+def script(server: FakeOpenAI, writes: Write = write, best: int = 0) -> None:
+    """Both models: one writes programs, the other is right where `best` or a later one of them asks."""
+    written = 0
+
+    def reply(prompt: str, n: int) -> Reply:
+        nonlocal written
+        if server.requests[n]["model"] == "w":
+            written += 1
+            return writes(written)
+        asked = re.findall(r"Look at detail (\d+)\.", prompt)
+        if not best:
+            return answer(prompt, n)
+        j = int(re.findall(r"number (\d+)\.", prompt)[-1])
+        is_right = bool(asked) and int(asked[0]) >= best
+        option = CLASSES[truth(j) if is_right else (truth(j) + 1) % 4]
+        letter = re.findall(rf"\((\w)\) {option}", prompt)[-1]
+        return Reply(json.dumps({"thinking": "well", "answer": letter}))
+
+    server.answer = reply
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> str:
+    return str(tmp_path / "study.toml")
+
+
+def test_a_cap_that_ends_a_search_names_no_winner_so_that_later_proposals_can_win(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
+        script(server, best=3)
+        assert main(["search", "start", "--tokens", "22000", "--study", study]) == 0
+        told = capsys.readouterr()
+        assert "is spent" in told.err
+        assert "no winner was confirmed: raise the cap, then resume" in told.err
+        found = oversight("search", "show", "--study", study)["search"]
+        assert found["winner"] is None
+        assert 0 < found["proposals"] < 4
+        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+    winner = found["winner"]
+    assert winner["name"] in ("start+3", "start+4")
+    assert (winner["test"]["value"], winner["start_test"]["value"]) == (1, 0)
+    ends = [float(end) for end in re.findall(r"[+-]\d+\.\d", winner["difference"])]
+    assert -100 <= ends[1] <= ends[0] <= ends[2] <= 100
+    for bounded in (winner, *(c["standing"] for c in found["candidates"])):
+        assert 0 <= bounded["low"] <= bounded["high"] <= 1
+
+
+def test_after_a_winner_was_named_early_nothing_is_proposed(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        begun = oversight("search", "start", "--tokens", "800", "--study", study)["search"]
+        best = begun["candidates"][0]["id"]
+        with Store(read_study(Path(study)).store_url) as store:
+            store.searches.add_event(begun["id"], "winner", {"candidate": best, "finalists": [best]})
+        assert main(["search", "resume", "--tokens", "1000000", "--study", study]) == 0
+    assert "a winner was named when a cap ended the search, and stays" in capsys.readouterr().err
+    found = oversight("search", "show", "--study", study)["search"]
+    assert (found["proposals"], found["winner"]["id"]) == (begun["proposals"], best)
+
+
+def test_a_cap_in_dollars_holds_over_resumes_for_two_models_of_two_prices(
+    tmp_path: Path, study: str, oversight: Any
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
+        (tmp_path / "prices.toml").write_text(PRICES)
+        script(server)
+        words = ("--usd", "1.9", "--study", study)
+        oversight("search", "start", "--candidates", "12", *words)
+        for _ in range(2):
+            oversight("search", "resume", *words)
+        prices = {"m": 1e-6, "w": 1e-4}
+        calls = zip(server.requests, server.bill, strict=True)
+        assert 0.5 < sum(prices[request["model"]] * sum(bill) for request, bill in calls) <= 1.9
+        assert len(oversight("search", "show", "--study", study)["search"]["candidates"]) > 1
+
+
+def test_a_dry_run_prices_the_optimiser_s_calls_at_the_optimiser_s_price(
+    tmp_path: Path, study: str, oversight: Any
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1", more=WRITER.format(url="http://127.0.0.1:9/v1"))
+    (tmp_path / "prices.toml").write_text(PRICES)
+    costs = oversight("search", "start", "--dry-run", "--usd", "1.3", "--study", study)["costs"]
+    assert costs["usd"] == pytest.approx(costs["tokens"] * 1e-6 + costs["meta_tokens"] * 1e-4)
+    assert costs["affordable"] == 2
+    far = oversight("search", "start", "--dry-run", "--usd", "1e308", "--study", study)["costs"]
+    assert far["affordable"] >= 10**9
+    (tmp_path / "prices.toml").write_text(PRICES[: PRICES.index("[models.w]")])
+    assert oversight("search", "start", "--dry-run", "--study", study)["costs"]["usd"] is None
+
+
+def test_an_optimiser_that_is_down_uses_up_no_proposal(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
+        script(server, lambda n: Reply("down", status=503))
+        assert main(["search", "start", "--study", study]) == 0
+        assert "the optimiser's model: HTTP 503" in capsys.readouterr().err
+        found = oversight("search", "show", "--study", study)["search"]
+        assert (found["proposals"], found["winner"]) == (0, None)
+        script(server)
+        found = oversight("search", "resume", "--study", study)["search"]
+    assert (found["proposals"], found["refused"]) == (4, [])
+    assert found["winner"]
+
+
+def test_a_search_that_another_process_makes_is_refused(
+    tmp_path: Path, study: str, oversight: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
+        calls = len(server.prompts)
+        with (
+            Store(read_study(Path(study)).store_url) as store,
+            store.locks.hold({begun: "the other one"}),
+        ):
+            assert main(["search", "resume", "--tokens", "1000000", "--study", study]) == 1
+            assert f"search {begun}: process" in capsys.readouterr().err
+        assert len(server.prompts) == calls
+        oversight("search", "resume", "--tokens", "1000000", "--study", study)
+
+
+def test_how_often_and_how_fast_is_asked_may_change(tmp_path: Path, study: str, oversight: Any) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
+        text = Path(study).read_text()
+        more = "concurrency = 3\ntries = 2\ntimeout = 20\nrequests_per_minute = 60000"
+        Path(study).write_text(text.replace("concurrency = 1\ntries = 1", more))
+        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+    assert (found["id"], found["proposals"]) == (begun, 4)
+
+
+def test_before_every_expert_has_answered_no_search_begins(
+    tmp_path: Path, study: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1")
+    _forget(study, {"red": 0, "blue": 0})
+    capsys.readouterr()
+    assert main(["search", "start", "--study", study]) == 2
+    told = capsys.readouterr().err
+    assert "search: blue, red have not answered yet" in told
+    assert "no random part of the items" in told
+
+
+def test_what_faster_experts_have_answered_is_left_out_and_told(
+    tmp_path: Path, study: str, oversight: Any
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, n=100)
+        _forget(study, {"red": 12})
+        found = oversight("search", "start", "--study", study)["search"]
+    assert re.fullmatch(r"partial: \d+ of \d+ answers used, the \d+% .*\(red\)", found["power"][-1])
+    kept, of = map(int, re.findall(r"(\d+) of (\d+)", found["power"][-1])[0])
+    assert sum(found["splits"].values()) <= kept < of
+
+
+def _forget(study: str, keep: dict[str, int]) -> None:
+    """Leave so many answers of some experts, as if the others were to come yet."""
+    with closing(sqlite3.connect(Path(study).with_name("study.db"))) as edited, edited:
+        for expert, number in keep.items():
+            edited.execute(
+                "DELETE FROM answer WHERE expert = ? AND question_id NOT IN "
+                "(SELECT question_id FROM answer WHERE expert = ? ORDER BY position LIMIT ?)",
+                (expert, expert, number),
+            )

@@ -1,0 +1,136 @@
+"""What a search refuses by its settings, its words and the answers there are, before it asks or stores."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+from harness.store import Store
+from tests.cli.search_study import answer, lay_out
+from tests.fakes.openai_server import fake_openai
+
+BAD = {
+    "usd = 1.0": "needs the model's price",
+    'policy = "adas"': "needs a model that writes programs",
+    'policy = "adas"\noptimiser = "x"': "there is no model 'x'",
+    'policy = "magic"': "[search.policy]",
+    'tier = "vm"': "there is no sandbox tier 'vm'",
+    "split = {select = 0.9, test = 0.5}": "shares of at most 1 together",
+    "split = {select = nan}": "shares of at most 1 together",
+    "split = {select = 0.1}": "the first rung needs 6",
+}
+
+
+@pytest.mark.parametrize("more", BAD)
+def test_what_is_wrong_is_named_and_nothing_is_asked(
+    more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        text = (tmp_path / "study.toml").read_text()
+        (tmp_path / "study.toml").write_text(f"{text}{more}\n")
+        assert main(["search", "start", "--study", str(tmp_path / "study.toml")]) == 2
+        assert server.prompts == []
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("oversight: ")
+    assert BAD[more] in error
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"),
+    [
+        ("rungs = []", "search: rungs must be rising"),
+        ("rungs = [0]", "search: rungs must be rising"),
+        ("rungs = [14, 6]", "search: rungs must be rising"),
+        ("keep = [nan]", "search: keep must be falling shares"),
+        ("keep = []", "search: keep needs a share after every rung"),
+        ("split = {feedback = nan}", "search: split must be shares"),
+        ('start = "best"', "search: start: there is no workflow 'best'"),
+        ('library = ["best"]', "search: library: there is no workflow 'best'"),
+        ('tier = "vm"', "there is no sandbox tier 'vm'"),
+        ('policy = "adas"', "search: the policy 'adas' needs a model that writes programs"),
+        ('policy = "adas"\noptimiser = "x"', "there is no model 'x'"),
+        (f"candidates = {10**22}", "study.toml:13 [search.candidates]: a whole number has at most 64 bits"),
+    ],
+)
+def test_settings_that_make_no_sense_leave_no_search_behind(
+    setting: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1")
+    head, section = (tmp_path / "study.toml").read_text().split("[search]\n")
+    names = {setting.split(" = ", maxsplit=1)[0], "in_flight"}
+    kept = [line for line in section.splitlines() if line.split(" = ")[0] not in names]
+    (tmp_path / "study.toml").write_text("\n".join([f"{head}[search]", setting, *kept, ""]))
+    assert main(["search", "start", "--study", str(tmp_path / "study.toml")]) == 2
+    assert error in capsys.readouterr().err.splitlines()[-1]
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert store.searches.read_searches() == []
+
+
+@pytest.mark.parametrize("verb", ["start", "resume"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--tokens", "-5"),
+        ("--tokens", "9" * 22),
+        ("--usd", "-1"),
+        ("--usd", "nan"),
+        ("--usd", "x"),
+        ("--candidates", "-1"),
+        ("--candidates", "1.5"),
+        ("--seed", "9" * 22),
+    ],
+)
+def test_numbers_that_are_none_are_refused_where_they_stand(
+    verb: str, words: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1")
+    with pytest.raises(SystemExit, match="2"):
+        main(["search", verb, *words, "--study", str(tmp_path / "study.toml")])
+    assert words[0] in capsys.readouterr().err.splitlines()[-1]
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert store.searches.read_searches() == []
+
+
+def test_complementary_labels_of_items_that_differ_in_options_say_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay_out(tmp_path, "http://127.0.0.1:9/v1", more='labels = "no"', n=120)
+    study = tmp_path / "study.toml"
+    words = ("search", "start", "--dry-run", "--study", str(study))
+    assert main([*words]) == 0
+    assert "lean to many options" not in capsys.readouterr().err
+    (tmp_path / "study.db").unlink()
+    text = study.read_text().replace("items.csv", "items.jsonl")
+    study.write_text(re.sub(r"\nclasses = .*", "", text))
+    (tmp_path / "experts.toml").write_text('[[expert]]\nname = "one"\nclasses = ["*"]\n')
+    options = [["red", "green", *("blue", "white", "black")[: j % 4]] for j in range(120)]
+    rows = [{"id": f"i{j}", "text": f"number {j}.", "options": options[j]} for j in range(120)]
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "key.csv").write_text("id,label\n" + "".join(f"i{j},red\n" for j in range(120)))
+    for more in (("route",), ("simulate", "--key", str(tmp_path / "key.csv"))):
+        assert main(["label", *more, "--study", str(study)]) == 0
+    assert main([*words]) == 0
+    assert "lean to many options" in capsys.readouterr().err
+
+
+def test_answers_about_predictions_alone_are_refused_before_anything_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, key = tmp_path / "study.toml", tmp_path / "key.csv"
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url)
+        study.write_text('[experts]\nprotocol = "sequential"\n' + study.read_text())
+        (tmp_path / "study.db").unlink()
+        for words in (["run"], ["label", "route"], ["label", "simulate", "--key", str(key)]):
+            assert main([*words, "--study", str(study)]) == 0
+        asked = len(server.prompts)
+        assert main(["search", "start", "--study", str(study)]) == 2
+        assert len(server.prompts) == asked
+    assert "asked about the predictions of some models alone" in capsys.readouterr().err.splitlines()[-1]
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        assert store.searches.read_searches() == []
