@@ -13,10 +13,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+from tests.postgresql_server import connect_to_server
 
+_HELPING = """
+select count(distinct p.worker) from program_portion p join program_work w on w.id = p.work_id
+where p.worker not in ('', w.leader) and p.found is null
+"""
+Held = tuple[Callable[[str, int], Reply], threading.Event]
 PRICES = "[models.m]\ninput = 10\noutput = 10\n"
 
 
@@ -60,15 +68,13 @@ class JointStudy:
                     len(store.joint_runs.find_alive(joint.id)) for joint in store.joint_runs.find_open()
                 )
 
-    def wait_for_helpers(self, number: int) -> None:
-        """Wait until so many processes run programs beside the one that leads."""
-        deadline, quiet, alive = time.monotonic() + 60, threading.Event(), 0
-        with Store(self.url) as store:
-            while alive <= number:
-                assert time.monotonic() < deadline, f"{alive} workers"
-                quiet.wait(0.05)
-                works = store.program_work.find_works()
-                alive = sum(len(store.program_work.find_alive(work.joint.id)) for work in works)
+    def wait_for_help(self) -> None:
+        """Wait until somebody runs a portion of a program's items who does not lead."""
+        self.wait_for_calls(1)  # before which there may be no table
+        deadline, quiet = time.monotonic() + 60, threading.Event()
+        while not count_helping(self.url):
+            assert time.monotonic() < deadline
+            quiet.wait(0.05)
 
     def read_books(self) -> Books:
         """What stands in the database."""
@@ -132,6 +138,29 @@ def _end(study: JointStudy) -> None:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+def count_helping(url: str) -> int:
+    """How many run a portion of a program's items who do not lead."""
+    with connect_to_server(url) as connection:
+        found: int = connection.execute(sa.text(_HELPING)).scalar_one()
+    return found
+
+
+def slowly(prompt: str, n: int) -> Reply:
+    return Reply("green", stall=0.05)
+
+
+def answer_until(after: int, reply: Callable[[str, int], Reply] = slowly) -> Held:
+    """An endpoint that answers so many calls at once, and the others when the event is set."""
+    go = threading.Event()
+
+    def answer(prompt: str, n: int) -> Reply:
+        if n >= after:
+            go.wait(60)
+        return reply(prompt, n)
+
+    return answer, go
 
 
 def finish(*processes: subprocess.Popen[str], code: int = 0) -> list[str]:

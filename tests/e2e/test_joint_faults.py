@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from tests.e2e.joint import JointStudy, finish, joint_study
-from tests.e2e.test_joint_runs import slowly
+from tests.e2e.joint import JointStudy, answer_until, finish, joint_study, slowly
 from tests.fakes.openai_server import Reply
-from tests.postgresql_server import PostgreSQL, start_server
+from tests.postgresql_server import PostgreSQL, connect_to_server, start_server
 
 pytestmark = pytest.mark.slow
 
@@ -45,18 +44,19 @@ def check_books(study: JointStudy, lost_workers: int) -> None:
 def test_a_worker_that_stands_still_is_replaced_and_its_answers_are_late(
     own_server: PostgreSQL, tmp_path: Path
 ) -> None:
-    with joint_study(tmp_path, own_server.url, N, slowly) as study:
+    endpoint, go = answer_until(100)
+    with joint_study(tmp_path, own_server.url, N, endpoint) as study:
         first, second = study.run(*LEASE), study.run(*LEASE)
-        study.wait_for_workers(2)
-        study.wait_for_calls(100)
+        study.wait_for_calls(100 + 2 * CONCURRENCY)  # both have all under way that they may
         first.send_signal(signal.SIGSTOP)
+        go.set()
         wait_until_lost(study)
         first.send_signal(signal.SIGCONT)
         said, _ = finish(first, second)
         assert "begins anew" in said
         check_books(study, 1)
         books = study.read_books()
-        assert 1 <= books.late <= books.lost
+        assert books.late == books.lost == CONCURRENCY
         assert f"{books.late} answer" in said
 
 
@@ -76,18 +76,19 @@ def test_a_worker_that_stands_still_in_a_transaction_holds_nobody_up(
 
 
 def stop_in_transaction(worker: subprocess.Popen[str], url: str) -> None:
-    """Stop a process at a moment at which a session of it is in the middle of a transaction."""
-    idle = sa.text("SELECT pid, state_change FROM pg_stat_activity WHERE state = 'idle in transaction'")
-    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
+    """Stop a process while the server waits for it in a transaction that wrote, in a batch of rows or not."""
+    idle = sa.text(
+        "SELECT pid, state_change FROM pg_stat_activity"
+        " WHERE wait_event = 'ClientRead' AND backend_xid IS NOT NULL"
+    )
     pause = threading.Event()
-    with engine.connect() as connection:
+    with connect_to_server(url) as connection:
         for _ in range(2_000):
             worker.send_signal(signal.SIGSTOP)
             found = set(connection.execute(idle).tuples())
             if found:
                 pause.wait(0.2)  # what lives goes on meanwhile
                 if found & set(connection.execute(idle).tuples()):
-                    engine.dispose()
                     return
             worker.send_signal(signal.SIGCONT)
             pause.wait(0.005)
@@ -152,14 +153,19 @@ class Bucket:
 
 
 def test_two_workers_at_a_limit_that_nobody_told_them(own_server: PostgreSQL, tmp_path: Path) -> None:
-    bucket = Bucket(rate=60)
+    bucket, go = Bucket(rate=60), threading.Event()
+    n = 3 * N  # half a minute: within ten seconds it is luck who has more
 
-    def answer(prompt: str, n: int) -> Reply:
+    def answer(prompt: str, _: int) -> Reply:
+        go.wait(60)
         return Reply("green") if bucket.takes() else Reply(status=429)
 
-    with joint_study(tmp_path, own_server.url, N, answer) as study:
-        said = finish(study.run("--json"), study.run("--json"))
-        assert study.read_books().answers == {"ok": N}
+    with joint_study(tmp_path, own_server.url, n, answer) as study:
+        workers = study.run("--json"), study.run("--json")
+        study.wait_for_workers(2)
+        go.set()
+        said = finish(*workers)
+        assert study.read_books().answers == {"ok": n}
     asked = [int(re.findall(r'"asked_now": (\d+)', text)[0]) for text in said]
-    assert min(asked) > N / 5  # neither starves
-    assert bucket.refused < N / 2
+    assert min(asked) > n / 5  # neither starves
+    assert bucket.refused < n / 2

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import empty_server
-from tests.e2e.joint import finish, joint_study
+from tests.e2e.joint import answer_until, finish, joint_study, slowly
+from tests.e2e.test_kill import CONCURRENCY
 from tests.fakes.openai_server import Reply
 
 N = 200
@@ -23,17 +23,8 @@ def database(postgresql: str) -> str:
     return postgresql
 
 
-def slowly(prompt: str, n: int) -> Reply:
-    return Reply("green", stall=0.05)
-
-
 def test_the_same_command_twice_and_a_worker_that_joins_pay_once(database: str, tmp_path: Path) -> None:
-    go = threading.Event()
-
-    def hold(prompt: str, n: int) -> Reply:
-        go.wait(60)
-        return Reply("green", stall=0.02)
-
+    hold, go = answer_until(0)
     with joint_study(tmp_path, database, N, hold) as study:
         first, second = study.run("--json"), study.run("--json")
         study.wait_for_calls(1)
@@ -53,13 +44,15 @@ def test_the_same_command_twice_and_a_worker_that_joins_pay_once(database: str, 
 def test_of_a_killed_worker_nothing_is_lost_and_what_it_had_under_way_is_counted(
     database: str, tmp_path: Path
 ) -> None:
-    with joint_study(tmp_path, database, N, slowly) as study:
+    endpoint, go = answer_until(60)
+    with joint_study(tmp_path, database, N, endpoint) as study:
         first, second = study.run("--lease", "2s"), study.run("--lease", "2s")
-        study.wait_for_calls(60)
+        study.wait_for_calls(60 + 2 * CONCURRENCY)  # both have all under way that they may
         first.send_signal(signal.SIGKILL)
+        go.set()
         [said] = finish(second)
         books, calls = study.read_books(), len(study.server.prompts)
-        assert study.count_repeats() <= books.lost <= 4
+        assert study.count_repeats() == books.lost == CONCURRENCY
         assert f"{books.lost} answer" in said
     assert books.answers == {"ok": N}
     assert calls <= books.requests <= calls + books.lost
@@ -67,16 +60,18 @@ def test_of_a_killed_worker_nothing_is_lost_and_what_it_had_under_way_is_counted
 
 
 def test_with_hold_nothing_is_paid_twice(database: str, tmp_path: Path) -> None:
-    with joint_study(tmp_path, database, N, slowly) as study:
+    endpoint, go = answer_until(60)
+    with joint_study(tmp_path, database, N, endpoint) as study:
         terms = ("--lease", "2s", "--uncertain", "hold")
         first, second = study.run(*terms), study.run(*terms)
-        study.wait_for_calls(60)
+        study.wait_for_calls(60 + 2 * CONCURRENCY)  # both have all under way that they may
         first.send_signal(signal.SIGKILL)
+        go.set()
         finish(second, code=1)  # as some failed
         held = study.read_books()
         assert study.count_repeats() == 0
-        assert 1 <= held.answers["failed"] <= 4
-        assert held.reasons == {"lost": held.answers["failed"]}
+        assert held.answers["failed"] == CONCURRENCY
+        assert held.reasons == {"lost": CONCURRENCY}
         assert held.lost == 0
         finish(study.run("--retry-errors"))
         books, calls = study.read_books(), len(study.server.prompts)
@@ -86,14 +81,16 @@ def test_with_hold_nothing_is_paid_twice(database: str, tmp_path: Path) -> None:
 
 def test_with_hold_a_lone_command_pays_nothing_twice_either(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
-    with joint_study(tmp_path, url, N, slowly) as study:
+    endpoint, go = answer_until(60)
+    with joint_study(tmp_path, url, N, endpoint) as study:
         first = study.run("--uncertain", "hold")
-        study.wait_for_calls(60)
+        study.wait_for_calls(60 + CONCURRENCY)
         first.send_signal(signal.SIGKILL)
         first.wait()
+        go.set()
         finish(study.run("--uncertain", "hold"), code=1)
         assert study.count_repeats() == 0
-        assert 1 <= study.read_books().answers["failed"] <= 4
+        assert study.read_books().answers["failed"] == CONCURRENCY
         finish(study.run("--retry-errors"))
         assert study.read_books().answers == {"ok": N}
 
@@ -144,12 +141,7 @@ def test_one_rate_is_shared_by_all(database: str, tmp_path: Path) -> None:
 
 
 def test_who_wants_it_otherwise_is_refused(database: str, tmp_path: Path) -> None:
-    go = threading.Event()
-
-    def hold(prompt: str, n: int) -> Reply:
-        go.wait(60)
-        return Reply("green")
-
+    hold, go = answer_until(0)
     with joint_study(tmp_path, database, N, hold) as study:
         first = study.run()
         study.wait_for_calls(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import threading
@@ -19,19 +20,17 @@ from agents.search.fitness import load_archive
 from harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.conftest import empty_server
-from tests.e2e.joint import finish
+from tests.e2e.joint import count_helping, finish
 from tests.e2e.test_kill import command
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
-from tests.postgresql_server import start_server
+from tests.postgresql_server import connect_to_server, start_server
 
 CONCURRENCY = 4
 _CALLS = """
 select split_part(error, ':', 1), count(*), sum(input_tokens + output_tokens) from call group by 1
 """
-_HELPED = """
-select count(*) from program_portion p join program_work w on w.id = p.work_id
-where p.worker not in ('', w.leader) and p.found is null
-"""
+_LAST_CALLS = 5 * 11
+"""Of the confirmation and the test: the finalists are three, and two are tested, on 11 items each."""
 
 
 @dataclass
@@ -42,6 +41,7 @@ class JointSearch:
     url: str
     server: FakeOpenAI
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    go: threading.Event = field(default_factory=threading.Event)
 
     def run(self, *words: str) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
@@ -61,40 +61,31 @@ class JointSearch:
             assert time.monotonic() < deadline, f"{len(self.server.prompts)} calls"
             quiet.wait(0.005)
 
-    def wait_for_helpers(self, number: int) -> None:
-        """Wait until so many processes work on the search beside the one that leads."""
-        self._wait(lambda: len(self._find_workers()[0]) > number)
+    def wait_for_help(self, number: int) -> None:
+        """Wait until so many run a portion who do not lead."""
+        self._wait(lambda: count_helping(self.url) >= number)
 
     def wait_for_lost(self) -> None:
         """Wait until somebody was taken for lost."""
-        self._wait(lambda: bool(self._find_workers()[1]))
+        self._wait(lambda: "lost" in self._find_ends())
 
     def stop_at_work(self, helper: subprocess.Popen[str]) -> None:
         """Stop a process while it runs a portion."""
 
         def is_stopped() -> bool:
             helper.send_signal(signal.SIGSTOP)
-            if self._is_helped():
+            if count_helping(self.url):
                 return True
             helper.send_signal(signal.SIGCONT)
             return False
 
         self._wait(is_stopped)
 
-    def _is_helped(self) -> bool:
-        """Whether somebody runs a portion who does not lead."""
-        engine = sa.create_engine(self.url.replace("postgresql:", "postgresql+psycopg:"))
-        with engine.connect() as connection:
-            found = connection.execute(sa.text(_HELPED)).scalar_one()
-        engine.dispose()
-        return bool(found)
-
-    def _find_workers(self) -> tuple[list[str], list[str]]:
-        """Ids of those that work, and of those that are lost."""
+    def _find_ends(self) -> list[str | None]:
+        """How each worker ended, if it did."""
         with Store(self.url) as store:
             works = store.program_work.find_works()
-            found = [w for work in works for w in store.program_work.find_workers(work.joint.id)]
-        return [w.id for w in found if not w.ended], [w.id for w in found if w.ended == "lost"]
+            return [w.ended for work in works for w in store.program_work.find_workers(work.joint.id)]
 
     @staticmethod
     def _wait(ready: Callable[[], bool]) -> None:
@@ -110,18 +101,20 @@ class JointSearch:
 
     def read_calls(self) -> dict[str, tuple[int, int]]:
         """By what became of them ("" if all is well): how many calls, and their tokens."""
-        engine = sa.create_engine(self.url.replace("postgresql:", "postgresql+psycopg:"))
-        with engine.connect() as connection:
+        with connect_to_server(self.url) as connection:
             rows = connection.execute(sa.text(_CALLS)).all()
             assert connection.execute(sa.text("select count(*) from call_claim")).scalar_one() == 0
             assert connection.execute(sa.text("select count(*) from program_portion")).scalar_one() == 0
-        engine.dispose()
         return {name: (calls, tokens) for name, calls, tokens in rows}
 
 
 @contextmanager
-def joint_search(folder: Path, url: str) -> Iterator[JointSearch]:
+def joint_search(folder: Path, url: str, held_from: float = math.inf) -> Iterator[JointSearch]:
+    """A search; of its calls, those from a number on have no answer before they are let go."""
+
     def slowly(prompt: str, n: int) -> Reply:
+        if n >= held_from:
+            search.go.wait(60)
         reply = answer(prompt, n)
         return Reply(reply.text, stall=0.02)
 
@@ -155,9 +148,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, int]:
 
 
 def test_two_workers_make_one_worker_s_archive(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
-    with joint_search(tmp_path, database) as search:
+    # the finalists make six portions, and a worker runs two at once: while calls are held, each has some
+    with joint_search(tmp_path, database, held_from=alone[1] - _LAST_CALLS) as search:
         helpers = [search.join(), search.join()]
         begun = search.start()
+        search.wait_for_help(2)
+        search.go.set()
         finish(begun)
         for helper in helpers:
             helper.send_signal(signal.SIGTERM)
@@ -188,12 +184,12 @@ def check_books(search: JointSearch, alone: tuple[str, int], most_lost: int) -> 
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
-    with joint_search(tmp_path, database) as search:
+    with joint_search(tmp_path, database, held_from=alone[1] - _LAST_CALLS) as search:
         helper = search.join()
         begun = search.start("--lease", "2s")
-        search.wait_for_helpers(1)
-        search.wait_for_calls(alone[1] // 3)
+        search.wait_for_help(1)
         helper.send_signal(signal.SIGKILL)
+        search.go.set()
         finish(begun)
         check_books(search, alone, CONCURRENCY)
 
@@ -202,12 +198,11 @@ def test_a_worker_that_is_killed_is_replaced(alone: tuple[str, int], database: s
 def test_a_worker_that_stands_still_has_late_calls(
     alone: tuple[str, int], database: str, tmp_path: Path
 ) -> None:
-    with joint_search(tmp_path, database) as search:
+    with joint_search(tmp_path, database, held_from=alone[1] - _LAST_CALLS) as search:
         helper = search.join()
         begun = search.start("--lease", "2s")
-        search.wait_for_helpers(1)
-        search.wait_for_calls(alone[1] // 3)
         search.stop_at_work(helper)
+        search.go.set()
         search.wait_for_lost()
         helper.send_signal(signal.SIGCONT)
         finish(begun)
@@ -237,12 +232,15 @@ def test_one_cap_holds_for_all_and_may_be_raised(
     alone: tuple[str, int], database: str, tmp_path: Path
 ) -> None:
     cap = 5 * alone[1]
-    with joint_search(tmp_path, database) as search:
+    with joint_search(tmp_path, database, held_from=alone[1] - _LAST_CALLS) as search:
         helper = search.join()
         [said] = finish(search.start("--tokens", str(cap)), code=0)
         assert "tokens is spent" in said
         assert sum(map(sum, search.server.bill)) <= cap
-        finish(search.start())
+        raised = search.start()
+        search.wait_for_help(1)
+        search.go.set()
+        finish(raised)
         helper.send_signal(signal.SIGTERM)
         finish(helper)
         check_books(search, alone, 0)
@@ -250,12 +248,14 @@ def test_one_cap_holds_for_all_and_may_be_raised(
 
 @pytest.mark.slow
 def test_all_wait_for_a_database_that_restarts(alone: tuple[str, int], tmp_path: Path) -> None:
-    with start_server() as server, joint_search(tmp_path, server.url) as search:
+    held_from = alone[1] - _LAST_CALLS
+    with start_server() as server, joint_search(tmp_path, server.url, held_from) as search:
         helper = search.join()
         begun = search.start()
-        search.wait_for_helpers(1)
-        for part in (4, 2):
-            search.wait_for_calls(alone[1] // part)
+        search.wait_for_help(1)
+        search.go.set()
+        for calls in (held_from + 1, held_from + 20):
+            search.wait_for_calls(calls)
             server.stop()
             server.start()
         finish(begun)
@@ -265,10 +265,11 @@ def test_all_wait_for_a_database_that_restarts(alone: tuple[str, int], tmp_path:
 
 
 def test_one_process_leads(database: str, tmp_path: Path) -> None:
-    with joint_search(tmp_path, database) as search:
+    with joint_search(tmp_path, database, held_from=0) as search:
         begun = search.start()
         search.wait_for_calls(1)
         [said] = finish(search.start(), code=1)
+        search.go.set()
         assert f"process {begun.pid} on" in said
         assert "oversight worker --join" in said
         finish(begun)

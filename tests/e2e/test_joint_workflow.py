@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
 from pathlib import Path
 
 import pytest
 
 from harness.store import Store
 from tests.conftest import empty_server
-from tests.e2e.joint import JointStudy, finish, joint_study
+from tests.e2e.joint import JointStudy, answer_until, finish, joint_study
 from tests.fakes.openai_server import Reply
 
 N = 60
@@ -26,7 +25,7 @@ def database(postgresql: str) -> str:
     return postgresql
 
 
-def slowly(prompt: str, n: int) -> Reply:
+def reply_slowly(prompt: str, n: int) -> Reply:
     return Reply(json.dumps({"answer": "B", "thinking": ""}), stall=0.02)
 
 
@@ -42,16 +41,11 @@ def read_money(study: JointStudy) -> tuple[int, int, int]:
 
 
 def test_helpers_answer_too_and_nothing_is_paid_twice(database: str, tmp_path: Path) -> None:
-    go = threading.Event()
-
-    def hold(prompt: str, n: int) -> Reply:
-        go.wait(60)
-        return slowly(prompt, n)
-
+    hold, go = answer_until(0, reply_slowly)
     with joint_study(tmp_path, database, N, hold) as study:
         helper = study.join("--stay", "--json")
         begun = study.run(*WORDS, "--json")
-        study.wait_for_helpers(1)
+        study.wait_for_help()
         go.set()
         [said] = finish(begun)
         helper.send_signal(signal.SIGTERM)
@@ -68,15 +62,16 @@ def test_helpers_answer_too_and_nothing_is_paid_twice(database: str, tmp_path: P
 def test_a_killed_helper_s_calls_are_made_again_or_held(
     uncertain: str, database: str, tmp_path: Path
 ) -> None:
-    with joint_study(tmp_path, database, N, slowly) as study:
+    endpoint, go = answer_until(CALLS // 3, reply_slowly)
+    with joint_study(tmp_path, database, N, endpoint) as study:
         helper = study.join("--stay")
         begun = study.run(*WORDS, "--uncertain", uncertain)
-        study.wait_for_helpers(1)
-        study.wait_for_calls(CALLS // 3)
+        study.wait_for_calls(CALLS // 3 + 2 * CONCURRENCY)  # both have all under way that they may
         helper.kill()
+        go.set()
         [said] = finish(begun, code=0 if uncertain == "retry" else 1)
         paid, lost, answers = read_money(study)
-        assert 1 <= lost <= CONCURRENCY
+        assert lost == CONCURRENCY
         assert paid + lost >= len(study.server.prompts)
         if uncertain == "retry":
             assert answers == N
@@ -91,7 +86,7 @@ def test_a_killed_helper_s_calls_are_made_again_or_held(
 
 @pytest.mark.slow
 def test_one_cap_holds_for_all(database: str, tmp_path: Path) -> None:
-    with joint_study(tmp_path, database, N, slowly) as study:
+    with joint_study(tmp_path, database, N, reply_slowly) as study:
         helper = study.join("--stay")
         for cap in (80, 190):
             [said] = finish(study.run(*WORDS, "--budget-requests", str(cap)), code=1)
