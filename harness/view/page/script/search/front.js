@@ -3,7 +3,7 @@
 import { scatterPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
-import { NOTHING } from "../core/format.js";
+import { NOTHING, scored } from "../core/format.js";
 import { linkTo } from "../core/route.js";
 
 const BARS_AT_MOST = 120;
@@ -32,7 +32,10 @@ export function frontFigure(search) {
   const [low, high] = [Math.floor(10 * Math.min(...ends)) / 10, Math.ceil(10 * Math.max(...ends)) / 10];
   const svg = scatterPlot({
     points,
-    axes: { x: { title: "tokens per item", low: firstToken(shown) }, y: { title: `${search.scale}, shrunken`, low, high } },
+    axes: {
+      x: { title: "tokens per item", low: firstToken(shown) },
+      y: { title: `${search.scale}, shrunken`, low, high, format: (tick) => scored(tick, search.scale, 0) },
+    },
     steps: front.map((row) => ({ x: row.standing.tokens, y: row.standing.mean })),
   });
   return pictureOf({

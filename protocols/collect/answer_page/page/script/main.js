@@ -3,7 +3,7 @@
 import { announce, part, refill } from "./dom.js";
 import { LONGEST_COMMENT, drawBar, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
   openComment } from "./drawing.js";
-import { showInstructions, showNewInstructions } from "./instructions.js";
+import { areInstructionsOpen, showInstructions, showNewInstructions } from "./instructions.js";
 import { forget, keep, keepsForLong, kept, keptNames, whenOthersKeep } from "./keeping.js";
 import { listenToKeys } from "./keyboard.js";
 import { adoptUnsent, drawKey, dropUnsent, putUnsent, unsentOf } from "./outbox.js";
@@ -27,8 +27,7 @@ let retryTimer = 0;
 let sending = false;
 let ended = false;
 
-const actions = { answer, back, goOn, saveComment, keepDraft, comment: openComment,
-  instructions: () => state?.instructions.trim() && showInstructions(state.instructions, getReady),
+const actions = { answer, back, goOn, saveComment, keepDraft, instructions, comment: openComment,
   question: () => shown?.question ?? null };
 
 async function begin() {
@@ -176,6 +175,7 @@ function getReady() {
   delete document.body.dataset.ready;
   clearTimeout(readyTimer);
   readyTimer = setTimeout(() => {
+    if (areInstructionsOpen()) return; // whoever closes them gets ready anew
     ready = true;
     document.body.dataset.ready = shown?.question?.id ?? "";
   }, TOO_SOON);
@@ -193,6 +193,12 @@ function end(text) {
 }
 
 // --- what people do --------------------------------------------------------------------------
+
+function instructions() {
+  if (!state?.instructions.trim()) return;
+  showInstructions(state.instructions, getReady);
+  getReady();
+}
 
 function answer(value) {
   if (!ready || !shown?.question || ended) return;
