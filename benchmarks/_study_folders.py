@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import harness as h
 from harness.cli.main import main as oversight
+from harness.errors import DataError
+from harness.output import shorten
 
 SEED = 7
 STUDY = """\
@@ -54,13 +57,16 @@ class Published:
 
 
 def read_published(folder: Path) -> Published:
-    """Read the benchmark by its preset, and the models' letters."""
+    """Read the benchmark by its preset, and the models' letters; raises DataError if a file is not whole."""
     files = [folder / f"mmlu_pro_{name}.parquet" for name in ("questions", "model_predictions")]
     for path in files:
-        if not path.exists():
-            sys.exit(f"{path} is not there; give the folder with --data")
+        if not path.is_file():
+            raise DataError("is not there; give the folder with --data", file=path)
     items, key = h.read_preset("mmlu-pro", files[0], seed=SEED)
-    table = pq.read_table(files[1], use_threads=False).to_pydict()
+    try:
+        table = pq.read_table(files[1], use_threads=False).to_pydict()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"not a whole Parquet file: {shorten(error)}", file=files[1]) from None
     rows = {f"mmlu-pro-{number}": j for j, number in enumerate(table["question_id"])}
     known = {"question_id", "category", "n_options", "answer"}
     answers: dict[str, dict[str, int | None]] = {}

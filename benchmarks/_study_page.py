@@ -210,15 +210,15 @@ def _scripted(scripted: Json) -> str:
         (
             rule,
             f"{d['calls']:,.0f}",
-            f"{100 * d['true']:.1f}",
+            f"{100 * d['true']:.1f}{_give_or_take(d['true_se'])}",
             f"{100 * d['printed']:.1f}",
-            f"{100 * (d['printed'] - d['true']):+.1f}",
+            f"{100 * (d['printed'] - d['true']):+.1f}{_give_or_take(d['off_se'])}",
         )
         for rule, d in scripted.items()
     )
     count = next(iter(scripted.values()))["searches"]
     heads = (
-        f"search ({count} each, from 44 %)",
+        f"search ({count} each, from 44 %; ± standard error)",
         "calls",
         "winner, test items by the key, %",
         "printed",
@@ -227,16 +227,22 @@ def _scripted(scripted: Json) -> str:
     return _table(heads, rows)
 
 
+def _give_or_take(se: float | None) -> str:
+    return "" if se is None else f" ± {100 * se:.1f}"
+
+
 def _local(local: Json) -> str:
     rows = (
-        (rule, f"{100 * d['start_truth']:.1f}", f"{100 * d['truth']:.1f}", _interval(_printed(d)))
+        (rule, f"{100 * d['start_truth']:.1f}", f"{100 * d['truth']:.1f}", _printed(d))
         for rule, d in local.items()
     )
     return _table(("search", "start, by the key, %", "winner, by the key, %", "printed"), rows)
 
 
-def _printed(winner: Json) -> list[float]:
-    return [winner[name] for name in ("reported", "low", "high")]
+def _printed(winner: Json) -> str:
+    if winner["low"] is None:
+        return f"{100 * winner['printed']:.1f}"
+    return _interval([winner[name] for name in ("printed", "low", "high")])
 
 
 def _draws(pick: Json) -> int:

@@ -50,7 +50,7 @@ timeout = 600
 start = {start}
 library = [{start}]
 labels = "{labels}"
-candidates = 4
+candidates = 8
 rungs = [56]
 split = {{feedback = 0.15, select = 0.35, test = 0.5}}
 """
@@ -114,9 +114,9 @@ def _estimates(models: Mapping[str, list[h.Prediction]], labels: h.Labels, name:
     return {m: h.accuracies(rows, labels, interval="score")[name].value for m, rows in models.items()}
 
 
-def search_scripted(runs: int) -> dict[str, dict[str, float]]:
+def search_scripted(runs: int) -> dict[str, dict[str, Any]]:
     """Whole searches through the verbs, from an accuracy of .44, by models that follow a script."""
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for rule, settings in RULES.items():
         winners, calls = list[dict[str, Any]](), list[float]()
         for seed in range(runs):
@@ -129,7 +129,9 @@ def search_scripted(runs: int) -> dict[str, dict[str, float]]:
                 calls.append(SOLVER.calls(seed) - before)
         found[rule] = {
             "true": _mean([w["truth"] for w in winners]),
-            "printed": _mean([w["reported"] for w in winners]),
+            "true_se": _se([w["truth"] for w in winners]),
+            "printed": _mean([w["printed"] for w in winners]),
+            "off_se": _se([w["printed"] - w["truth"] for w in winners]),
             "calls": _mean(calls),
             "searches": runs,
         }
@@ -148,7 +150,7 @@ def search_local(folder: Path, data: Path) -> dict[str, Any]:
         for rule, settings in RULES.items():
             _lay_out_titles(folder, data, str(settings["labels"]))
             winner = _search(folder, 0, settings.get("parity"))
-            found[rule] = {name: winner[name] for name in ("truth", "start_truth", "reported", "low", "high")}
+            found[rule] = {name: winner[name] for name in ("truth", "start_truth", "printed", "low", "high")}
             print(f"{rule}: {found[rule]}", file=sys.stderr, flush=True)
     finally:
         if running is None:
@@ -176,18 +178,28 @@ def _lay_out_titles(folder: Path, data: Path, labels: str) -> None:
 
 
 def _search(folder: Path, seed: int, parity: str | None) -> dict[str, Any]:
-    """Questions drawn, answered, a search, the key opened; what is known of the winner."""
+    """Questions drawn, answered, a search, the key opened; what is known of the winner, and printed of it.
+
+    As published that is the score that it was picked for, without an interval.
+    """
     call(folder, "label", "route")
     call(folder, "label", "simulate", "--key", str(folder / "key.csv"))
-    call(folder, "search", "start", "--seed", str(seed), *(("--parity", parity) if parity else ()))
-    winner: dict[str, Any] = call(folder, "search", "show", "--open-key", str(folder / "key.csv"))["search"][
-        "winner"
-    ]
-    return winner
+    terms = ("--parity", parity) if parity else ()
+    begun = call(folder, "search", "start", "--seed", str(seed), *terms)["search"]["id"]
+    shown = call(folder, "search", "show", begun, "--open-key", str(folder / "key.csv"))
+    winner: dict[str, Any] = shown["search"]["winner"]
+    if parity:
+        return winner | {"printed": winner["naive"], "low": None, "high": None}
+    return winner | {"printed": winner["reported"]}
 
 
 def _mean(values: list[float]) -> float:
     return round(float(np.mean(values)), 4)
+
+
+def _se(values: list[float]) -> float | None:
+    """The mean's standard error; None of one value."""
+    return round(float(np.std(values, ddof=1)) / len(values) ** 0.5, 4) if len(values) > 1 else None
 
 
 _EVERYBODY = one_expert_per_class(("*",))

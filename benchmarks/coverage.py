@@ -3,7 +3,8 @@
 For K options, n labels and three kinds of data (uniform routing with n/K yes-answers, refusals
 alone, targeted questions) and a grid of accuracies: the probability that the 95 % interval holds
 the accuracy. Outcomes that are improbable at every accuracy count as missed, so the figures are
-lower bounds (by less than 1e-5). The last line is a JSON object.
+lower bounds (by less than 1e-5); so do those of which an interval is withheld, as the published one where the
+standard error is 0. The last line is a JSON object.
 
     python benchmarks/coverage.py [--quick]
 """
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from harness.errors import EstimateError
 from harness.estimate import BinomialSample, Point, make_interval, make_point, success_probability
 
 Floats = NDArray[np.float64]
@@ -29,6 +31,8 @@ ACCURACIES = np.concatenate(
 SHARED = ("exact", "score", "likelihood_ratio", "wald", "hoeffding", "bernstein")
 ONE_SAMPLE = (*SHARED, "wilson", "jeffreys", "clopper_pearson")
 NEGLIGIBLE = 1e-9
+WITHHELD = (2.0, 2.0)
+"""Holds no accuracy, and has no width."""
 
 
 @dataclass
@@ -64,9 +68,11 @@ def enumerate_design(K: int, n_o: int, n_c: int, level: float = 0.95) -> Found:
 
 
 def ends(p: Point, published: Point, name: str, level: float) -> tuple[float, float]:
-    made = (
-        make_interval(published, "wald", level) if name == "wald_published" else make_interval(p, name, level)
-    )
+    point, method = (published, "wald") if name == "wald_published" else (p, name)
+    try:
+        made = make_interval(point, method, level)
+    except EstimateError:
+        return WITHHELD
     return made.low, made.high
 
 

@@ -20,7 +20,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from benchmarks._study_folders import Published, ask, call, lay_out, read_publis
 from benchmarks._study_page import show_tables, write_page
 from benchmarks._study_search import pick_models, search_local, search_scripted
 from benchmarks.real_protocols import collect, predictions
+from harness.errors import DataError
 from harness.machine import write_whole
 from protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -46,17 +47,21 @@ LOOKING = {"targeted": Targeted, "sequential": Sequential}
 Json = dict[str, Any]
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the public data sets")
     parser.add_argument("--quick", action="store_true", help="one study each, few searches, under 4 minutes")
     parser.add_argument("--write", action="store_true", help="write docs/studies; not with --quick")
     parser.add_argument("--folder", type=Path, help="keep the studies here, and go on with what is done")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if args.write and args.quick:
         parser.error("--write: the page has the numbers of the whole run; leave --quick out")
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    started, data = time.perf_counter(), read_published(args.data)
+    started = time.perf_counter()
+    try:
+        data = read_published(args.data)
+    except DataError as error:
+        parser.error(str(error))
     with contextlib.ExitStack() as stack:
         folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +94,7 @@ def run(folder: Path, data: Published, files: Path, *, quick: bool) -> Json:
         for protocol, items in sizes.items()
     }
     found["pick"] = part("pick", lambda: pick_models(data, 8 if quick else 100))
-    found["scripted"] = part("scripted", lambda: search_scripted(1 if quick else 8))
+    found["scripted"] = part("scripted", lambda: search_scripted(1 if quick else 16))
     if not quick:
         found["local"] = part("local", lambda: search_local(folder / "local", files))
     return found

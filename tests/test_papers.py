@@ -122,7 +122,8 @@ def test_the_command_ends_with_its_counts_and_names_absent_data(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     main(["004", "--quick", "--data", str(tmp_path)])
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err == f"without {XRAYS}, not in {tmp_path}\n"
     counts = json.loads(out.splitlines()[-1])
     assert counts["printed"] == counts["recomputed"] + counts["not_available"]
     assert f"not available: {tmp_path / XRAYS} is not there" in out
@@ -135,6 +136,31 @@ def test_another_file_of_the_same_name_is_not_used(tmp_path: Path) -> None:
     assert not section.run(Settings(quick=True, data=tmp_path)).rows
 
 
+@pytest.mark.parametrize("by", ["option", "variable"])
+@pytest.mark.parametrize("name", ["nowhere", "a_file", "other"])
+def test_data_that_cannot_be_meant_are_refused_in_a_line(
+    name: str,
+    by: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "a_file").write_text("x")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / XRAYS).write_bytes(b"something else")
+    given = str(tmp_path / name)
+    if by == "variable":
+        monkeypatch.setenv("OVERSIGHT_DATASETS", given)
+    with pytest.raises(SystemExit) as stopped:
+        main(["004", "--quick", *(["--data", given] if by == "option" else [])])
+    assert stopped.value.code == 2
+    out, err = capsys.readouterr()
+    said = err.splitlines()[-1]
+    assert (out, said.startswith("python -m benchmarks.papers: error: ")) == ("", True)
+    told = f"{Path(given) / XRAYS} has sha256" if name == "other" else f"{given} is no folder"
+    assert told in said
+
+
 def test_the_index_names_every_data_file_and_its_hash() -> None:
     text = (PAGES / "README.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in text and f"| `{digest}` |" in text for name, digest in FILES.items())
@@ -142,7 +168,7 @@ def test_the_index_names_every_data_file_and_its_hash() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(["--quick"], "leave --quick out"), (["--data", "/nowhere"], "is not there")]
+    ("words", "message"), [(["--quick"], "leave --quick out"), (["--data", "."], "is not there")]
 )
 def test_pages_are_not_rewritten_from_less(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]

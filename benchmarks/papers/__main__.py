@@ -22,26 +22,34 @@ from benchmarks.papers.public_data import why_unusable
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "papers"
-DATA = Path(os.environ.get("OVERSIGHT_DATASETS", ROOT.parent / "shared" / "datasets"))
+DATA = ROOT.parent / "shared" / "datasets"
 ALL = (superhuman.SOURCE, partitioned.SOURCE, tagging.SOURCE, uncertain_truth.SOURCE)
 SOURCES: dict[str, Source] = {source.key: source for source in ALL}
 ALIASES = {"001": "000"}
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    about = __doc__.splitlines()[0] if __doc__ else None
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=about)
     parser.add_argument("source", choices=(*SOURCES, *ALIASES, "all"))
     parser.add_argument("--quick", action="store_true", help="fewer draws, under 4 minutes for all")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the public data sets")
+    parser.add_argument("--data", type=Path, help="folder of the public data sets")
     parser.add_argument("--write", action="store_true", help="rewrite the pages' tables and pictures")
     args = parser.parse_args(words)
     if args.write and args.quick:
         parser.error("--write needs all draws: leave --quick out")
-    settings = Settings(quick=args.quick, data=args.data)
+    named = args.data or os.environ.get("OVERSIGHT_DATASETS")
+    settings = Settings(quick=args.quick, data=Path(named or DATA))
     chosen = list(SOURCES) if args.source == "all" else [ALIASES.get(args.source, args.source)]
-    unusable = [why for key in chosen for why in find_unusable(SOURCES[key], settings)]
+    unusable = {path: why for key in chosen for path, why in find_unusable(SOURCES[key], settings).items()}
+    if named and not settings.data.is_dir():
+        parser.error(f"{named} is no folder (--data, or OVERSIGHT_DATASETS)")
+    if wrong := [why for path, why in unusable.items() if named and path.exists()]:
+        parser.error("; ".join(wrong))
     if args.write and unusable:
-        parser.error(f"--write needs all data: {'; '.join(unusable)}")
+        parser.error(f"--write needs all data: {'; '.join(unusable.values())}")
+    if named and unusable:
+        print(f"without {', '.join(path.name for path in unusable)}, not in {named}", file=sys.stderr)
     every = {}
     for key in chosen:
         every[key] = report(SOURCES[key], settings)
@@ -52,17 +60,17 @@ def main(words: Sequence[str] | None = None) -> None:
     print(json.dumps(total(f for found in every.values() for f in found.values())))
 
 
-def find_unusable(source: Source, settings: Settings) -> list[str]:
-    """Why data files that a source needs cannot be used."""
-    needed = sorted({name for section in source.sections for name in section.needs})
-    return [why for name in needed if (why := why_unusable(settings.data / name))]
+def find_unusable(source: Source, settings: Settings) -> dict[Path, str]:
+    """Data files that a source needs and that cannot be used, and why."""
+    needed = [settings.data / name for section in source.sections for name in section.needs]
+    return {path: why for path in sorted(set(needed)) if (why := why_unusable(path))}
 
 
 def report(source: Source, settings: Settings) -> dict[str, Findings]:
     """Recompute and print every section of a source."""
     print(f"# {source.key} {source.title}")
     found = {}
-    for why in find_unusable(source, settings):
+    for why in find_unusable(source, settings).values():
         print(f"not available: {why}")
     for section in source.sections:
         print(f"\n## {section.title}\n")

@@ -127,7 +127,7 @@ def _sizes() -> tuple[Claim, ...]:
     return (
         Claim(
             place="Appendix F, Comp-Var",
-            says="n_c by Eq. 4 at the accuracy on all labels (not printed)",
+            says="n_c, which is not printed, is that of Eq. 4 at the accuracy on all labels",
             found=f"{shown}: rounded, they are the sizes at which three runs give the printed digits",
             holds=all(round(n_c) == COLUMNS[name].matched for name, n_c in found.items()),
         ),

@@ -76,8 +76,10 @@ def _weights(ratio: float) -> tuple[float, float, float]:
 
 def figures_3_and_4(settings: Settings) -> Findings:
     """What can be said of the twelve accuracies without the models that made them."""
-    why = "needs the searches themselves: optimizer, executor, rounds and repetitions are not stated, no "
-    "logs are published"
+    why = (
+        "needs the searches themselves: optimizer, executor, rounds and repetitions are not stated, no logs "
+        "are published"
+    )
     bars = Missing(
         place="Figure 3, seven hand-made workflows and two searches on three benchmarks", count=27, why=why
     )
