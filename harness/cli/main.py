@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import errno
 import gc
 import os
 import signal
@@ -77,6 +78,9 @@ exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was c
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; return its exit code."""
+    if sys.stdout is None or sys.stderr is None:  # a database opened now would take the stream's place
+        print("oversight: standard output or standard error is closed", file=sys.stderr)  # noqa: T201  either
+        return 2
     gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
     if argv is None:  # the process is the verb's own
         os.umask(0o077)  # answers about patients are nobody else's on this machine
@@ -109,7 +113,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     as_json = "--json" in rest
     try:
         module = _load(VERBS[verb][0], loaded)
-        return int(module.run(make_parser(verb, module).parse_args(rest)))
+        return _run(module, make_parser(verb, module).parse_args(rest))
     except OversightError as error:
         if as_json:
             import json
@@ -125,6 +129,18 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stderr.write("oversight: the disk is full: what was to be written is not, or not whole\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is written nowhere
+        return 1
+
+
+def _run(module: ModuleType, args: argparse.Namespace) -> int:
+    code = int(module.run(args))
+    sys.stdout.flush()  # what cannot be written is told here, and not where the interpreter ends
+    return code
 
 
 def make_parser(verb: str, module: ModuleType) -> VerbParser:
