@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import settings
 
 from harness.cli.main import main
 from harness.llm import find_local_model, start_local_model, stop_local_model
 from harness.llm.local.lifecycle import LocalServer
 from harness.types import Item
-from tests.postgresql_server import start_postgresql
+from tests.postgresql_server import connect_to_server, start_postgresql
 
 ROOT = Path(__file__).parents[1]
 # no test fails for being slow on a machine that does other work
@@ -84,13 +83,9 @@ def empty_server(url: str) -> None:
 
 def run_sql(url: str, *statements: str) -> None:
     """Run statements on a server, each by itself, under a name of the tests' own."""
-    engine = sa.create_engine(
-        url.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as connection:
+    with connect_to_server(url) as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
-    engine.dispose()
 
 
 @pytest.fixture

@@ -26,9 +26,15 @@ def read_notebook(path: Path) -> Any:
 def run_notebook(path: Path) -> Any:
     """The notebook with what it gives now, without progress bars and what changes from run to run."""
     found = read_notebook(path)
-    client = NotebookClient(found, timeout=120, resources={"metadata": {"path": str(FOLDER)}})
     where = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    client.execute(env={**os.environ, "PYTHONPATH": where})
+    for tries_left in (2, 1, 0):
+        client = NotebookClient(found, timeout=120, resources={"metadata": {"path": str(FOLDER)}})
+        try:
+            client.execute(env={**os.environ, "PYTHONPATH": where})
+            break
+        except RuntimeError as error:  # a port that the kernel was given was taken by others before it began
+            if "Kernel died before replying" not in str(error) or not tries_left:
+                raise
     for cell in found.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
