@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,7 +74,7 @@ def work_on_node(joining: Joining) -> Joined:
     try:
         with ExitStack() as stack:
             if joining.serve:
-                stack.enter_context(_serving(joining))
+                stack.enter_context(serving(joining))
             if joining.is_local:
                 stack.enter_context(_serving_locally())
             store = stack.enter_context(Store(joining.url))
@@ -88,7 +88,7 @@ def work_on_node(joining: Joining) -> Joined:
 
 
 @contextmanager
-def _serving(joining: Joining) -> Iterator[None]:
+def serving(joining: Joining) -> Iterator[None]:
     """Serve a model while the block lasts; where its ports answer already, nothing is started."""
     if all(map(_answers, joining.ports)):
         yield
@@ -121,8 +121,11 @@ def _end_with_parent() -> None:
 
 
 def _answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
-        return True
+    """Whether a server there is ready: many listen at once, and say so while they load their model."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with closing(connection), suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/health")  # unknown to some, who then say 404
+        return connection.getresponse().status != http.HTTPStatus.SERVICE_UNAVAILABLE
     return False
 
 

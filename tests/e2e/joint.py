@@ -168,6 +168,6 @@ def finish(*processes: subprocess.Popen[str], code: int = 0) -> list[str]:
     said = []
     for process in processes:
         out, err = process.communicate(timeout=240)
-        assert process.returncode == code, err
+        assert process.returncode == code, err + out
         said.append(out + err)
     return said
