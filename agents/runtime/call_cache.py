@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.llm import Batches, Request
 from harness.store import Store, StoredCall
 
-LINGER = 0.001
+LINGER = 0.005
 """Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 
 

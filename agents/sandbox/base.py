@@ -7,6 +7,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from agents.sandbox import gate
@@ -57,6 +58,8 @@ class SandboxLimits:
 
 DEFAULT_LIMITS = SandboxLimits()
 _LONGEST_REASON = 500
+_KEPT = 64
+"""Programs whose checked source is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,7 @@ class Sandbox(ABC):
         self.limits = limits
         # A program's session waits while its code runs in another: two pools of permits, no deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
+        self._passed = lru_cache(maxsize=_KEPT)(self._pass)  # a program that races is run many times
 
     @abstractmethod
     async def __aenter__(self) -> Self: ...
@@ -148,16 +152,21 @@ class Sandbox(ABC):
         SandboxError
             If the sandbox itself cannot work.
         """
-        return await self.run_tree(gate.check_program(program), tasks, host)
+        return await self._run(self._passed(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Do the same with a parsed source, past the gate: the tier alone has to hold it.
+        """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
+        return await self._run(self._unparse(tree), tasks, host)
 
-        If one task stops the session, each is run in its own to see which. Calls made before are in the
-        broker's cache, so that nothing is paid for twice. A process of it that dies by itself is not the
-        program's fault: only what stops a session twice is put down to it.
+    def _pass(self, program: Program) -> str:
+        return self._unparse(gate.check_program(program))
+
+    async def _run(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        """If one task stops the session, each is run in its own to see which.
+
+        Calls made before are in the broker's cache, so that nothing is paid for twice. A process of it that
+        dies by itself is not the program's fault: only what stops a session twice is put down to it.
         """
-        source = self._unparse(tree)
         try:
             return await self._answer(source, tasks, host)
         except Stopped:
