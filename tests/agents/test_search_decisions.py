@@ -28,6 +28,8 @@ from harness.types import Candidate
 from tests.agents.population import FreshDraws, Steps
 from tests.agents.search_world import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("K", [4, 16])
@@ -91,7 +93,6 @@ def test_parity_selects_by_the_published_formula_on_either_scale() -> None:
     assert parents[0] != parents[1]
 
 
-@pytest.mark.slow
 @pytest.mark.statistical
 def test_rungs_cost_less_than_two_thirds_and_choose_as_well() -> None:
     regret: dict[tuple[int, ...], list[float]] = {(30, 60, 120): [], (120,): []}

@@ -6,10 +6,14 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from harness.llm import Price
 from harness.store import Store
 from tests.e2e.test_kill import command, kill_when
 from tests.fakes.openai_server import Reply, fake_openai
+
+pytestmark = pytest.mark.slow
 
 PRICE, CAP = Price(10.0, 100.0), 0.3  # a call is billed 0.212 cents
 CONCURRENCY = 16

@@ -14,6 +14,8 @@ from tests.e2e.joint import answer_until, finish, joint_study, slowly
 from tests.e2e.test_kill import CONCURRENCY
 from tests.fakes.openai_server import Reply
 
+pytestmark = pytest.mark.slow
+
 N = 200
 
 

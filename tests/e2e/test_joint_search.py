@@ -25,6 +25,8 @@ from tests.e2e.test_kill import command
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.postgresql_server import connect_to_server, start_server
 
+pytestmark = pytest.mark.slow
+
 CONCURRENCY = 4
 _CALLS = """
 select split_part(error, ':', 1), count(*), sum(input_tokens + output_tokens) from call group by 1
@@ -182,7 +184,6 @@ def check_books(search: JointSearch, alone: tuple[str, int], most_lost: int) -> 
     assert billed <= rows[""][1] + lost[1] + late[1]
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
     with joint_search(tmp_path, database, held_from=alone[1] - _LAST_CALLS) as search:
         helper = search.join()
@@ -194,7 +195,6 @@ def test_a_worker_that_is_killed_is_replaced(alone: tuple[str, int], database: s
         check_books(search, alone, CONCURRENCY)
 
 
-@pytest.mark.slow
 def test_a_worker_that_stands_still_has_late_calls(
     alone: tuple[str, int], database: str, tmp_path: Path
 ) -> None:
@@ -212,7 +212,6 @@ def test_a_worker_that_stands_still_has_late_calls(
     assert "begins anew" in said
 
 
-@pytest.mark.slow
 def test_who_leads_may_be_killed(alone: tuple[str, int], database: str, tmp_path: Path) -> None:
     with joint_search(tmp_path, database) as search:
         helper = search.join()
@@ -227,7 +226,6 @@ def test_who_leads_may_be_killed(alone: tuple[str, int], database: str, tmp_path
         check_books(search, alone, 2 * CONCURRENCY)
 
 
-@pytest.mark.slow
 def test_one_cap_holds_for_all_and_may_be_raised(
     alone: tuple[str, int], database: str, tmp_path: Path
 ) -> None:
@@ -246,7 +244,6 @@ def test_one_cap_holds_for_all_and_may_be_raised(
         check_books(search, alone, 0)
 
 
-@pytest.mark.slow
 def test_all_wait_for_a_database_that_restarts(alone: tuple[str, int], tmp_path: Path) -> None:
     held_from = alone[1] - _LAST_CALLS
     with start_server() as server, joint_search(tmp_path, server.url, held_from) as search:

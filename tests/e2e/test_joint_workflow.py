@@ -13,6 +13,8 @@ from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study
 from tests.fakes.openai_server import Reply
 
+pytestmark = pytest.mark.slow
+
 N = 60
 CALLS = 5 * N
 CONCURRENCY = 4
@@ -57,7 +59,6 @@ def test_helpers_answer_too_and_nothing_is_paid_twice(database: str, tmp_path: P
     assert found["programs"]["m/cot-sc"]["asked_now"] > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("uncertain", ["retry", "hold"])
 def test_a_killed_helper_s_calls_are_made_again_or_held(
     uncertain: str, database: str, tmp_path: Path
@@ -84,7 +85,6 @@ def test_a_killed_helper_s_calls_are_made_again_or_held(
         assert read_money(study)[2] == N
 
 
-@pytest.mark.slow
 def test_one_cap_holds_for_all(database: str, tmp_path: Path) -> None:
     with joint_study(tmp_path, database, N, reply_slowly) as study:
         helper = study.join("--stay")

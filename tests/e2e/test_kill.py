@@ -19,6 +19,8 @@ import pytest
 from harness.store import Store
 from tests.fakes.openai_server import Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 CLASSES = ("red", "green", "blue")
 CONCURRENCY = 4
 
@@ -61,7 +63,7 @@ def ten_moments() -> tuple[int, ...]:
     return tuple(sorted(int(m) for m in moments))
 
 
-@pytest.mark.parametrize("kills_at", [(1,), (40,), pytest.param(ten_moments(), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills_at", [(1,), (40,), ten_moments()])
 def test_run_goes_on_where_it_was_killed(kills_at: tuple[int, ...], tmp_path: Path) -> None:
     n = 120
     with fake_openai(lambda prompt, _: Reply("green")) as server:

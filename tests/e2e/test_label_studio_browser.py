@@ -18,7 +18,7 @@ from protocols.collect import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
 from tests.store.test_study_store import SPEC
 
-pytestmark = [pytest.mark.label_studio, pytest.mark.browser]
+pytestmark = [pytest.mark.label_studio, pytest.mark.browser, pytest.mark.slow]
 
 SHOWN = '[label_studio]\ninstructions = "Say what you see.\\nLeave nothing out."\n'
 MEANT = 'red = "Like roses, pink among them."\nblue = "Like the sky."\n'

@@ -18,7 +18,7 @@ from protocols.collect import Campaign, find_server, start_server, stop_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
 def questions_there(bench: Bench) -> Counter[str]:
@@ -68,7 +68,6 @@ def test_ids_are_read_back_if_the_server_does_not_tell_them(bench: Bench, proxy:
     assert bench.call("label", "pull")["new"] == 1
 
 
-@pytest.mark.slow
 def test_pull_killed_stores_a_project_whole_or_not_at_all(bench: Bench, proxy: FaultyProxy) -> None:
     bench.call("label", "push")
     for expert in EXPERTS:
@@ -84,7 +83,6 @@ def test_pull_killed_stores_a_project_whole_or_not_at_all(bench: Bench, proxy: F
     assert bench.call("label", "pull", "--full")["new"] == 0
 
 
-@pytest.mark.slow
 def test_pull_goes_on_through_a_restart(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from harness.store import Store
 from tests.e2e.conftest import Bench, region
 from tests.fakes.faulty_proxy import FaultyProxy
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
 def settings_of(bench: Bench, expert: str) -> dict[str, Any]:

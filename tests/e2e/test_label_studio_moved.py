@@ -9,7 +9,7 @@ import pytest
 from harness.store import Store
 from tests.e2e.conftest import Bench
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
 def act(bench: Bench, action: str, expert: str, tasks: list[int] | None = None, **more: Any) -> None:

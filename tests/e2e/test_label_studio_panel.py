@@ -13,7 +13,7 @@ from harness.store import Store
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, kill_at, region
 from tests.fakes.faulty_proxy import FaultyProxy
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
 def item_of(task: dict[str, Any]) -> int:

@@ -10,7 +10,7 @@ import pytest
 from harness.store import Store
 from tests.e2e.conftest import Bench, region
 
-pytestmark = pytest.mark.label_studio
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
 
 def test_edits_deletions_and_second_answers(bench: Bench) -> None:

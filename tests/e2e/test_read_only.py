@@ -16,6 +16,8 @@ from harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
 

@@ -17,6 +17,8 @@ from harness.store import Store
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 GREEN = json.dumps({"correct": "False", "feedback": "why?", "answer": "B", "thinking": "it is green"})
 
 

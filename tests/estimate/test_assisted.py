@@ -13,6 +13,8 @@ from harness.types import Item, Prediction
 from protocols.collect import SimulatedExperts
 from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
+pytestmark = pytest.mark.slow
+
 K, N = 4, 150
 CLASSES = tuple(f"class {k}" for k in range(K))
 ROSTER = one_expert_per_class(CLASSES)
@@ -39,11 +41,9 @@ def draw(
     ("accuracies", "protocol"),
     [
         ([0.8, 0.7, 0.85, 0.75], "partitioned"),
-        pytest.param(
-            [0.8, 0.02, 0.02, 0.02], "partitioned", marks=pytest.mark.slow
-        ),  # all others always wrong, together
-        pytest.param([0.95, 0.95], "partitioned", marks=pytest.mark.slow),
-        pytest.param([0.1, 0.9, 0.9, 0.9], "partitioned", marks=pytest.mark.slow),
+        ([0.8, 0.02, 0.02, 0.02], "partitioned"),  # all others always wrong, together
+        ([0.95, 0.95], "partitioned"),
+        ([0.1, 0.9, 0.9, 0.9], "partitioned"),
         ([0.8, 0.7, 0.85, 0.75], "targeted"),
     ],
 )

@@ -17,6 +17,8 @@ from tests.conftest import empty_server, run_sql
 from tests.fakes.openai_server import fake_openai
 from tests.first_hour.every_verb import COMMANDS, Command, begin, end_page, lay_out_studies
 
+pytestmark = pytest.mark.slow
+
 _OWN_WORDS = ("doctor", "view", "label serve", "store copy")
 """Verbs that tell of the database, of ports or of links, which differ."""
 

@@ -13,7 +13,7 @@ from harness.types import Item, Prediction
 from protocols.collect import SimulatedExperts
 from protocols.routing import Partitioned, Targeted, one_expert_per_class
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)
 ITEMS = [Item(f"i{j}", "t", CLASSES, (0, 1, 2, 3)) for j in range(160)]
@@ -54,7 +54,6 @@ def test_experts_of_other_speed_do_not_bend_an_estimate(protocol: str) -> None:
         assert float(np.mean(naive)) > 0.7875 + 0.01
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["partitioned", "targeted"])
 def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> None:
     """Forty patients of four images, right or wrong together."""
@@ -84,7 +83,6 @@ def test_clusters_restore_the_coverage_that_items_alone_lose(protocol: str) -> N
         assert np.mean(alone) < 0.85
 
 
-@pytest.mark.slow
 def test_joint_intervals_hold_together() -> None:
     rng = np.random.default_rng(3)
     accuracies, covered = (0.5, 0.7, 0.8, 0.9, 0.95), []

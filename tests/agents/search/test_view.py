@@ -22,6 +22,8 @@ from harness.store import Store
 from harness.types import Candidate, Program
 from tests.agents.search.made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
 
+pytestmark = pytest.mark.xdist_group("thousand")  # one process makes the search of a thousand candidates
+
 
 @pytest.fixture(scope="module")
 def thousand(tmp_path_factory: pytest.TempPathFactory) -> Study:

@@ -14,6 +14,8 @@ from tests.answer_page.browser.conftest import People, done, press, wait_ready
 from tests.answer_page.browser.test_answering import replies, reviewed, saved
 from tests.answer_page.conftest import call, draw, serve
 
+pytestmark = pytest.mark.slow
+
 
 def history(folder: Path) -> list[tuple[str, str]]:
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
@@ -64,7 +66,6 @@ def test_a_reload_while_nothing_arrives_loses_nothing(tmp_path: Path, people: Pe
         assert [value for _, value in history(tmp_path)] == ["yes", "no"]
 
 
-@pytest.mark.slow
 def test_an_answer_whose_confirmation_is_lost_is_stored_once(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
@@ -83,7 +84,6 @@ def test_an_answer_whose_confirmation_is_lost_is_stored_once(tmp_path: Path, peo
         assert len(history(tmp_path)) == 1
 
 
-@pytest.mark.slow
 def test_a_server_that_is_killed_and_started_again_gets_the_answers(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
@@ -158,7 +158,6 @@ def test_two_experts_in_one_browser_stay_apart(tmp_path: Path, people: People) -
         ]
 
 
-@pytest.mark.slow
 def test_what_a_former_link_left_unsent_is_sent_under_the_new_one(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:

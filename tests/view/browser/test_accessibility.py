@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.view.browser.conftest import Reader
 from tests.view.browser.studies import Drawn
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PAGES = ("overview", "model", "items", "item", "compare", "collection", "panel", "search", "candidate",
          "candidate item")  # fmt: skip

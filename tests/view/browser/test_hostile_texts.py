@@ -17,7 +17,7 @@ from tests.view.browser.hostile_study import COLUMNS, HOSTILE, LONG, MODELS, nam
 from tests.view.browser.studies import HOSTILE_SOURCE, Drawn, file_of
 from tests.view.conftest import serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WALK = """async (addresses) => {
   const main = document.getElementById("main");
