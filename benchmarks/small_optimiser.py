@@ -29,7 +29,7 @@ from harness.report import SearchReport
 from harness.store import Store
 
 POLICIES = ("reflect", "aflow", "adas")
-CONTEXT, REPLY = 8192, 1024
+CONTEXT, REPLY = 8192, 400  # a program of the library takes 200 tokens
 WRITER = """
 [models.writer]
 endpoint = "{url}"
@@ -49,7 +49,7 @@ task = "Titles of medical abstracts; which topic?"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="one policy, two proposals")
+    parser.add_argument("--quick", action="store_true", help="two proposals by one policy")
     parser.add_argument("--proposals", type=int, default=12, help="of each policy")
     args = parser.parse_args()
     if not (FOLDER / "medical_abstracts_test.csv.gz").exists():
