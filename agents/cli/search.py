@@ -11,7 +11,6 @@ example: oversight search start --dry-run
 from __future__ import annotations
 
 import argparse
-import asyncio
 import math
 import re
 from argparse import SUPPRESS
@@ -131,18 +130,21 @@ def _go(
     args: argparse.Namespace, study: Study, store: Store, context: SearchContext, terms: SharedTerms
 ) -> int:
     from agents.search import continue_search
+    from harness.llm import collecting_rarely, run_in_loop
 
     _say_what_is_known(context)
-    ended = asyncio.run(continue_search(study, store, context, say, terms))
+    with collecting_rarely():
+        ended = run_in_loop(continue_search(study, store, context, say, terms))
     say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)
 
 
 def _price(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
     from agents.search import estimate_costs
+    from harness.llm import run_in_loop
 
     _say_what_is_known(context)
-    costs = asyncio.run(estimate_costs(study, context))
+    costs = run_in_loop(estimate_costs(study, context))
     emit(args, {"search": context.id, "costs": costs}, "\n".join(costs.lines()))
     return 0
 

@@ -17,7 +17,7 @@ from agents.runtime.workflow_answering import answer_alone, answer_together
 from agents.sandbox import open_sandbox
 from harness import first_of
 from harness.config import ModelSection
-from harness.llm import Budget, BudgetCaps, Progress, Target, make_spec
+from harness.llm import Budget, BudgetCaps, Progress, Target, make_spec, run_in_loop
 from harness.store import Store
 from harness.types import Item, Program
 
@@ -143,7 +143,7 @@ def run_workflow(
                 await _in_portions([items[i] for i in left], settings.concurrency, ahead, answer)
 
         if left:
-            asyncio.run(answer_all())
+            run_in_loop(answer_all())
     return len(left), usage
 
 

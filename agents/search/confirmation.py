@@ -74,14 +74,14 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     noted = events.get("winner")
     named = noted or events.get("finalists")  # none if the budget ended the search
     finalists = context.find_finalists() if named is None else list(named["finalists"])
-    # failed answers are asked for again, so that as few as can be are left out
-    await gather_all(*(context.answer(c, context.items("select")) for c in finalists))
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-        await gather_all(*(context.answer(c, items) for c in finalists))
-        if noted is None and context.archive.table.has_failed(finalists, items).all():
-            raise TransientModelError("every answer to the confirmation items failed")
+    # failed answers are asked for again, so that as few as can be are left out
+    parts = (context.items("select"), items)
+    await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
+    if items and noted is None and context.archive.table.has_failed(finalists, items).all():
+        raise TransientModelError("every answer to the confirmation items failed")
     winner = decide(context, finalists, None if noted is None else str(noted["candidate"]))
     context.archive.note("winner", {"candidate": winner.id, "finalists": list(winner.finalists)})
     test = context.items("test")

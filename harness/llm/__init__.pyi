@@ -22,7 +22,7 @@ from .runner import (
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress,
     RandomPart as RandomPart, RunResult as RunResult, RunTerms as RunTerms, Target as Target,
     Unreadable as Unreadable, Wanted as Wanted,
-    check_template as check_template, draw_sample as draw_sample,
+    check_template as check_template, collecting_rarely as collecting_rarely, draw_sample as draw_sample,
     forecast as forecast, make_spec as make_spec,
     option_letters_of as option_letters_of, parse_answer as parse_answer,
     on_stop_signals as on_stop_signals,
