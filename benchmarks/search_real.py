@@ -164,7 +164,9 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
             for c in pair
         ]
     show(seed, report, time.perf_counter() - started)
-    return {"start": right[0], "winner": right[1]}
+    assert report.winner is not None  # or it was not shown
+    told = {"reported": report.winner.reported, "sd": report.winner.sd}
+    return {"start": right[0], "winner": right[1], **told}
 
 
 def show(seed: int, report: SearchReport, seconds: float) -> None:
@@ -180,29 +182,39 @@ def show(seed: int, report: SearchReport, seconds: float) -> None:
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sealed accuracies over all seeds; the interval takes items as units, since seeds test some alike."""
+    """Sealed accuracies over all seeds; items are the units, since seeds test some alike."""
+    names = [name for r in results for name in r["start"]]
     start, winner = (
         np.array([v for r in results for v in r[c].values()], float) for c in ("start", "winner")
     )
-    gap = winner - start
-    by_item: dict[str, float] = defaultdict(float)
-    for name, value in zip((i for r in results for i in r["start"]), gap - gap.mean(), strict=True):
-        by_item[name] += value
-    half = 1.96 * float(np.sqrt(sum(v**2 for v in by_item.values()))) / len(gap)
-    low, high = float(gap.mean()) - half, float(gap.mean()) + half
+    gap, half = float((winner - start).mean()), 1.96 * standard_error(names, winner - start)
+    low, high = gap - half, gap + half
+    over = float(np.mean([r["reported"] for r in results]) - winner.mean())
+    told = float(np.sqrt(sum(r["sd"] ** 2 for r in results))) / len(results)
+    se = float(np.hypot(told, standard_error(names, winner)))
     print(
         f"all seeds: start {100 * start.mean():.1f} %, winner {100 * winner.mean():.1f} %, difference "
-        f"{100 * gap.mean():+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]"
+        f"{100 * gap:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]; reported minus sealed "
+        f"{100 * over:+.1f} ± {100 * se:.1f}"
     )
     return {
         "seeds": len(results),
-        "answers": len(gap),
-        "items": len(by_item),
+        "answers": len(names),
+        "items": len(set(names)),
         "start": round(float(start.mean()), 4),
         "winner": round(float(winner.mean()), 4),
-        "difference": round(float(gap.mean()), 4),
+        "difference": round(gap, 4),
         "interval": [round(low, 4), round(high, 4)],
+        "reported_minus_sealed": [round(over, 4), round(se, 4)],
     }
+
+
+def standard_error(names: list[str], values: h.FloatArray) -> float:
+    """Standard error of the mean of values, of which those of the same item belong together."""
+    by_item: dict[str, float] = defaultdict(float)
+    for name, value in zip(names, values - values.mean(), strict=True):
+        by_item[name] += value
+    return float(np.sqrt(sum(v**2 for v in by_item.values()))) / len(values)
 
 
 def call(folder: Path, *words: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from agents.search.view.candidate import (
 from agents.search.view.search_parts import SearchParts, shorten_text
 from harness import BadInput
 from harness.config import ModelSection, SearchSection, Study
+from harness.llm import run_in_loop
 from harness.store import SearchProgress, Store
 from harness.types import Candidate, Item, Prediction
 
@@ -136,9 +136,7 @@ def _replay(
         async with open_sandbox(section.tier) as sandbox:
             return await asyncio.gather(*(run(item, sandbox) for item in items), return_exceptions=True)
 
-    # the caller's thread may have an event loop that runs, as in a notebook
-    with ThreadPoolExecutor(1) as own:
-        return own.submit(lambda: asyncio.run(run_all())).result()
+    return run_in_loop(run_all())
 
 
 def _unless_failed(run: Replay | BaseException) -> Replay:
