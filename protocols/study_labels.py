@@ -98,6 +98,7 @@ def _route_questions(
         if store.panel.has_assignments():
             raise ConfigError("this study is a panel already: start a new study for yes/no questions")
         is_new, freeze = not store.content.has_items(), DesignFreeze(study, store)
+        draws = store.content.count_draws()
 
         def store_items() -> Iterator[list[Item]]:
             for portion in store.content.store_items(chain.from_iterable(items.portions)):
@@ -114,25 +115,25 @@ def _route_questions(
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
-                new += store.content.add_question_fields(questions)
+                new += store.content.add_question_fields(questions, draws)
                 freeze.add(questions)
         refuse_first_after_second(store, new)
         deeper = None
         if seconds is not None:
             deeper = draw_second_questions(study, store, roster, seconds)
-            new += store.content.add_question_fields(deeper.questions)
+            new += store.content.add_question_fields(deeper.questions, draws)
         asked.update(q.expert for q in store.content.read_questions(second=True))
-        woven = weave_controls(study, store, roster, gold) if ids else Woven()
+        woven = weave_controls(study, store, roster, gold, draws) if ids else Woven()
         freeze.end(new + woven.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
-        draws = store.pool.read_draws()
+        item_draws = store.pool.read_draws()
     controls = woven if study.experts.has_controls else None
     return Routed(
         asked=asked + woven.asked,
         new=new + woven.new,
         items=len(ids),
         controls=controls,
-        draws=draws,
+        draws=item_draws,
         second=deeper,
     )
 

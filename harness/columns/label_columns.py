@@ -40,6 +40,9 @@ class LabelColumns:
         Cluster of every item; None if items are independent.
     pool
         The items that were drawn from a larger pool; None where all were meant to be asked about.
+    passed
+        Whether each abstention stands for an open question that its expert passed over, shape (L,); None
+        if there are none.
     """
 
     questions: QuestionColumns
@@ -49,6 +52,7 @@ class LabelColumns:
     asked: BoolArray
     cluster: ItemValues | None = None
     pool: ItemPool | None = None
+    passed: BoolArray | None = None
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
@@ -174,7 +178,16 @@ class LabelColumns:
 
     def take(self, rows: AnyIntArray) -> LabelColumns:
         """Some of the labels, with the same design."""
-        return replace(self, questions=self.questions.take(rows), kind=self.kind[rows])
+        passed = None if self.passed is None else self.passed[rows]
+        return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
+
+    def pass_over(self, questions: QuestionColumns) -> LabelColumns:
+        """The same labels, followed by an abstention for every question that was passed over."""
+        if not len(questions):
+            return self
+        kind = np.concatenate([self.kind, np.full(len(questions), ABSTAINED)])
+        passed = np.arange(len(kind)) >= len(self)
+        return replace(self, questions=self.questions.join(questions), kind=kind, passed=passed)
 
 
 def mark(items: AnyIntArray, size: int) -> BoolArray:

@@ -43,6 +43,11 @@ class OfferedOptions:
         inside = np.arange(start[-1]) - np.repeat(start[:-1], number)
         return OfferedOptions(start=start, values=self.values[np.repeat(self.start[rows], number) + inside])
 
+    def join(self, other: OfferedOptions) -> OfferedOptions:
+        """Those of these questions, followed by those of others."""
+        start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
+        return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
+
     def of_option(self, option: AnyIntArray) -> FloatArray:
         """The propensity of one option of every question, which all must have recorded; shape (R,)."""
         found: FloatArray = self.values[self.start[:-1] + option]

@@ -36,6 +36,8 @@ class QuestionColumns:
         Place of the person in `experts`.
     offered
         Propensities of all options.
+    place
+        Number by which the expert's questions are handed out; −1 if the order is not known.
     """
 
     index: ItemIndex
@@ -46,6 +48,7 @@ class QuestionColumns:
     expert: IntArray
     experts: Sequence[str]
     offered: OfferedOptions
+    place: IntArray
 
     @classmethod
     def of(cls, rows: Sequence[Question | Label], index: ItemIndex) -> QuestionColumns:
@@ -61,6 +64,7 @@ class QuestionColumns:
             expert=np.array([places[row.expert] for row in rows], dtype=np.int64),
             experts=experts,
             offered=OfferedOptions.of([row.propensities for row in rows]),
+            place=np.array([_place_of(row) for row in rows], dtype=np.int64),
         )
 
     def __len__(self) -> int:
@@ -76,12 +80,23 @@ class QuestionColumns:
             propensity=self.propensity[rows],
             expert=self.expert[rows],
             offered=self.offered.take(rows),
+            place=self.place[rows],
         )
         # dear to make, and each question keeps its own
         vars(found).update(
             {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
         )
         return found
+
+    def join(self, other: QuestionColumns) -> QuestionColumns:
+        """These questions, followed by others about items of the same index."""
+        names = ("item", "option", "n_options", "propensity", "place")
+        joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        experts = list(dict.fromkeys([*self.experts, *other.experts]))
+        code = np.array([experts.index(name) for name in other.experts], dtype=np.int64)
+        expert = np.concatenate([self.expert, code[other.expert]])
+        offered = self.offered.join(other.offered)
+        return replace(self, **joined, expert=expert, experts=experts, offered=offered)
 
     @cached_property
     def key(self) -> IntArray:
@@ -101,6 +116,11 @@ class QuestionColumns:
         items, which = np.unique(self.item, return_inverse=True)
         order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
         return np.array(order, dtype=np.uint64)[which]
+
+
+def _place_of(row: Question | Label) -> int:
+    place = row.place if isinstance(row, Question) else None
+    return -1 if place is None else place
 
 
 def key_of(item: IntArray, option: IntArray) -> IntArray:

@@ -4,13 +4,16 @@ from .assisted import (
     withhold_assisted as withhold_assisted,
 )
 from .by_design import number_clusters as number_clusters
-from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .checks import (
+    Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, explain_failures as explain_failures,
+    run_checks as run_checks,
+)
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
     METRICS as METRICS, UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
     classification_report as classification_report, compare_classes as compare_classes,
 )
-from .collected import collected_part as collected_part
+from .collected import Queues as Queues, collected_part as collected_part, read_queues as read_queues
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -30,7 +33,7 @@ from .data import (
     ModelEstimates as ModelEstimates, Strata as Strata,
     Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
     all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
-    estimate_tallies as estimate_tallies, fill_open as fill_open, find_strata as find_strata,
+    estimate_tallies as estimate_tallies, fill_passed as fill_passed, find_strata as find_strata,
     tally as tally,
     tally_arrays as tally_arrays,
 )
@@ -76,7 +79,7 @@ from .many_estimates import (
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
-    compare as compare,
+    compare as compare, explain_hidden as explain_hidden,
 )
 from .planning import (
     PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,

@@ -117,9 +117,11 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def bound_missing(
-    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns
+    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, why: str = ""
 ) -> Estimate | None:
     """The estimate with an interval that holds whatever failed calls and abstentions hide; None without any.
+
+    `why` says for what other reason the interval may not hold.
 
     With a share ρ of the items known, A lies between ρ·A_known and 1 − ρ·(1 − A_known), each end with the
     uncertainty of both (`scale_by_share`).
@@ -155,6 +157,6 @@ def bound_missing(
         n=estimate.n,
         estimator="worst_case",
         interval=method,
-        why=bounds.why or estimate.why,
+        why=bounds.why or why,
         flags=(*estimate.flags, f"missing: {missing} of {known + missing} items failed or had no answer"),
     )

@@ -1,89 +1,170 @@
 """The part of a collection that may be estimated from while questions are open.
 
-Experts answer at different speeds. While only the cardiologist has answered, every answer is about
-cardiology; the answers so far are no random part of the questions drawn. The same share of every expert's
-questions is one, if what an expert has answered of them is. So each expert's answers are cut down to the
-share that the slowest has reached, by a hash of the question, and a study in which somebody has answered
-nothing says nothing yet. A few open questions (a share of `FEW_OPEN`, if no expert has left open more than a
-tenth of his own or half of that share of all) are treated like abstentions and counted.
+Two things make the answers so far no random part of the questions. Experts answer at different speeds: while
+only the cardiologist has answered, every answer is about cardiology. And an expert who leaves a question
+blank and goes on has chosen which questions to answer.
+
+An expert's questions are handed out in an order that was drawn before any answer (`Question.place`). So the
+first so many of them are a random part, whatever the expert does later. The estimate uses the same share of
+every expert's queue, from its start: as much as the slowest expert has reached. An open question inside that
+share was passed over. It is missing data and counts as if its expert had been unsure. Where the order is not
+known, every open question of an expert who has answered any counts so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
-from harness.arrays import BoolArray
-from harness.columns import LabelColumns
+from harness.arrays import BoolArray, IntArray
+from harness.columns import LabelColumns, QuestionColumns
 from harness.errors import NotIdentified
 from harness.estimate.routed import FEW_OPEN
 from harness.seeding import derive_seed
 
+ON_SCREEN = 3
+"""Questions that an expert has on the screen or loaded ahead, and may answer in any order."""
 
-def collected_part(
-    labels: LabelColumns, items: BoolArray, *, by_arrival: bool = False
-) -> tuple[LabelColumns, tuple[str, ...]]:
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Queues:
+    """How far every expert has come.
+
+    Attributes
+    ----------
+    asked, reached
+        Shape (E,): questions of every expert, and how many of them, from the queue's start, were reached.
+    rank
+        Shape (R,): place of every question in its expert's queue, from 0.
+    passed
+        Shape (R,): whether the question was reached and is open.
+    """
+
+    asked: IntArray
+    reached: IntArray
+    rank: IntArray
+    passed: BoolArray
+
+
+def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
+    """Find out how far every expert has come, and which questions were passed over.
+
+    An expert has reached everything up to the last answered question. An open question close behind which
+    answers end may still be on the screen (`ON_SCREEN`), unless the queue has ended; the expert has not
+    reached it then.
+
+    Parameters
+    ----------
+    expert, place
+        Of all questions, shape (R,): number of the expert, from 0, and the place by which the question is
+        handed out, −1 if it is not known.
+    answered
+        Whether each question has an answer of any kind, shape (R,).
+    experts
+        Number E of experts.
+
+    Examples
+    --------
+    One expert has answered the first and the last two of six questions:
+
+    >>> place = np.arange(6)
+    >>> queues = read_queues(np.zeros(6, int), place, np.isin(place, [0, 4, 5]), 1)
+    >>> queues.reached.tolist(), np.flatnonzero(queues.passed).tolist()
+    ([6], [1, 2, 3])
+    """
+    asked: IntArray = np.bincount(expert, minlength=experts)
+    order = np.lexsort((place, expert))
+    start = np.cumsum(asked) - asked
+    rank = np.empty(len(expert), np.int64)
+    rank[order] = np.arange(len(expert)) - start[expert[order]]
+    last = np.full(experts, -1)
+    np.maximum.at(last, expert[answered], rank[answered])
+    reached = last + 1
+    near = ~answered & (rank < last[expert]) & (rank > last[expert] - ON_SCREEN)
+    near &= reached[expert] < asked[expert]
+    np.minimum.at(reached, expert[near], rank[near])
+    unknown = np.zeros(experts, np.bool_)
+    unknown[expert[place < 0]] = True
+    reached[unknown & (last >= 0)] = asked[unknown & (last >= 0)]
+    return Queues(asked=asked, reached=reached, rank=rank, passed=~answered & (rank < reached[expert]))
+
+
+def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[str, ...]]:
     """Labels of the share that every expert has reached, and flags that say what was left out.
+
+    Questions inside that share that were passed over are added as abstentions (`LabelColumns.passed`). What
+    is kept stays kept as more answers arrive, so that verdicts at several times rest on growing data.
 
     Parameters
     ----------
     labels
-        Where their questions are not known they are taken as complete, and so are labels of a protocol that
-        asks on until an item is resolved.
+        Complete if their questions are not known. So are labels of a protocol that asks on until an item is
+        resolved: its estimates count open items as right or wrong, whichever is worse.
     items
         Items that matter, shape (N,): those with a prediction.
-    by_arrival
-        Cut an expert's answers in the order of their arrival, so that what is kept is kept for good as more
-        arrive: a verdict at several looks needs that.
 
     Raises
     ------
     NotIdentified
-        If an expert has answered none of the questions put to him.
+        If an expert has answered none of the questions put to them.
     """
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
-    label, expert, experts = labels.answers, labels.drawn.expert, labels.drawn.experts
-    mine = items[labels.drawn.item]
-    if not mine.all():
-        label, expert = label[mine], expert[mine]
-    heard = label >= 0
-    asked = np.bincount(expert, minlength=len(experts)).tolist()
-    answered = np.bincount(expert[heard], minlength=len(experts)).tolist()
-    flags = flag_open(asked, answered)
-    if flags is not None:
-        return labels, flags
-    total, done = sum(asked), sum(answered)
-    put = [(name, asked[e], answered[e], e) for e, name in enumerate(experts) if asked[e]]
-    share, slowest = min((said / n, name) for name, n, said, _ in put)
+    mine = np.flatnonzero(items[labels.drawn.item])
+    drawn = labels.drawn if len(mine) == len(labels.drawn) else labels.drawn.take(mine)
+    label = labels.answers[mine]
+    answered = label >= 0
+    if answered.all():
+        return labels, ()
+    queues = read_queues(drawn.expert, drawn.place, answered, len(drawn.experts))
+    share = _common_share(queues)
     if share == 0:
-        silent = sorted(name for name, _, said, _ in put if not said)
-        names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
-        raise NotIdentified(
-            f"{names} {'has' if len(silent) == 1 else 'have'} not answered yet "
-            f"({done} of {total} questions answered): what the others answered is no random part of the items"
+        _refuse_silent(drawn, queues, answered)
+    ends = queues.asked if share == 1 else _round_share(share, queues, drawn)
+    inside = queues.rank < ends[drawn.expert]
+    kept = np.zeros(len(labels), np.bool_)
+    kept[label[inside & answered]] = True
+    missing = drawn.take(np.flatnonzero(inside & ~answered))
+    part = labels.take(np.flatnonzero(kept | ~items[labels.item])).pass_over(missing)
+    flags = []
+    if share < 1:
+        slowest = drawn.experts[int(np.argmin(queues.reached / np.maximum(queues.asked, 1)))]
+        flags.append(
+            f"partial: {np.count_nonzero(kept)} of {np.count_nonzero(answered)} answers used, those to the "
+            f"first {share:.0%} of every expert's questions, which is how far {slowest} has come"
         )
-    kept = np.zeros(len(labels), dtype=np.bool_)
-    for name, n, _, e in put:
-        own = label[heard & (expert == e)]
-        own = np.sort(own) if by_arrival else own[np.argsort(labels.questions.order[own], kind="stable")]
-        # rounded up or down by chance, so that experts with few questions count for no more than their part
-        wanted = share * n + derive_seed(0, "rounded", name) / 2**64 - 1e-9
-        kept[own[: int(wanted)]] = True
-    used = int(np.count_nonzero(kept))
-    flag = (
-        f"partial: {used} of {done} answers used, the {share:.0%} that every expert has reached ({slowest})"
+    if len(missing):
+        flags.append(f"passed_over: {len(missing)} of {np.count_nonzero(inside)}")
+    return part, tuple(flags)
+
+
+def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) -> NoReturn:
+    silent = sorted(np.array(drawn.experts)[(queues.asked > 0) & (queues.reached == 0)].tolist())
+    names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
+    raise NotIdentified(
+        f"{names} {'has' if len(silent) == 1 else 'have'} not answered yet "
+        f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): what the others answered is no "
+        "random part of the items"
     )
-    return labels.take(np.flatnonzero(kept | ~items[labels.item])), (flag,)
 
 
-def flag_open(asked: Sequence[int], answered: Sequence[int]) -> tuple[str, ...] | None:
-    """Flags of open questions, from those put to each expert and his answers; None if labels must be cut."""
-    total, done = sum(asked), sum(answered)
-    if done == total:
-        return ()
-    each = zip(asked, answered, strict=True)
-    spread = all(n - said <= max(0.1 * n, FEW_OPEN / 2 * total) for n, said in each)
-    flag = f"open_questions: {total - done} of {total}"
-    return (flag,) if total - done <= FEW_OPEN * total and spread else None
+def _common_share(queues: Queues) -> float:
+    """Share of every queue that all experts have reached; 1 if so few are left that they count as missing."""
+    left = queues.asked - queues.reached
+    most = FEW_OPEN * queues.asked.sum()
+    if left.sum() <= most and (left <= np.maximum(0.1 * queues.asked, most / 2)).all():
+        return 1.0
+    put = queues.asked > 0
+    return float((queues.reached[put] / queues.asked[put]).min())
+
+
+def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
+    """Number of questions of every expert, rounded up or down by chance; shape (E,).
+
+    So experts with few questions count for no more than their part. The draw depends on the expert alone.
+    """
+    chance = [derive_seed(0, "rounded", name) / 2**64 for name in drawn.experts]
+    ends: IntArray = np.floor(share * queues.asked + np.array(chance) - 1e-9).astype(np.int64)
+    return ends

@@ -30,11 +30,15 @@ from harness.columns import (
 from harness.errors import BadInput
 from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
+from harness.estimate.checks import explain_failures
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
 from harness.types import Counts, Estimate
+
+_CORRECTED = ("corrected", "hui_walter", "bounded")
+"""Estimators that allow for experts' errors."""
 
 
 def accuracy(
@@ -49,6 +53,7 @@ def accuracy(
     split: Conditioning | Literal["auto"] = "auto",
     gold: GoldCounts | None = None,
     n_options: Mapping[str, int] | None = None,
+    checks: bool = True,
 ) -> Estimate:
     """Estimate the probability that a prediction is right; items of different K as the module says.
 
@@ -72,6 +77,9 @@ def accuracy(
         Experts' answers on items of known truth: the estimate is corrected for their errors.
     n_options
         K of every predicted item, by id; an ``anytime`` interval needs it where K varies.
+    checks
+        Whether to run the checks of the assumptions (`run_checks`). One that fails and voids the number is
+        named in `why`, and the interval does not hold.
 
     Raises
     ------
@@ -98,13 +106,14 @@ def accuracy(
             level=level,
             published=published,
         )
-    return complete(estimate, predicted, part, flags)
+    return complete(estimate, predicted, part, flags, checks=checks)
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
     """Count answers by what experts said on items with a prediction, and items by what they lack."""
-    kinds = labels.kind[predictions.ran[labels.item]]
-    labelled, there = labels.labelled, predictions.is_there
+    said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
+    kinds = said.kind[predictions.ran[said.item]]
+    labelled, there = said.labelled, predictions.is_there
     without = there & ~labelled
     unasked = np.count_nonzero(without & ~labels.asked) if labels.asked.any() else 0
     return Counts(
@@ -144,10 +153,20 @@ def _check_options(
 
 
 def complete(
-    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, flags: tuple[str, ...]
+    estimate: Estimate,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    flags: tuple[str, ...],
+    *,
+    checks: bool = True,
 ) -> Estimate:
-    """With the assumptions of the protocol, all counts, and what is known of a run that is not finished."""
+    """Add the protocol's assumptions, all counts, and why the interval may not hold.
+
+    That is what the estimator itself says, a check that failed, or a run that is not finished.
+    """
     counts = count_labels(predictions, labels)
+    corrected = estimate.estimator in _CORRECTED
+    failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
     answered = np.count_nonzero(predictions.ran)
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
@@ -157,7 +176,7 @@ def complete(
         _with_assumptions(estimate, labels),
         n=counts,
         flags=flags + estimate.flags,
-        why=estimate.why or (unfinished if counts.unpredicted else ""),
+        why="; ".join(filter(None, [estimate.why, failures, unfinished if counts.unpredicted else ""])),
     )
 
 

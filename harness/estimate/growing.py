@@ -14,11 +14,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arrays import IntArray
 from harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
-from harness.errors import EstimateError
+from harness.errors import EstimateError, NotIdentified
 from harness.estimate.anytime_accuracy import estimate_anytime_tallies
-from harness.estimate.collected import flag_open
+from harness.estimate.collected import collected_part
 from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
 from harness.estimate.evaluation import accuracy
 from harness.types import Estimate
@@ -40,10 +39,17 @@ def growing_accuracy(
 
     The earliest may be undefined and are left out. Parameters as in `accuracy`.
     """
+    flags: tuple[str, ...] = ()
+    if labels.drawn is not None and not labels.statement.asks_on:
+        try:
+            labels, flags = collected_part(labels, predictions.is_there)
+        except NotIdentified:
+            return ()
+        labels = _leave_open(labels)
     portions = _cut(labels, points) if strata is None and predictions.is_there.all() else None
     found = []
     if portions is not None:
-        for n, flags, tallies in _sum_up(predictions, labels, portions):
+        for n, tallies in _sum_up(predictions, labels, portions):
             with contextlib.suppress(EstimateError):
                 estimate = (
                     estimate_anytime_tallies(predictions, tallies, level=level, n_options=n_options)
@@ -55,10 +61,24 @@ def growing_accuracy(
     for part in growing_parts(labels, points):
         with contextlib.suppress(EstimateError):
             estimate = accuracy(
-                predictions, part, interval=interval, level=level, strata=strata, n_options=n_options
+                predictions,
+                part,
+                interval=interval,
+                level=level,
+                strata=strata,
+                n_options=n_options,
+                checks=False,
             )
-            found.append((len(part), estimate))
+            found.append((len(part), replace(estimate, flags=flags + estimate.flags)))
     return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _leave_open(labels: LabelColumns) -> LabelColumns:
+    """The answered questions alone, as if no others had been drawn."""
+    if labels.passed is not None:
+        labels = labels.take(np.flatnonzero(~labels.passed))
+    return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,21 +91,17 @@ class _Portions:
         Portion of every item, by its label.
     sizes
         Number of labels up to and with each portion.
-    flags
-        What is said of the labels up to there.
     """
 
     of_item: ItemValues
     sizes: Sequence[int]
-    flags: Sequence[tuple[str, ...]]
 
 
 @lru_cache(maxsize=1)
 def _cut(labels: LabelColumns, points: int) -> _Portions | None:
     """The portions, once for several models in turn; None where counts cannot be added up.
 
-    That is where items have several questions or some of a part's labels would be cut (`collected_part`), and
-    where options were not drawn uniformly or items come in clusters.
+    That is where items have several questions, options were not drawn uniformly or items come in clusters.
     """
     drawn, asked = labels.drawn or labels.questions, labels.questions
     alone = all(np.bincount(q.item, minlength=1).max() == 1 for q in (asked, drawn) if len(q))
@@ -101,13 +117,9 @@ def _cut(labels: LabelColumns, points: int) -> _Portions | None:
     last = np.append(ranked[np.array(ends[:-1], dtype=np.int64) - 1], np.iinfo(np.uint64).max)
     code = np.full(labels.index.size, -1)
     code[labels.item] = np.searchsorted(last, order)
-    flags = [()] * len(ends) if labels.drawn is None else _flag_parts(labels, labels.drawn, last)
-    if None in flags:
-        return None
     return _Portions(
         of_item=ItemValues(code=code, names=[str(j) for j in range(len(ends))]),
         sizes=np.cumsum(np.bincount(code[labels.item], minlength=len(ends))).tolist(),
-        flags=[made for made in flags if made is not None],
     )
 
 
@@ -121,33 +133,18 @@ def _order_labels(labels: LabelColumns) -> NDArray[np.uint64]:
     return found
 
 
-def _flag_parts(
-    labels: LabelColumns, drawn: QuestionColumns, last: NDArray[np.uint64]
-) -> list[tuple[str, ...] | None]:
-    """`flag_open` of every part."""
-    experts, heard = len(drawn.experts), labels.answers >= 0
-    cell = np.searchsorted(last, drawn.order) * experts + drawn.expert
-
-    def by_part(cells: IntArray) -> list[list[int]]:
-        counts = np.bincount(cells, minlength=last.size * experts).reshape(last.size, experts)
-        numbers: list[list[int]] = np.cumsum(counts, axis=0).tolist()
-        return numbers
-
-    return [flag_open(*both) for both in zip(by_part(cell), by_part(cell[heard]), strict=True)]
-
-
 def _sum_up(
     predictions: PredictionColumns, labels: LabelColumns, portions: _Portions
-) -> Iterator[tuple[int, tuple[str, ...], Tallies]]:
-    """Number of labels, flags and tallies of every part."""
+) -> Iterator[tuple[int, Tallies]]:
+    """Number of labels and tallies of every part."""
     whole: dict[int, Tally] = {}
     tallies = tally_columns(predictions, labels, portions.of_item).strata
-    for j, (n, flags) in enumerate(zip(portions.sizes, portions.flags, strict=True)):
+    for j, n in enumerate(portions.sizes):
         for tally in tallies:
             if tally.stratum == str(j):
                 whole[tally.K] = whole[tally.K].add(tally) if tally.K in whole else replace(tally, stratum="")
         parts = tuple(whole[k] for k in sorted(whole))
-        yield n, flags, Tallies(strata=parts, n_unlabelled=len(predictions) - n)
+        yield n, Tallies(strata=parts, n_unlabelled=len(predictions) - n)
 
 
 def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:

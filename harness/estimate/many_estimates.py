@@ -12,6 +12,7 @@ from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionC
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
 from harness.estimate.by_design import bound_missing
+from harness.estimate.checks import explain_failures
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
 from harness.estimate.evaluation import accuracy, complete
@@ -76,9 +77,11 @@ def accuracies(
     if gold is not None:
         more.append(_try("corrected", predictions, labels, level=level, gold=gold))
     found = {name: e for part_ in more for name, e in part_.items()}
-    bounded = bound_missing(found[main], predictions, part) if main in found else None
-    if bounded is not None:
-        found["worst_case"] = bounded
+    if main in found:
+        why = explain_failures(predictions, part, bounded=True)
+        bounded = bound_missing(replace(found[main], why=""), predictions, part, why)
+        if bounded is not None:
+            found["worst_case"] = bounded
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -12,15 +12,18 @@ import numpy as np
 
 from harness.arrays import BoolArray, IntArray
 from harness.columns import (
+    ABSTAINED,
     AnyLabels,
     AnyPredictions,
     ItemValues,
     LabelColumns,
     PredictionColumns,
     align_models,
+    mark,
 )
 from harness.errors import BadInput, EstimateError
 from harness.estimate.by_design import find_weights, number_clusters
+from harness.estimate.checks import explain_failures, is_negligible
 from harness.estimate.collected import collected_part
 from harness.estimate.comparison import (
     Comparison,
@@ -119,6 +122,18 @@ def compare(
     if errors is not None and (labels.is_resolved or test == "sign"):
         raise BadInput("errors: differences are corrected for drawn options and --test paired or auto only")
     evidence = _gather(labels, predictions, errors, sign=test == "sign")
+    by_name = dict(zip(names, predictions, strict=True))
+
+    def doubt(pair: Comparison) -> str:
+        first, second = by_name[pair.first], by_name[pair.second]
+        failures = (
+            f"{name!r}: {failed}"
+            for name, one in ((pair.first, first), (pair.second, second))
+            if (failed := explain_failures(one, labels, corrected=errors is not None, bounded=True))
+        )
+        hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
+        return "; ".join(filter(None, [why, *failures, hidden]))
+
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
             evidence.outcomes(),
@@ -129,11 +144,11 @@ def compare(
             values=evidence.accuracies(),
             independent=evidence.cluster is None,
         )
-        return _flagged(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, why)
+        return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, doubt)
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
     if len(pairs) > 1:
         pairs = list(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
-    return _flagged(ModelComparison(pairs=tuple(pairs)), flags, why)
+    return _doubted(ModelComparison(pairs=tuple(pairs)), flags, doubt)
 
 
 def _gather(
@@ -167,9 +182,37 @@ def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
     )
 
 
-def _flagged(found: ModelComparison, flags: tuple[str, ...], why: str) -> ModelComparison:
-    """The same, every pair with further flags, and with `why` where it has no reason of its own."""
-    pairs = tuple(replace(c, flags=flags + c.flags, why=c.why or why) for c in found.pairs)
+def explain_hidden(
+    pair: Comparison, first: PredictionColumns, second: PredictionColumns, labels: LabelColumns
+) -> str:
+    """Say how far unanswered questions could move a difference; empty if hardly at all.
+
+    With a share ρ of the questions answered and a share μ of all items unanswered on which the models differ,
+    the difference lies between ρ D − μ and ρ D + μ.
+    """
+    both = first.ran & second.ran
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both
+    missing, put = np.count_nonzero(silent), np.count_nonzero(labels.labelled & both)
+    if not missing:
+        return ""
+    items = put + np.count_nonzero(both & ~labels.asked_items)
+    differing = np.count_nonzero(silent & (first.option != second.option))
+    middle, reach = (1 - missing / put) * pair.difference, differing / items
+    if is_negligible(middle - reach, pair.difference, middle + reach, pair.high - pair.low):
+        return ""
+    return (
+        f"{missing} of {put} questions are unanswered: the difference can be anywhere from "
+        f"{middle - reach:+.3f} to {middle + reach:+.3f}"
+    )
+
+
+def _doubted(
+    found: ModelComparison, flags: tuple[str, ...], doubt: Callable[[Comparison], str]
+) -> ModelComparison:
+    """Add flags to every pair, and why its interval may not hold."""
+    pairs = tuple(
+        replace(c, flags=flags + c.flags, why="; ".join(filter(None, [c.why, doubt(c)]))) for c in found.pairs
+    )
     ranking = None if found.ranking is None else replace(found.ranking, comparisons=pairs)
     return ModelComparison(pairs=pairs, ranking=ranking)
 

@@ -26,6 +26,7 @@ from harness.store.stored_values import (
 )
 from harness.store.tables import (
     AssignmentRow,
+    ControlQuestionRow,
     ItemRow,
     ItemSourceRow,
     QuestionRow,
@@ -35,10 +36,21 @@ from harness.store.tables import (
     select_values,
 )
 from harness.store.words import index_new_words
-from harness.types import SECOND_QUESTIONS, Answer, Assignment, Choice, Item, Question, Rating, Verdict
+from harness.types import (
+    PLACES,
+    SECOND_QUESTIONS,
+    Answer,
+    Assignment,
+    Choice,
+    Item,
+    Question,
+    Rating,
+    Verdict,
+)
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
 _SOURCE = ItemSourceRow.__table__
+_PLACED = (_QUESTION, ControlQuestionRow.__table__)
 _CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
@@ -151,12 +163,24 @@ class ContentRepository(Repository):
 
         A question keeps the expert it was first put to, even if routed again.
         """
-        return self.add_question_fields(map(_fields_of_question, questions))
+        return self.add_question_fields(map(_fields_of_question, questions), self.count_draws())
 
-    def add_question_fields(self, questions: Iterable[tuple[Any, ...]]) -> int:
-        """Store questions as `add_questions`, given by their fields in order."""
-        rows = ((*fields, write_json(each) if each else "[]") for *fields, each in questions)
+    def add_question_fields(self, questions: Iterable[tuple[Any, ...]], draws: int) -> int:
+        """Store questions as `add_questions`, given by their fields in order.
+
+        Their places follow those of the first `draws` draws, see `count_draws`.
+        """
+        first = draws * PLACES
+        rows = (
+            (*fields, write_json(each) if each else "[]", None if place is None else first + place)
+            for *fields, each, place in questions
+        )
         return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
+
+    def count_draws(self) -> int:
+        """Number of draws whose questions, control questions included, have a place in their queue."""
+        last = [self._database.read_rows(sa.select(sa.func.max(table.c.place)))[0][0] for table in _PLACED]
+        return max((-1 if place is None else int(place)) // PLACES for place in last) + 1
 
     @contextmanager
     def indexing_late(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from .option_text import find_option as find_option, fold_text as fold_text
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .records import (
-    SECOND_QUESTIONS as SECOND_QUESTIONS,
+    PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS, draw_place as draw_place,
     Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )

@@ -1,7 +1,7 @@
 """Flags in words: what a reader must know of a number, as a sentence.
 
 A flag is a name, with a remark after a colon where it has one: ``"out_of_range"``,
-``"open_questions: 3 of 200"``.
+``"passed_over: 3 of 200"``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ FLAG_WORDS = {
         "no answer tells which of the models is right where they differ; only how often they differ is known"
     ),
     "missing": "{}; the interval holds whatever is hidden there",
-    "open_questions": "{} questions are open and are left out like unanswered ones",
-    "passed_over": "{} questions were passed over; the interval holds whatever would be answered to them",
+    "passed_over": (
+        "{} questions are open although their experts answered later ones; they count like unsure answers"
+    ),
     "open_items": "{} items wait for an answer and are taken as right or wrong, whichever is worse",
     "partial": "the collection is not finished: {}",
     "joint": "the intervals of all models hold together: {}",
@@ -68,8 +69,8 @@ def explain_flag(flag: str) -> str:
 
     Examples
     --------
-    >>> explain_flag("open_questions: 3 of 200")
-    '3 of 200 questions are open and are left out like unanswered ones'
+    >>> explain_flag("missing: 3 of 200 items failed or had no answer")
+    '3 of 200 items failed or had no answer; the interval holds whatever is hidden there'
     >>> explain_flag("unresolved: 4, value within [0.5, 0.54]")
     '4 items are not resolved: an expert was silent; they could move the estimate to 50.0 % – 54.0 %'
     """

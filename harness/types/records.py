@@ -20,6 +20,21 @@ SECOND_QUESTIONS = "second-questions"
 knows how they were drawn counts their answers."""
 
 
+PLACES = 2**32
+"""Number of places that one draw of questions has; the next draw's places follow."""
+
+
+def draw_place(question_id: str) -> int:
+    """Draw the place of a question within its draw: the first 32 bits of its id, which is a hash.
+
+    Examples
+    --------
+    >>> draw_place("00000010a7c3e9f1")
+    16
+    """
+    return int(question_id[:8], 16)
+
+
 class Verdict(StrEnum):
     """What an expert said to "is the answer option k?"."""
 
@@ -126,6 +141,9 @@ class Question:
         Seed of the draw.
     propensities
         The same for every option of the item; empty where all options have `propensity`.
+    place
+        Number by which an expert's questions are handed out, the smallest first. It is drawn before any
+        answer. None if the order is not known.
     """
 
     id: str
@@ -137,6 +155,7 @@ class Question:
     propensity: float
     seed: int
     propensities: tuple[float, ...] = ()
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,13 @@ from harness.config import Study
 from harness.output import counted, pool_text, say
 from harness.report import quality_table, quality_to_json
 from harness.store import Store
-from protocols.collect import measure_progress
+from protocols.collect import measure_progress, share_queues
 
 if TYPE_CHECKING:
     from protocols.collect import Difference, Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
-_TITLES = {"foreign": "not counted"}
+_TITLES = {"foreign": "not counted", "passed": "passed over"}
 _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 
@@ -118,7 +119,9 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
         away = {name: found.until for name, found in store.absences.read_absences().items()}
-    shown = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+        passed = {} if study.experts.is_panel else share_queues(store).passed
+    shown: tuple[str, ...] = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
+    shown += ("passed",) if passed else ()
     timed = ["too fast", "hours"] if any(p.timed for p in now.values()) else []
     titles = (_TITLES.get(name, name) for name in shown)
     table = Table("expert", *titles, "seconds per answer", "left", *timed, title="Answers")
@@ -129,8 +132,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         told = "" if expert not in away else f" (away until {away[expert]})" if away[expert] else " (away)"
         row = (expert + told, *(str(getattr(p, name)) for name in shown), typical, left)
         table.add_row(*row, *(of_times if timed else []))
-    counted = ("asked", "answered", "open", "foreign")
-    totals = {key: sum(getattr(p, key) for p in now.values()) for key in counted}
+    summed = ("asked", "answered", "open", "foreign")
+    totals = {key: sum(getattr(p, key) for p in now.values()) for key in summed}
     table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
     if study.experts.deadline:
         table.caption += f"; due {study.experts.deadline}"
@@ -138,6 +141,11 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         table.caption += f"; {pool_text(*pool)}"
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
+    if passed:
+        table.caption += (
+            f"; {counted(sum(map(len, passed.values())), 'question')} passed over, although later ones are "
+            f"answered: {_name_passed(passed)}. They are missing data: have them answered, or marked unsure"
+        )
     experts = {expert: asdict(p) for expert, p in now.items()}
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
@@ -145,11 +153,20 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         from harness.report import pool_to_json  # with estimates, which nothing else here needs
 
         payload |= pool_to_json(pool)
+    payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}
     payload["quarantine"] = [asdict(q) for q in quarantine]
     if quality:
         payload["quality"] = quality_to_json(quality)
     emit(args, payload, Group(table, quality_table(quality)) if quality else table)
     return 0
+
+
+def _name_passed(passed: Mapping[str, Sequence[str]], most: int = 3) -> str:
+    """The first questions of every expert, by id."""
+    return "; ".join(
+        f"{expert}: {', '.join(ids[:most])}" + (f" and {len(ids) - most} more" if len(ids) > most else "")
+        for expert, ids in passed.items()
+    )
 
 
 def _told(found: Difference, follow: int) -> str:

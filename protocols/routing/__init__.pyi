@@ -6,7 +6,7 @@ from .partitioned import (
     Partitioned as Partitioned, complementary_labels as complementary_labels,
     ordinary_labels as ordinary_labels, verified_labels as verified_labels,
 )
-from .queue_order import order_behind as order_behind, order_queue as order_queue
+from .queue_order import order_queue as order_queue
 from .roster import (
     ANY_CLASS as ANY_CLASS, Expert as Expert, Roster as Roster, one_expert_per_class as one_expert_per_class,
     read_roster as read_roster,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from harness import BadInput, derive_seed
 from harness.config import Study
 from harness.store import ControlKind, ControlQuestion, GoldItem, Store
-from harness.types import Question
+from harness.types import PLACES, Question, draw_place
 from protocols.routing.roster import Roster
 
 _WHOLE = 2**64
@@ -44,13 +44,15 @@ class Woven:
     new: int = 0
 
 
-def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem]) -> Woven:
+def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], draws: int) -> Woven:
     """Draw the control questions that study.toml asks for beside the questions that are stored; store them.
 
     Parameters
     ----------
     gold
         The study's gold items.
+    draws
+        Number of earlier draws: new control questions have their places after those.
 
     Raises
     ------
@@ -61,6 +63,8 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
     wanted, drawn = Counter[str](), list[ControlQuestion]()
     if study.experts.has_controls:
         wanted, drawn = _draw_missing(study, store, roster, gold, before)
+        places = {q.id: q.place for q in store.content.read_questions(second=False)}
+        drawn = [replace(c, place=_find_place(c, places.get(c.original), draws)) for c in drawn]
         _refuse_none(wanted, [*before, *drawn])
         store.controls.add_gold_items(gold)
     every = [*before, *drawn]
@@ -180,6 +184,14 @@ def _control(
     told = "\x1f".join(("control", kind, str(seed), item, str(option), expert))
     name = hashlib.sha256(told.encode()).hexdigest()[:16]
     return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
+
+
+def _find_place(control: ControlQuestion, original: int | None, draws: int) -> int:
+    """Draw a place in the current draw; a repeated question comes after its first place."""
+    place = draws * PLACES + draw_place(control.id)
+    if control.kind is not ControlKind.REPEAT or original is None or place > original:
+        return place
+    return original + 1 + place % (PLACES - original % PLACES)
 
 
 def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None:

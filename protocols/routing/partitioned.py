@@ -21,7 +21,7 @@ from harness import BadInput, begin_draws, derive_seeds, draw_first, name_protoc
 from harness.config import Study
 from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.store import split_into_batches
-from harness.types import Item, Label, LabelKind, ProtocolStatement, Question
+from harness.types import Item, Label, LabelKind, ProtocolStatement, Question, draw_place
 from protocols.routing.roster import Roster, read_roster
 from protocols.routing.rule import Predictions, QuestionFields, question_ids
 
@@ -92,7 +92,7 @@ class Partitioned:
         name, seed, drawn = self.name, self.seed, list(draw(items, seeds, free))
         ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))
         return [
-            (each, item, option, expert, k, name, m / k, seed, ())
+            (each, item, option, expert, k, name, m / k, seed, (), draw_place(each))
             for each, (item, option, expert, m, k) in zip(ids, drawn, strict=True)
         ]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from harness import BadInput
 from harness.estimate import decode
-from harness.types import Answer, Item, ProtocolStatement, Question
+from harness.types import Answer, Item, ProtocolStatement, Question, draw_place
 
 __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id", "question_ids"]
 
@@ -26,7 +26,7 @@ Voices = Mapping[str, Sequence[float]]
 """Item id → probability of each of its options, by what judges say."""
 
 
-QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ...]]
+QuestionFields = tuple[str, str, int, str, int, str, float, int, tuple[float, ...], int | None]
 """The fields of a `Question`, in its order."""
 
 
@@ -77,8 +77,9 @@ def put_question(
     propensities: tuple[float, ...] = (),
 ) -> Question:
     """Put an option of an item to an expert, by a rule that draws it with this propensity."""
+    name = question_id(rule.name, rule.seed, item.id, option)
     return Question(
-        id=question_id(rule.name, rule.seed, item.id, option),
+        id=name,
         item_id=item.id,
         option=option,
         expert=expert,
@@ -87,6 +88,7 @@ def put_question(
         propensity=propensity,
         seed=rule.seed,
         propensities=propensities,
+        place=draw_place(name),
     )
 
 

@@ -27,7 +27,7 @@ from harness.estimate import (
 )
 from harness.output import counted
 from harness.store import Store
-from harness.types import SECOND_QUESTIONS
+from harness.types import SECOND_QUESTIONS, draw_place
 from protocols.routing.known_before import KnownBefore, read_known
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
@@ -110,7 +110,10 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
         each = tuple(float(rates.chance[row] * share) for share in shares[: k[row]])
         name = question_id(SECOND_QUESTIONS, seed, about.id, asked)
         questions.append(
-            (name, about.id, asked, expert, int(k[row]), SECOND_QUESTIONS, each[asked], seed, each)
+            (
+                *(name, about.id, asked, expert, int(k[row]), SECOND_QUESTIONS, each[asked], seed, each),
+                draw_place(name),
+            )
         )
     return SecondDraw(questions=questions, left=int(rows.size), narrower=rates.narrower)
 

@@ -103,7 +103,7 @@ def draw_questions(
 
 def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: Sequence[Question]) -> None:
     redrawn = {item for _, item, *_ in drawn}
-    same = {(name, propensity, each) for name, *_, propensity, _, each in drawn}
+    same = {(name, propensity, each) for name, *_, propensity, _, each, _ in drawn}
     for question in stored:
         if question.protocol == SECOND_QUESTIONS:
             continue

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, derive_seed
+from harness import BadInput
 from harness.config import read_study
 from harness.store import (
     SOURCE,
     ControlKind,
     ControlQuestion,
     GoldItem,
-    Queue,
-    QueuedTask,
     Response,
     Store,
 )
@@ -68,24 +66,11 @@ def test_everybody_has_their_own_questions_in_the_order_of_the_export(store: Sto
     study = lay_out(tmp_path)
     desk = AnswerDesk(study, store)
     own = [q for q in store.content.read_questions() if q.expert == "bea"]
-    expected = [q.id for q in order_queue(own, derive_seed(own[0].seed, "order", "bea"))]
+    expected = [q.id for q in order_queue(own)]
     assert walk(desk, "bea") == expected
     assert desk.tell_state("bea")["done"] == N // 2
     assert desk.tell_state("ana")["done"] == 0
     assert desk.tell_state("nobody") == {**desk.tell_state("nobody"), "of": 0, "questions": []}
-
-
-def test_places_on_a_server_are_kept_and_the_rest_follows(store: Store, tmp_path: Path) -> None:
-    study = lay_out(tmp_path)
-    store.labelling.save_queue(Queue("ana", "m1"))
-    own = [q.id for q in store.content.read_questions() if q.expert == "ana"]
-    placed = [own[3], own[0], own[5]]
-    store.labelling.add_tasks([QueuedTask(name, "ana", j, "d") for j, name in enumerate(placed)])
-    asked = walk(AnswerDesk(study, store), "ana")
-    assert asked[:3] == placed
-    assert sorted(asked) == sorted(own)
-    rest = [q for q in store.content.read_questions() if q.expert == "ana" and q.id not in placed]
-    assert asked[3:] == [q.id for q in order_queue(rest, derive_seed(3, "order", "ana", "3"))]
 
 
 def test_only_what_an_expert_must_read_goes_out(store: Store, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
-"""While questions are open: the share that every expert has reached, or nothing."""
+"""While questions are open: the share that every expert has reached, and what was passed over in it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,59 +11,76 @@ import pytest
 
 import harness as h
 from harness import NotIdentified
+from harness.columns import LabelColumns, align_models
+from harness.estimate import collected_part as cut
 from harness.estimate import decode
 from harness.estimate.routed.from_labels import FEW_OPEN
-from harness.types import Answer, Label, LabelKind, Question, Verdict
+from harness.types import Label, Question
 from protocols.collect import SimulatedExperts
+from protocols.routing import order_queue
 from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
-from tests.records import collected_part, draw_order
 
 IDS = [item.id for item in ITEMS]
 QUESTIONS: dict[str, list[Question]] = {
     name: list(PROTOCOLS[name].route(ITEMS)) for name in ("partitioned", "targeted", "disagreement")
 }
 ANSWERED = ("partitioned", "targeted")
+EXPERTS = sorted({q.expert for q in QUESTIONS["partitioned"]})
 
 
-def place(question: Question) -> int:
-    """Where a question stands in the order of the draw."""
-    return draw_order(Label(question.item_id, question.option, LabelKind.ABSTAINED, 4, 0.25))
+def queues_of(questions: Sequence[Question]) -> dict[str, list[Question]]:
+    """The questions of every expert in the order in which they are handed out."""
+    found = defaultdict[str, list[Question]](list)
+    for question in questions:
+        found[question.expert].append(question)
+    return {expert: [q for q in order_queue(own) if isinstance(q, Question)] for expert, own in found.items()}
 
 
-def collect(name: str, **reached: float) -> h.Labels:
-    """Labels where experts have answered a share of their questions, in the order of the items; else all."""
-    questions = QUESTIONS[name]
-    asked = Counter(q.expert for q in questions)
-    done: Counter[str] = Counter()
-    kept = []
-    for q in questions:
-        done[q.expert] += 1
-        if done[q.expert] <= round(reached.get(q.expert, 1.0) * asked[q.expert]):
-            kept.append(q)
-    labels: h.Labels = decode(SimulatedExperts(TRUTH).answer(kept), questions)
+def answer(questions: Sequence[Question], open_: Collection[str]) -> h.Labels:
+    """Labels of all questions but those of these ids."""
+    labels: h.Labels = decode(
+        SimulatedExperts(TRUTH).answer(q for q in questions if q.id not in open_), questions
+    )
     return labels
 
 
-EXPERTS = sorted({q.expert for q in QUESTIONS["partitioned"]})
+def reach(name: str, **reached: float) -> h.Labels:
+    """Labels where experts have answered the first share of their queues; all of it by default."""
+    open_ = set[str]()
+    for expert, queue in queues_of(QUESTIONS[name]).items():
+        open_.update(q.id for q in queue[round(reached.get(expert, 1.0) * len(queue)) :])
+    return answer(QUESTIONS[name], open_)
+
+
+def collected(labels: Sequence[Label]) -> tuple[LabelColumns, tuple[str, ...]]:
+    columns = align_models([], labels)[1]
+    return cut(columns, np.ones(columns.index.size, np.bool_))
 
 
 def by_expert(labels: Sequence[Label]) -> Counter[str]:
     return Counter(x.expert for x in labels)
 
 
+def count_kept(part: LabelColumns) -> Counter[str]:
+    """Answers of every expert that are used; those that were passed over are none."""
+    rows = np.flatnonzero(~part.passed) if part.passed is not None else np.arange(len(part))
+    return Counter(part.questions.experts[e] for e in part.questions.expert[rows].tolist())
+
+
 @pytest.mark.parametrize("name", ANSWERED)
-def test_a_whole_collection_and_a_plain_list_are_taken_as_they_are(name: str) -> None:
-    labels = collect(name)
-    assert collected_part(labels, IDS) == (labels, ())
-    part = list(collect(name, **{EXPERTS[0]: 0.5}))
-    assert collected_part(part, IDS) == (part, ())
+def test_complete_labels_and_plain_lists_are_taken_as_they_are(name: str) -> None:
+    part, flags = collected(reach(name))
+    assert (part.passed, flags) == (None, ())
+    plain = list(reach(name, **{EXPERTS[0]: 0.5}))
+    part, flags = collected(plain)
+    assert (len(part), flags) == (len(plain), ())
 
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_an_expert_who_is_silent_leaves_nothing_to_estimate(name: str) -> None:
-    labels = collect(name, **{EXPERTS[2]: 0.0})
+    labels = reach(name, **{EXPERTS[2]: 0.0})
     with pytest.raises(NotIdentified, match=f"{EXPERTS[2]} has not answered yet .*no random part"):
-        collected_part(labels, IDS)
+        collected(labels)
     with pytest.raises(NotIdentified, match="not answered yet"):
         h.accuracy(PREDICTIONS["good"], labels)
     found = h.accuracies(PREDICTIONS["good"], labels)
@@ -74,23 +91,24 @@ def test_an_expert_who_is_silent_leaves_nothing_to_estimate(name: str) -> None:
 
 
 def test_several_silent_experts_are_named() -> None:
-    labels = collect("partitioned", **dict.fromkeys(EXPERTS[:4], 0.0))
+    labels = reach("partitioned", **dict.fromkeys(EXPERTS[:4], 0.0))
     with pytest.raises(NotIdentified, match=", ".join(EXPERTS[:3])):
-        collected_part(labels, IDS)
+        collected(labels)
 
 
 @pytest.mark.parametrize("name", ANSWERED)
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share: float) -> None:
-    labels = collect(name, **{EXPERTS[1]: share})
-    part, (flag,) = collected_part(labels, IDS)
+    labels = reach(name, **{EXPERTS[1]: share})
+    part, (flag,) = collected(labels)
     asked = Counter(q.expert for q in QUESTIONS[name])
-    kept = by_expert(part)
+    kept = count_kept(part)
     reached = by_expert(labels)[EXPERTS[1]] / asked[EXPERTS[1]]
+    assert part.passed is None
     assert kept[EXPERTS[1]] == by_expert(labels)[EXPERTS[1]]
     for expert, n in asked.items():
         assert abs(kept[expert] - reached * n) <= 1
-    assert flag.startswith(f"partial: {len(part)} of {len(labels)} answers used, the {reached:.0%}")
+    assert flag.startswith(f"partial: {len(part)} of {len(labels)} answers used")
     assert EXPERTS[1] in flag
     estimate = h.accuracy(PREDICTIONS["good"], labels)
     assert flag in estimate.flags
@@ -98,80 +116,94 @@ def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share
     assert flag in h.compare(PREDICTIONS, labels).pairs[0].flags
 
 
-def test_what_is_kept_depends_on_the_draw_and_not_on_arrival() -> None:
-    labels = collect("partitioned", **{EXPERTS[0]: 0.4})
+def test_what_is_kept_is_the_start_of_every_queue_whatever_arrived_first() -> None:
+    labels = reach("partitioned", **{EXPERTS[0]: 0.4})
     mixed = list(labels)
     np.random.default_rng(3).shuffle(mixed)  # type: ignore[arg-type]  # a list
-    here, there = (collected_part(x, IDS)[0] for x in (labels, h.Labels(mixed, labels.design)))
-    assert {x.item_id for x in here} == {x.item_id for x in there}
-    fast = [x for x in here if x.expert == EXPERTS[1]]
-    dropped = [x for x in labels if x.expert == EXPERTS[1] and x not in fast]
-    assert max(map(draw_order, fast)) < min(map(draw_order, dropped))
+    here, there = (collected(x)[0] for x in (labels, h.Labels(mixed, labels.design)))
+    kept, again = ({part.index.ids[i] for i in part.item.tolist()} for part in (here, there))
+    assert kept == again
+    for queue in queues_of(QUESTIONS["partitioned"]).values():
+        inside = [q.item_id in kept for q in queue]
+        assert inside == sorted(inside, reverse=True)
 
 
-def test_a_few_open_questions_are_counted_and_cut_nothing() -> None:
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_question_left_blank_counts_like_an_unsure_one(name: str) -> None:
+    questions = QUESTIONS[name]
+    blank = {q.id for queue in queues_of(questions).values() for q in queue[:-1:4]}
+    part, (flag,) = collected(answer(questions, blank))
+    assert flag == f"passed_over: {len(blank)} of {len(questions)}"
+    assert part.passed is not None
+    assert int(part.passed.sum()) == len(blank)
+    found = h.accuracies(PREDICTIONS["good"], answer(questions, blank))
+    main = {"partitioned": "ml", "targeted": "routed"}[name]
+    assert "worst_case" in found
+    assert found[main].n.unlabelled == len(blank)
+    assert found[main].n.abstained == 0
+    assert not found[main].holds
+    assert found["worst_case"].holds
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_every_open_question_is_missing_where_the_order_is_not_known(name: str) -> None:
+    drawn = [replace(q, place=None) for q in QUESTIONS[name]]
+    open_ = {q.id for queue in queues_of(QUESTIONS[name]).values() for q in queue[len(queue) // 2 :]}
+    part, (flag,) = collected(answer(drawn, open_))
+    assert flag == f"passed_over: {len(open_)} of {len(drawn)}"
+    assert len(part) == len(drawn)
+    assert not h.accuracy(PREDICTIONS["good"], answer(drawn, open_)).holds
+
+
+def test_a_question_on_the_screen_is_not_passed_over() -> None:
+    questions = QUESTIONS["partitioned"]
+    queues = queues_of(questions)
+    on_screen = {q.id for queue in queues.values() for q in queue[len(queue) // 2 :]}
+    on_screen -= {queue[len(queue) // 2 + 2].id for queue in queues.values()}
+    part, flags = collected(answer(questions, on_screen))
+    assert part.passed is None
+    assert [flag.partition(":")[0] for flag in flags] == ["partial"]
+    further = on_screen - {queue[len(queue) // 2 + 3].id for queue in queues.values()}
+    part, flags = collected(answer(questions, further))
+    assert part.passed is not None
+
+
+def test_a_few_open_questions_are_missing_and_cut_nothing() -> None:
     questions = QUESTIONS["partitioned"]
     few = int(FEW_OPEN * len(questions))
-    experts = SimulatedExperts(TRUTH)
-    labels = decode(experts.answer(questions[few:]), questions)
-    part, flags = collected_part(labels, IDS)
-    assert part is labels
-    assert flags == (f"open_questions: {few} of {len(questions)}",)
-    estimate = h.accuracy(PREDICTIONS["good"], labels)
-    assert flags[0] in estimate.flags
-    assert estimate.n.unlabelled == few
-    more = decode(experts.answer(questions[few + 1 :]), questions)
-    assert len(collected_part(more, IDS)[0]) < len(more)
+    last = [queue[-1].id for queue in queues_of(questions).values()]
+    labels = answer(questions, last[:few])
+    part, flags = collected(labels)
+    assert len(part) == len(questions)
+    assert flags == (f"passed_over: {few} of {len(questions)}",)
+    assert h.accuracy(PREDICTIONS["good"], labels).n.unlabelled == few
 
 
-def test_a_few_open_questions_of_one_expert_are_a_share_of_his() -> None:
-    """Four in 240 are few, but not if he was asked no more than these."""
-    questions = QUESTIONS["partitioned"]
-    mine = [q for q in questions if q.expert == EXPERTS[0]][:6]
-    rest = [q for q in questions if q.expert != EXPERTS[0]]
-    labels = decode(SimulatedExperts(TRUTH).answer([*mine[:3], *rest]), [*mine, *rest])
+def test_a_few_open_questions_of_one_expert_are_a_share_of_the_experts_own() -> None:
+    """Four in 240 are few, but not if the expert was asked no more than these."""
+    queues = queues_of(QUESTIONS["partitioned"])
+    mine = queues[EXPERTS[0]][:6]
+    rest = [q for q in QUESTIONS["partitioned"] if q.expert != EXPERTS[0]]
+    labels = answer([*mine, *rest], {q.id for q in mine[3:]})
     assert FEW_OPEN * len([*mine, *rest]) >= 3
-    part, (flag,) = collected_part(labels, IDS)
-    assert "the 50% that every expert has reached" in flag
+    part, (flag,) = collected(labels)
+    assert "the first 50% of every expert's questions" in flag
     assert len(part) < 0.6 * len(labels)
-
-
-@pytest.mark.parametrize("verdict", [None, Verdict.SKIP])
-def test_a_question_left_long_ago_does_not_hold_the_rest(verdict: Verdict | None) -> None:
-    """Each expert left the first of the draw open, or skipped it; one has reached half of the others."""
-    questions = QUESTIONS["partitioned"]
-    first = {e: min((q for q in questions if q.expert == e), key=place).id for e in EXPERTS}
-    mine = [q for q in questions if q.expert == EXPERTS[0]]
-    slow = {q.id for q in mine[len(mine) // 2 :]}
-    answers = [
-        a
-        for a in SimulatedExperts(TRUTH).answer(questions)
-        if a.question.id not in slow and a.question.id not in first.values()
-    ]
-    if verdict is not None:
-        answers += [
-            Answer(question=q, expert=q.expert, verdict=verdict, source="test")
-            for q in questions
-            if q.id in first.values() and q.id not in slow
-        ]
-    part, _ = collected_part(decode(answers, questions), IDS)
-    asked, kept = Counter(q.expert for q in questions), by_expert(part)
-    for expert in EXPERTS:
-        assert kept[expert] >= 0.4 * asked[expert]
 
 
 def test_only_the_items_of_a_model_count() -> None:
     """What is open on items that the model was not run on holds nothing up."""
-    labels = collect("partitioned", **{EXPERTS[0]: 0.5})
-    open_ = {q.item_id for q in QUESTIONS["partitioned"]} - {x.item_id for x in labels}
-    assert collected_part(labels, set(IDS) - open_) == (labels, ())
+    columns = align_models([], reach("partitioned", **{EXPERTS[0]: 0.5}))[1]
+    part, flags = cut(columns, columns.labelled)
+    assert part is columns
+    assert flags == ()
 
 
 def test_questions_that_follow_from_answers_are_not_cut() -> None:
     questions = PROTOCOLS["sequential"].route(ITEMS)
     mine = [q for q in questions if q.expert == EXPERTS[0]]
     labels = decode(SimulatedExperts(TRUTH).answer(mine), questions)
-    assert collected_part(labels, IDS) == (labels, ())
+    assert collected(labels)[1] == ()
     with pytest.raises(h.EstimateError, match="are not resolved yet"):
         h.accuracy(PREDICTIONS["good"], labels)
 
@@ -179,26 +211,20 @@ def test_questions_that_follow_from_answers_are_not_cut() -> None:
 def test_the_common_share_is_not_bent_by_who_is_fast() -> None:
     """The first expert's items are those the model has wrong; all others were slow."""
     wrong = {i for i, t in TRUTH.items() if MODELS["good"][i] != t}
-    slow = dict.fromkeys(EXPERTS[1:], 0.3)
-    labels = collect("targeted", **slow)
-    naive = np.mean([x.item_id not in wrong for x in labels])
-    kept = collected_part(labels, IDS)[0]
-    part = np.mean([x.item_id not in wrong for x in kept])
+    labels = reach("targeted", **dict.fromkeys(EXPERTS[1:], 0.3))
+    kept = collected(labels)[0]
+    part = np.mean([kept.index.ids[i] not in wrong for i in kept.item.tolist()])
     whole = 1 - len(wrong) / len(TRUTH)
-    share = {e: n / len(labels) for e, n in by_expert(labels).items()}
-    assert share[EXPERTS[0]] > 0.4
+    assert by_expert(labels)[EXPERTS[0]] / len(labels) > 0.4
     asked = Counter(q.expert for q in QUESTIONS["targeted"])
-    for expert, n in by_expert(kept).items():
+    for expert, n in count_kept(kept).items():
         assert n / len(kept) == pytest.approx(asked[expert] / len(ITEMS), abs=0.02)
     assert abs(part - whole) < 0.1
-    assert 0 < naive < 1
 
 
 def test_an_expert_with_one_question_does_not_hold_the_rest() -> None:
     questions = QUESTIONS["partitioned"]
-    alone = questions[0]
-    drawn = [replace(alone, expert="visitor"), *questions[1:]]
-    labels = decode(SimulatedExperts(TRUTH).answer(drawn[1:]), drawn)
-    part, flags = collected_part(labels, IDS)
-    assert part is labels
-    assert flags == (f"open_questions: 1 of {len(drawn)}",)
+    drawn = [replace(questions[0], expert="visitor"), *questions[1:]]
+    part, flags = collected(answer(drawn, {questions[0].id}))
+    assert len(part) == len(drawn)
+    assert flags == (f"passed_over: 1 of {len(drawn)}",)

@@ -6,7 +6,6 @@ import base64
 import json
 import sys
 import threading
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 
 from harness import ConfigError, DataError
-from harness.store import Handover, QueuedTask
 from harness.types import Answer, Question, Verdict
 from protocols.collect import Connection, make_server_name, make_verdict_page, start_server
 from protocols.collect.label_studio.accounts import make_account_email, make_slug
@@ -26,7 +24,6 @@ from protocols.collect.label_studio.queues import plan_queues, plan_tasks
 from protocols.collect.label_studio.server.client import Client
 from protocols.collect.label_studio.server.connection import connect
 from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
-from protocols.collect.progress import balance_queues
 from protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
@@ -160,51 +157,13 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         connect()
 
 
-def ids_of(*numbers: int) -> set[str]:
-    return {f"q{j}" for j in numbers}
-
-
-def test_balanced_takes_the_same_share_of_every_queue() -> None:
-    queues = {"ana": range(10), "bea": range(10, 15)}
-    tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
-    part = balance_queues(tasks, ids_of(*range(10), 10, 11))
-    assert sorted(part.used) == sorted(["q0", "q1", "q2", "q3", "q10", "q11"])
-    assert (part.share, part.slowest, part.waiting, part.passed) == (0.4, "bea", "q12", {})
-    # An answer out of turn does not count before its turn.
-    part = balance_queues(tasks, ids_of(*range(10), 12, 13, 14))
-    assert (part.share, part.slowest, part.waiting) == (0.0, "bea", "q10")
-    part = balance_queues(tasks, ids_of(*range(15)))
-    assert (part.share, part.slowest, part.waiting) == (1.0, "", "")
-
-
-def test_a_question_long_passed_over_holds_nobody_up() -> None:
-    queues = {"ana": range(60), "bea": range(60, 120)}
-    tasks = [QueuedTask(f"q{j}", e, place, "") for e, q in queues.items() for place, j in enumerate(q)]
-    part = balance_queues(tasks, ids_of(*range(1, 120)))
-    assert (part.share, part.slowest, part.passed) == (1.0, "", {"ana": ("q0",)})
-    assert len(part.used) == 119
-    # not yet long passed: four are answered behind it
-    assert balance_queues(tasks, ids_of(1, 2, 3, 4, *range(60, 120))).waiting == "q0"
-    # many are no postponed ones, but somebody who answers out of order
-    part = balance_queues(tasks, ids_of(*range(20, 120)))
-    assert (part.share, part.waiting, part.passed) == (0.05, "q3", {"ana": ("q0", "q1", "q2")})
-
-
-def test_handed_over_questions_stay_in_the_order_they_were_drawn_in() -> None:
-    tasks = [QueuedTask(f"q{j}", "ana", j, "") for j in range(5)]
-    tasks += [QueuedTask(f"q{j}", "bea", j - 5, "") for j in range(5, 15)]
-    handed = {f"q{j}": Handover(f"q{j}", "ana", "bea", j) for j in (3, 4)}
-    moved = [replace(t, expert="bea", place=t.place + 7) if t.question_id in handed else t for t in tasks]
-    for answered in (ids_of(0, 1, 2, *range(5, 15)), ids_of(0, 1, 2, 3, *range(5, 15))):
-        before, after = balance_queues(tasks, answered), balance_queues(moved, answered, handed)
-        assert (set(before.used), before.share, before.slowest) == (set(after.used), after.share, "ana")
-
-
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
-    """With one expert far ahead, all answers mislead and the balanced share does not."""
+    """With one expert far ahead, all answers mislead and the common share does not."""
+    from harness.columns import align
     from harness.estimate import decode
     from harness.types import Prediction
+    from protocols.collect.label_studio.watch import estimate_so_far
     from tests.records import estimate_anytime
 
     rng = np.random.default_rng(5)
@@ -214,21 +173,19 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
         right = rng.random(n) < np.where(truth == 0, 0.9, 0.5)  # class 0 is common and easy
         predicted = np.where(right, truth, (truth + 1) % 3)
         option = rng.integers(3, size=n)
-        queued: Counter[str] = Counter()
-        tasks, answers = [], []
         limits = {"e0": 10_000, "e1": 60, "e2": 100}
-        for j in range(n):
-            expert = f"e{option[j]}"
-            q = Question(f"q{j}", f"i{j}", int(option[j]), expert, 3, "partitioned", 1 / 3, 0)
-            tasks.append(QueuedTask(q.id, expert, queued[expert], ""))
-            if queued[expert] < limits[expert]:
+        questions = [
+            Question(f"q{j}", f"i{j}", int(option[j]), f"e{option[j]}", 3, "partitioned", 1 / 3, 0, place=j)
+            for j in range(n)
+        ]
+        answers = []
+        for j, q in enumerate(questions):
+            limits[q.expert] -= 1
+            if limits[q.expert] >= 0:
                 yes = truth[j] == option[j]
-                answers.append(Answer(q, expert, Verdict.YES if yes else Verdict.NO, "t"))
-            queued[expert] += 1
+                answers.append(Answer(q, q.expert, Verdict.YES if yes else Verdict.NO, "t"))
         predictions = [Prediction(f"i{j}", int(predicted[j])) for j in range(n)]
-        used = balance_queues(tasks, {a.question.id for a in answers}).used
-        balanced = decode([a for a in answers if a.question.id in used])
-        fair.append(estimate_anytime(predictions, balanced))
+        fair.append(estimate_so_far(*align(predictions, decode(answers, questions)), 0.95))
         plain.append(estimate_anytime(predictions, decode(answers)))
         covered += fair[-1].low <= 0.78 <= fair[-1].high
     assert np.mean([e.value for e in fair]) == pytest.approx(0.78, abs=0.02)

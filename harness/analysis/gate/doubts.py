@@ -9,22 +9,23 @@ import numpy as np
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from harness.config import Study
 from harness.errors import EstimateError
-from harness.estimate import collected_part, run_checks
+from harness.estimate import collected_part, explain_failures
 
 MANY_FAILED = 0.02
 """Share of a model's calls that may have failed: those left out may be the hard items."""
-VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
-"""Checks that say, where they fail, that the answers are not what every estimate supposes."""
-
-
-ERROR_CHECKS = ("yes_rate", "hausman")
-"""Those of them that fail where experts err; no doubt where a verdict allows for that."""
 
 
 def find_doubts(
-    name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool = False
+    name: str,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    *,
+    allows_errors: bool = False,
 ) -> list[str]:
-    """Why a verdict of this model cannot be trusted, whatever the answers say of it."""
+    """Why a verdict of this model cannot be trusted, whatever the answers say of it.
+
+    Unanswered questions are no such reason, because they count for the other side.
+    """
     failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
     doubts = []
     if failed > MANY_FAILED * there:
@@ -35,25 +36,18 @@ def find_doubts(
     if not len(labels):
         return doubts
     try:
-        part = collected_part(labels, predictions.is_there, by_arrival=True)[0]
+        part = collected_part(labels, predictions.is_there)[0]
     except EstimateError:
         return doubts
-    failing = [
-        check
-        for check in run_checks(predictions, part)
-        if check.passed is False
-        and check.name in VOIDING_CHECKS
-        and not (allows_errors and check.name in ERROR_CHECKS)
-    ]
-    return doubts + [f"check {check.name!r} failed for {name!r}: {check.message}" for check in failing]
+    failures = explain_failures(predictions, part, corrected=allows_errors, bounded=True)
+    return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
 
 
 def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
     """What was left out and on what assumption."""
     notes = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
-        how = "count for the other side" if labels.is_resolved else "are left out as unrelated to the truth"
-        notes.append(f"abstentions: {silent}, which {how}")
+        notes.append(f"abstentions: {silent}, which count for the other side")
     for name, predictions in models.items():
         if failed := int(np.count_nonzero(predictions.has_failed)):
             notes.append(f"items left out because every call of {name!r} failed: {failed}")

@@ -1,3 +1,4 @@
-from .check import Check as Check
+from .check import Check as Check, is_negligible as is_negligible
 from .check_names import UNIFORM_CHECKS as UNIFORM_CHECKS
 from .suite import run_checks as run_checks
+from .voiding_checks import VOIDING_CHECKS as VOIDING_CHECKS, explain_failures as explain_failures

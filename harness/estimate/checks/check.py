@@ -4,6 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NEGLIGIBLE = 0.1
+"""Part of an interval's half-width by which missing data may move its estimate, so that it still covers."""
+
+
+def is_negligible(least: float, value: float, most: float, width: float) -> bool:
+    """Whether missing data that move a value to between `least` and `most` leave its interval's coverage.
+
+    Parameters
+    ----------
+    width
+        Of the interval. A shift by a tenth of its half lowers a coverage of 95 % to 94.6 %.
+
+    Examples
+    --------
+    >>> is_negligible(0.718, 0.72, 0.722, 0.1), is_negligible(0.70, 0.72, 0.74, 0.1)
+    (True, False)
+    """
+    return max(value - least, most - value) <= NEGLIGIBLE * width / 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:

@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.arrays import AnyIntArray, BoolArray
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
-from harness.estimate.checks.check import Check
+from harness.estimate.checks.check import Check, is_negligible
 from harness.estimate.core import two_sided, z_of_sum
 from harness.estimate.data import LabelledArrays, Tallies, estimate_tallies, fill_answers, tally_arrays
 
@@ -17,7 +17,7 @@ def abstention(a: LabelledArrays, tallies: Tallies) -> Check:
     """Bounds of A_ML over all answers the unanswered questions might have had.
 
     The estimates suppose that a missing answer is unrelated to the truth; nothing in the data can
-    test that. Passes if even the worst answers would leave the estimate within its interval.
+    test that. Passes if even the worst answers would hardly move the estimate (`is_negligible`).
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def abstention(a: LabelledArrays, tallies: Tallies) -> Check:
     if (a.kind == ABSTAINED).all():
         return Check(name=name, passed=False, statistic=share, p_value=None, message=text)
     now = estimate_tallies(tallies, interval="exact")
-    inside = now.low <= low and high <= now.high
-    return Check(name=name, passed=inside, statistic=share, p_value=None, message=text)
+    passed = is_negligible(low, now.value, high, now.high - now.low)
+    return Check(name=name, passed=passed, statistic=share, p_value=None, message=text)
 
 
 def _refill(a: LabelledArrays, tallies: Tallies, *, favourable: bool) -> Tallies:

@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.arrays import UNKNOWN, BoolArray, IntArray
 from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
-from harness.estimate.checks.check import Check
+from harness.estimate.checks.check import Check, is_negligible
 from harness.estimate.core import clopper_pearson
 from harness.estimate.routed import read_item_answers, routed_accuracy, routed_pool, unequal_accuracy
 
@@ -31,7 +31,7 @@ def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
 
 
 def unresolved(predictions: PredictionColumns, labels: LabelColumns) -> Check:
-    """Whatever experts hid, the share of right items stays within the interval of the resolved ones."""
+    """Whatever experts hid would hardly move the share of right items (`is_negligible`)."""
     name = "abstention"
     states, silent = _states(predictions, labels)
     right, known, unknown = (
@@ -48,7 +48,7 @@ def unresolved(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     low, high = clopper_pearson(right, known, _LEVEL) if known else (1.0, 0.0)
     return Check(
         name=name,
-        passed=low <= least and most <= high,
+        passed=is_negligible(least, right / max(1, known), most, high - low),
         statistic=unknown / (known + unknown),
         p_value=None,
         message=text,
@@ -58,8 +58,8 @@ def unresolved(predictions: PredictionColumns, labels: LabelColumns) -> Check:
 def unanswered(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     """Bounds of an estimate by weights over all that unanswered questions might have had for answers.
 
-    With a share ρ of the items answered the accuracy lies between ρ Â and 1 − ρ (1 − Â). Passes if both
-    lie within the interval.
+    With a share ρ of the items answered the accuracy lies between ρ Â and 1 − ρ (1 − Â). Passes if both are
+    hardly any other than Â (`is_negligible`).
     """
     name = "abstention"
     mine = int(np.count_nonzero(labels.labelled & predictions.ran))
@@ -77,8 +77,8 @@ def unanswered(predictions: PredictionColumns, labels: LabelColumns) -> Check:
     share = 1 - missing / mine
     low, high = share * now.clipped, 1 - share * (1 - now.clipped)
     text = f"{missing} of {mine} questions unanswered: accuracy anywhere from {low:.3f} to {high:.3f}"
-    inside = now.low <= low and high <= now.high
-    return Check(name=name, passed=inside, statistic=1 - share, p_value=None, message=text)
+    passed = is_negligible(low, now.clipped, high, now.high - now.low)
+    return Check(name=name, passed=passed, statistic=1 - share, p_value=None, message=text)
 
 
 def _silent(labels: LabelColumns) -> BoolArray:

@@ -119,7 +119,7 @@ class ClassEvidence:
         answers = replace(self.predictions, option=chosen, confidence=None)
         labels = self.labels.take(np.flatnonzero(items[self.labels.item]))
         labels = replace(labels, drawn=None, asked=labels.asked & items)
-        return accuracy(answers, labels, level=self.level, strata=self.strata)
+        return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
     def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
         """The same of items of which the model need not have said so.

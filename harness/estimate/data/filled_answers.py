@@ -48,21 +48,20 @@ def fill_answers(
     return kind
 
 
-def fill_open(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
-    """Labels as if every open question had been answered, for or against a model; none is left open.
+def fill_passed(
+    labels: LabelColumns, part: LabelColumns, predictions: PredictionColumns, *, favourable: bool
+) -> LabelColumns:
+    """Add an answer, for or against a model, to every question that was passed over in a part of the labels.
 
     What an expert was unsure of stays so.
     """
-    drawn = labels.drawn
-    if drawn is None:
+    if part.passed is None:
         return labels
-    is_open = labels.answers < 0
-    said = np.where(is_open, ABSTAINED, labels.kind[labels.answers]) if len(labels) else -is_open.astype(int)
-    filled, n_options = said.copy(), np.zeros(labels.index.size, np.int64)
-    n_options[drawn.item] = drawn.n_options
-    meant = np.flatnonzero(is_open | (said != ABSTAINED))
-    of_these = (said[meant], drawn.option[meant], drawn.item[meant])
-    filled[meant] = fill_answers(*of_these, predictions.option, n_options, favourable=favourable)
-    # those that were answered first, as they came in
-    rows = np.argsort(np.where(is_open, len(labels), labels.answers), kind="stable")
-    return replace(labels, questions=drawn.take(rows), kind=filled[rows])
+    meant = np.flatnonzero(part.passed | (part.kind != ABSTAINED))
+    n_options = np.zeros(labels.index.size, np.int64)
+    n_options[part.item] = part.questions.n_options
+    of_these = (part.kind[meant], part.option[meant], part.item[meant])
+    filled = fill_answers(*of_these, predictions.option, n_options, favourable=favourable)
+    found = labels.pass_over(part.questions.take(np.flatnonzero(part.passed)))
+    kind = np.concatenate([labels.kind, filled[part.passed[meant]]])
+    return replace(found, kind=kind, passed=None)

@@ -14,6 +14,9 @@ import numpy as np
 
 from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError
+from harness.estimate.by_design import bound_missing
+from harness.estimate.checks import explain_failures
+from harness.estimate.collected import collected_part
 from harness.estimate.core import z_value
 from harness.estimate.evaluation import accuracy
 from harness.estimate.gate.gate_verdict import (
@@ -100,7 +103,15 @@ def _accuracy(
     model: PredictionColumns, labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> Estimate:
     if errors is None:
-        return accuracy(model, labels, level=level)
+        return _bounded_accuracy(model, labels, level)
     if errors.gold is None:
         return allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
     return accuracy(model, labels, level=level, gold=errors.gold)
+
+
+def _bounded_accuracy(model: PredictionColumns, labels: LabelColumns, level: float) -> Estimate:
+    """The accuracy, with an interval that holds whatever unanswered questions hide."""
+    found = accuracy(model, labels, level=level, checks=False)
+    part = collected_part(labels, model.is_there)[0]
+    why = "; ".join(filter(None, [found.why, explain_failures(model, part, bounded=True)]))
+    return bound_missing(found, model, part, why) or replace(found, why=why)

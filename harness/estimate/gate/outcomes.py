@@ -37,6 +37,9 @@ from harness.seeding import derive_seed
 class Gains:
     """Outcomes minus the bar, summed over units.
 
+    A question that an expert has left unanswered counts with the answer that speaks most against the side
+    bet on, so that bets hold whatever it hides.
+
     Attributes
     ----------
     sums
@@ -93,7 +96,7 @@ def make_pool(labels: LabelColumns, models: Sequence[PredictionColumns]) -> Pool
     rows = np.arange(len(labels)) if labels.drawn is None else labels.answers
     everywhere = np.logical_and.reduce([m.ran for m in models])
     mine = everywhere[drawn.item]
-    as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO))
+    as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     data, predicted, items = routed_pool(as_asked, models, error_free=False)
     kinds = np.append(labels.kind, YES)[rows]  # an open question's is put right below
     answer = np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
@@ -122,7 +125,8 @@ class WorstRates:
     sensitivity, specificity
         Ranges that hold the true rates.
     side
-        1 takes every item's least gain, for bets above the bar; −1 the greatest, for bets below it.
+        1 takes every item's least gain, for bets above the bar; −1 the greatest, for bets below it. A
+        question without an answer counts so, too.
     likely
         The pair (s, t) that a value is given for.
     """
@@ -194,12 +198,15 @@ def _gather(
     ends = np.stack([weight * (b - p) for b in (0.0, 1.0)])
     least = base + number * np.minimum(0.0, ends.min(axis=(0, 2)))
     most = base + number * np.maximum(0.0, ends.max(axis=(0, 2)))
-    said = np.nan_to_num(pool.answer) * (pool.answer != ABSTAINED)
-    told = weight[data.item, data.asked] * (said - p[data.item, data.asked])
+    of_asked = weight[data.item, data.asked]
+    against = (of_asked < 0) == (rates.side > 0)
+    said = np.where(pool.answer == ABSTAINED, against, np.nan_to_num(pool.answer))
+    told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
     units = len(pool.names)
-    there, counted = _count_units(pool, number > 0)
-    taken = counted & there[pool.unit]
+    there = _count_units(pool, number > 0)
+    taken = there[pool.unit]
+    heard = taken & (np.bincount(data.item, pool.answer == ABSTAINED, size) == 0)
     excess = c.sum(axis=1) - data.n_options * constant
 
     def shift(s: float, t: float) -> FloatArray:
@@ -212,32 +219,26 @@ def _gather(
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
     sums = np.bincount(pool.unit[taken], (g - off)[taken], minlength=units)[there]
     largest = int(np.bincount(pool.unit).max(initial=1))
-    items = int(np.count_nonzero(taken))
     likely, J = shift(*rates.likely), sum(rates.likely) - 1
     return Gains(
         sums=sums.astype(np.float64),
         low=largest * min(min(J * span[0], float((least - by).min())) - J * bar for by, J in corners),
         high=largest * max(max(J * span[1], float((most - by).max())) - J * bar for by, J in corners),
-        answers=int(np.count_nonzero(taken[data.item])),
-        value=float((g - likely)[taken].mean()) / J if items and J > 0 else float("nan"),
+        answers=int(np.count_nonzero(heard[data.item])),
+        value=float((g - likely)[heard].mean()) / J if heard.any() and J > 0 else float("nan"),
     )
 
 
-def _count_units(pool: Pool, put: BoolArray) -> tuple[BoolArray, BoolArray]:
-    """Which units count by now, shape (units,), and which items of them, shape (N,): see the module.
-
-    A cluster counts when no question about it is open. Items that an expert abstained from are left out.
-    """
+def _count_units(pool: Pool, put: BoolArray) -> BoolArray:
+    """Which units count by now, shape (units,): see the module. A cluster does when no question is open."""
     size, units = len(put), len(pool.names)
     is_open = np.bincount(pool.data.item, np.isnan(pool.answer), size) > 0
-    silent = np.bincount(pool.data.item, pool.answer == ABSTAINED, size) > 0
     waits = np.bincount(pool.unit, is_open, units) > 0
     was_put = np.bincount(pool.unit, put, units) > 0
-    heard = np.bincount(pool.unit, put & ~silent & ~is_open, units) > 0
-    there: BoolArray = was_put & ~waits & heard
+    there: BoolArray = was_put & ~waits
     if not was_put.all():
         turn = np.array([derive_seed(0, "gate", name) for name in pool.names], dtype=np.uint64)
         places = np.sort(turn[was_put])
         filled = int(np.count_nonzero(there))
         there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
-    return there, ~silent
+    return there

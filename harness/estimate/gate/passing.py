@@ -1,8 +1,9 @@
 """Does a model reach a bar? One call for an accuracy, one for a difference, for every protocol.
 
 Both may be asked again after every answer: a verdict is wrong with probability at most 1 − level over all
-times together, also exactly at the bar. What is known by then is the same share of every expert's questions
-in the order in which he answered (`collected_part`), so that it only grows.
+times together, also exactly at the bar. What is known by then is the same share of every expert's questions,
+in the order in which they were handed out (`collected_part`), so that it only grows. A question that was left
+unanswered counts for the other side (`Gains`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align_models
+from harness.columns import (
+    ABSTAINED,
+    AnyLabels,
+    AnyPredictions,
+    LabelColumns,
+    PredictionColumns,
+    align_models,
+)
 from harness.errors import NotIdentified
 from harness.estimate.collected import collected_part
 from harness.estimate.gate.betting import refuting_wealth
@@ -31,6 +39,7 @@ from harness.estimate.routed import ErrorRanges, rate_ranges
 UNTOLD = (
     "the answers fit a value on either side of the bar, by what is known of experts' errors; more gold tells"
 )
+UNANSWERED = "what the unanswered questions hide could put the value on either side of the bar"
 _FOR_RATES = 0.4
 """Part of the error that is spent on the ranges of the rates where gold tells them."""
 
@@ -111,11 +120,11 @@ def _gate(
     try:
         if labels.is_resolved:
             return _gate_resolved(models, labels, nothing)
-        part = collected_part(labels, there, by_arrival=True)[0]
+        part = collected_part(labels, there)[0]
         above, below, spent = _bet(models, part, bar, level, errors)
     except NotIdentified as error:
         return nothing.withheld(str(error))
-    if not len(above.sums):
+    if not above.answers and not np.isfinite(above.value):
         return nothing.withheld("there are no answers about the model's predictions yet")
     up, down = refuting_wealth(above.sums, above.low), refuting_wealth(-below.sums, -below.high)
     ahead = above if above.sums.mean() > 0 or above is below else below
@@ -128,7 +137,8 @@ def _gate(
         per_answer=len(ahead.sums) / max(1, ahead.answers),
     )
     # on neither side do more answers alone tell
-    return replace(found, why=UNTOLD, further=None) if is_open and not found.decided else found
+    untold = UNTOLD if errors is not None else UNANSWERED
+    return replace(found, why=untold, further=None) if is_open and not found.decided else found
 
 
 def _bet(
@@ -140,8 +150,9 @@ def _bet(
 ) -> tuple[Gains, Gains, float]:
     """Gains for bets above the bar and below it, and the part of the error that the rates take."""
     if errors is None:
-        gains = _gains(models, labels, bar, NO_ERRORS)
-        return gains, gains, 0.0
+        above = _gains(models, labels, bar, NO_ERRORS)
+        is_whole = not (labels.kind == ABSTAINED).any()
+        return above, above if is_whole else _gains(models, labels, bar, replace(NO_ERRORS, side=-1)), 0.0
     has_gold = bool(sum(errors.gold_true) + sum(errors.gold_false))
     spent = _FOR_RATES * (1 - level) if has_gold else 0.0
     s, t = rate_ranges(errors, 1 - spent if has_gold else level, any_time=True)

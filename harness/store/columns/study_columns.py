@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,26 @@ _NONE_OF_THEM = -9
 _HANDED = sa.select(HandoverRow.__table__.c.asked_id)
 _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_HANDED))
 """Whether somebody answered another expert's question, which was never handed over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueOrder:
+    """The first questions of a study, by row: whose they are and when they are handed out.
+
+    Attributes
+    ----------
+    experts
+        Names of the experts.
+    expert, place
+        Place of the expert in `experts`, and `Question.place`, −1 if it is not known.
+    open_ids
+        Id of every question without an answer; None of those with one.
+    """
+
+    experts: Sequence[str]
+    expert: IntArray
+    place: IntArray
+    open_ids: Sequence[str | None]
 
 
 class ColumnRepository(Repository):
@@ -138,7 +159,7 @@ class ColumnRepository(Repository):
         said = sa.case(_KIND, value=_ANSWER.verdict, else_=_NONE_OF_THEM)
         query = sa.select(
             _ITEM.position, _QUESTION.option, _QUESTION.n_options, _QUESTION.propensity, _QUESTION.expert,
-            recorded, _ANSWER.position, said, _IS_FOREIGN,
+            recorded, _ANSWER.position, said, _IS_FOREIGN, _QUESTION.place,
         )  # fmt: skip
         is_second = _QUESTION.protocol == SECOND_QUESTIONS
         query = query.where(is_second if second else ~is_second)
@@ -146,12 +167,12 @@ class ColumnRepository(Repository):
             query = query.where(self._database.among(_QUESTION.id, only))
         with self._database.reading():
             for part in self._database.read_portions(query.select_from(source)):
-                item, option, k, propensity, asked, all_of, arrival, kinds, is_foreign = part
+                item, option, k, propensity, asked, all_of, arrival, kinds, is_foreign, place = part
                 codes = [people.setdefault(name, len(people)) for name in asked]
                 if any(is_foreign):
                     self._refuse_foreign()
-                turns = [-1 if a is None else a for a in arrival]
-                numbers.append(np.array([item, option, k, codes, kinds, turns], np.int64))
+                turns, places = ([-1 if a is None else a for a in column] for column in (arrival, place))
+                numbers.append(np.array([item, option, k, codes, kinds, turns, places], np.int64))
                 if ((numbers[-1][4] == _NONE_OF_THEM) & (numbers[-1][5] >= 0)).any():
                     raise ValueError("an answer is none of " + ", ".join(_KIND))
                 chances.append(np.array(propensity, np.float64))
@@ -160,6 +181,24 @@ class ColumnRepository(Repository):
             return LabelColumns.of([], index)
         columns, propensities = np.concatenate(numbers, axis=1), np.concatenate(chances)
         return self._label_columns(index, columns, propensities, offered, list(people))
+
+    def read_order(self) -> QueueOrder:
+        """Whose every first question is, when it is handed out, and whether it is open."""
+        is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
+        query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
+            _QUESTION.protocol != SECOND_QUESTIONS
+        )
+        query = query.select_from(sa.outerjoin(QuestionRow, AnswerRow, _ANSWER.question_id == _QUESTION.id))
+        people, codes, places, names = dict[str, int](), list[int](), list[int](), list[str | None]()
+        with self._database.reading():
+            for experts, place, open_ids in self._database.read_portions(query):
+                codes += [people.setdefault(name, len(people)) for name in experts]
+                places += [-1 if at is None else at for at in place]
+                names += open_ids
+        return QueueOrder(
+            experts=list(people), expert=np.array(codes, np.int64), place=np.array(places, np.int64),
+            open_ids=names,
+        )  # fmt: skip
 
     def read_texts(self, places: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
         """Id, text and options of items by place."""
@@ -177,13 +216,13 @@ class ColumnRepository(Repository):
     ) -> LabelColumns:
         # sorted here, which takes the database five times as long
         order = np.lexsort((columns[1], columns[0]))
-        item, option, n_options, expert, kind, arrival = columns[:, order]
+        item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)
         names = np.argsort(first)
         drawn = QuestionColumns(
             index=index, item=item, option=option, n_options=n_options, propensity=propensity[order],
             expert=np.argsort(names)[expert], experts=[experts[j] for j in names.tolist()],
-            offered=OfferedOptions.of(offered).take(order),
+            offered=OfferedOptions.of(offered).take(order), place=place,
         )  # fmt: skip
         rows = np.flatnonzero(arrival >= 0)
         rows = rows[np.argsort(arrival[rows], kind="stable")]

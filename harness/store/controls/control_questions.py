@@ -50,6 +50,8 @@ class ControlQuestion:
         Of a gold item, or of the study's item that is asked about again.
     original
         The study's question that is put again; empty for gold.
+    place
+        As in `Question`.
     """
 
     id: str
@@ -60,12 +62,21 @@ class ControlQuestion:
     n_options: int
     seed: int
     original: str = ""
+    place: int | None = None
 
     @property
     def question(self) -> Question:
         """The same as whoever is asked sees it."""
         return Question(
-            self.id, self.item_id, self.option, self.expert, self.n_options, self.kind.value, 1.0, self.seed
+            id=self.id,
+            item_id=self.item_id,
+            option=self.option,
+            expert=self.expert,
+            n_options=self.n_options,
+            protocol=self.kind.value,
+            propensity=1.0,
+            seed=self.seed,
+            place=self.place,
         )
 
 

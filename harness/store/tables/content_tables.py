@@ -35,13 +35,14 @@ class _Asked(TableRow):
 
 
 class QuestionRow(_Asked, table=True):
-    """A question with the propensity that was fixed before any answer."""
+    """A question with the propensity and the place in its expert's queue, both fixed before any answer."""
 
     __table_args__ = (UniqueConstraint("item_id", "option", "expert", name="uq_question_asked_once"),)
     option: int
     expert: str = Field(index=True)
     n_options: int
     propensities: tuple[float, ...] = Field(sa_type=JSONTuple)
+    place: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class ReplyRow(TableRow):

@@ -33,6 +33,7 @@ class ControlQuestionRow(TableRow, table=True):
     n_options: int
     seed: int = Field(sa_type=BigInteger)
     original: str
+    place: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class ControlAnswerRow(ReplyRow, table=True):

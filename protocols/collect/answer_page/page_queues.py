@@ -13,7 +13,7 @@ from typing import NamedTuple
 from harness.config import Study
 from harness.store import PAGE, REFUSED, Response, Store
 from harness.types import Question
-from protocols.routing import Pending, order_behind, read_pending
+from protocols.routing import Pending, order_queue, read_pending
 
 _OF_ANSWERS = ("answer", "withdrawn")
 _OF_NOTHING = ("revision", REFUSED)
@@ -116,29 +116,11 @@ class PageQueues:
 
 
 def read_queues(study: Study, store: Store) -> dict[str, dict[str, HeldQuestion]]:
-    """Person → id → what they are to answer, in their order: every question is taken from here.
-
-    What has a place on a Label Studio server keeps it; the rest follows as it would if it was sent there.
-    """
-    places = {(task.expert, task.question_id): task.place for task in store.labelling.read_tasks()}
-    placed, fresh = defaultdict[str, list[tuple[int, Pending]]](list), defaultdict[str, list[Pending]](list)
-    people = dict[str, None]()
+    """Person → id → what they are to answer, in the order in which they are asked."""
+    queues = defaultdict[str, list[Pending]](list)
     for asked in read_pending(study, store):
-        people[asked.expert] = None
-        place = places.get((asked.expert, asked.id))
-        if place is None:
-            fresh[asked.expert].append(asked)
-        else:
-            placed[asked.expert].append((place, asked))
-    lengths: dict[str, int] = defaultdict(int)
-    for (person, _), place in places.items():
-        lengths[person] = max(lengths[person], place + 1)
-    queues = {}
-    for person in people:
-        behind = order_behind(person, fresh[person], lengths[person]) if fresh[person] else []
-        ordered = [*(asked for _, asked in sorted(placed[person], key=lambda pair: pair[0])), *behind]
-        queues[person] = {asked.id: _hold(asked) for asked in ordered}
-    return queues
+        queues[asked.expert].append(asked)
+    return {person: {one.id: _hold(one) for one in order_queue(asked)} for person, asked in queues.items()}
 
 
 def _hold(asked: Pending) -> HeldQuestion:

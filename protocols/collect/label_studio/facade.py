@@ -72,11 +72,11 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         gold = read_gold(study)
         items = study_items(study)
         with store.together(exclusive=True):
-            freeze = DesignFreeze(study, store)
+            freeze, draws = DesignFreeze(study, store), store.content.count_draws()
             store.content.add_items(items)
             new = store.content.add_questions(questions) + store.panel.add_assignments(given)
             if study.experts.has_controls:
-                new += weave_controls(study, store, self.campaign.roster, gold).new
+                new += weave_controls(study, store, self.campaign.roster, gold, draws).new
             freeze.end(new)
         return self.campaign.push()
 

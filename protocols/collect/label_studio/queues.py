@@ -12,7 +12,7 @@ from harness.store import Queue, QueuedTask
 from harness.types import Question
 from protocols.collect.label_studio.accounts import make_account_email
 from protocols.collect.label_studio.task_payload import hash_task
-from protocols.routing import Pending, Roster, order_behind
+from protocols.routing import Pending, Roster, order_queue
 
 
 def plan_queues(
@@ -49,7 +49,7 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Places for questions that have none: at the end of the queue, in an order drawn per expert.
+    """Places for questions that have none: at the end of the queue, in the order in which they are asked.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def plan_tasks(
         first = lengths[expert]
         fresh += [
             QueuedTask(one.id, expert, first + place, hash_task(data[one.id]))
-            for place, one in enumerate(order_behind(expert, asked, first))
+            for place, one in enumerate(order_queue(asked))
         ]
     return fresh
 

@@ -1,9 +1,9 @@
 """Watch a campaign: what its answers say so far, without being misled by who answers faster.
 
-Options are drawn uniformly, but experts do not answer equally fast: while only the cardiologist has
-answered, every answer is about cardiology, and the estimate would be of nothing. So the running estimate
-uses the same share of every queue (`queue_share`), as large as the slowest expert allows. What was passed
-over in it is missing for a reason that nobody knows: the interval holds whatever would have been answered.
+Experts do not answer equally fast: while only the cardiologist has answered, every answer is about
+cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
+(`harness.estimate.collected_part`). A question that was passed over in it is missing for a reason that nobody
+knows: the interval holds whatever would have been answered.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from harness import BadInput, EstimateError
 from harness.analysis import describe_errors, read_control_answers, study_labels
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.config import Study
-from harness.estimate import accuracy, fill_open, keep_predicted
+from harness.estimate import accuracy, collected_part, fill_passed, keep_predicted
 from harness.store import Store
 from harness.types import Estimate
 from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.campaign_results import Difference
 from protocols.collect.label_studio.server import listen_for_webhooks
-from protocols.collect.progress import QueueProgress, QueueShare, balance_queues, measure_progress
+from protocols.collect.progress import QueueProgress, QueueShare, measure_progress, share_queues
 
 _GAP = 1.0
 
@@ -131,67 +131,71 @@ def take_look(
     """Pull, send what follows, and estimate from what is stored by now; of a panel, nothing."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
-    part, used = QueueShare(passed={}), list[str]()
+    queues = QueueShare(passed={})
     estimates, undefined = dict[str, Estimate](), dict[str, str]()
     if not study.experts.is_panel:
-        answered, apart = store.replies(panel=False).read_replies(), store.controls.read_experts()
-        second = {q.id for q in store.content.read_questions(second=True)}
-        tasks = [task for task in store.labelling.read_tasks() if task.question_id not in second]
-        part = balance_queues(tasks, answered, store.handovers.read_handovers())
-        used = [name for name in part.used if name not in apart]
-        passed = [name for names in part.passed.values() for name in names if name not in apart]
-        estimates, undefined = estimate_running(study, store, used, models, passed=passed)
+        queues = share_queues(store)
+        estimates, undefined = estimate_running(study, store, models)
     width = 1.0 if undefined else max((e.high - e.low for e in estimates.values()), default=1.0)
     return Look(
         difference=difference,
         follow=follow,
         progress=measure_progress(study, store),
-        share=part.share,
-        slowest=part.slowest,
-        waiting=part.waiting,
-        passed=part.passed,
-        used=len(used),
+        share=queues.share,
+        slowest=queues.slowest,
+        waiting=queues.waiting,
+        passed=queues.passed,
+        used=max((_count_used(e) for e in estimates.values()), default=0),
         estimates=estimates,
         undefined=undefined,
         reached=until_width is not None and width <= until_width,
     )
 
 
-def estimate_running(
-    study: Study,
-    store: Store,
-    used: Sequence[str],
-    models: Sequence[str] | None,
-    *,
-    passed: Sequence[str] = (),
-) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model (or those named, newest runs) from answers to these questions, or say why not.
+def _count_used(estimate: Estimate) -> int:
+    return estimate.n.ordinary + estimate.n.complementary + estimate.n.abstained
 
-    Intervals hold whatever would have been answered to those that were `passed` over.
-    """
+
+def estimate_running(
+    study: Study, store: Store, models: Sequence[str] | None
+) -> tuple[dict[str, Estimate], dict[str, str]]:
+    """Estimate each model (or those named, newest runs) from the answers so far, or say why not."""
     index = store.columns.read_index()
-    labels, options = study_labels(study, store, index, only=used), store.columns.read_options(index)
-    every = study_labels(study, store, index, only=[*used, *passed]) if passed else labels
+    labels, options = study_labels(study, store, index), store.columns.read_options(index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     estimates, undefined = {}, {}
-
-    def estimate(predictions: PredictionColumns, labels: LabelColumns) -> Estimate:
-        said = keep_predicted(labels, predictions)
-        return accuracy(predictions, said, interval="anytime", level=study.estimate.level, n_options=options)
-
     for name in models or newest:
         run = store.run_columns.read_run(newest[name], index).predictions
-        predictions = keep_drawn(run, every)
+        predictions = keep_drawn(run, labels)
         try:
-            found = estimate(keep_drawn(run, labels), labels)
-            if passed:
-                worst, best = (
-                    estimate(predictions, fill_open(every, predictions, favourable=f)) for f in (False, True)
-                )
-                flags = (*found.flags, f"passed_over: {len(passed)}")
-                found = replace(found, low=worst.low, high=best.high, flags=flags)
-            estimates[name] = found
+            estimates[name] = estimate_so_far(
+                predictions, keep_predicted(labels, predictions), study.estimate.level, options
+            )
         except EstimateError as error:
             undefined[name] = str(error)
     errors = describe_errors(read_control_answers(store))
     return {name: replace(e, why=e.why or errors) for name, e in estimates.items()}, undefined
+
+
+def estimate_so_far(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    level: float,
+    n_options: Mapping[str, int] | None = None,
+) -> Estimate:
+    """Estimate a model with an interval that may be looked at any time, whatever was passed over hides.
+
+    Raises
+    ------
+    EstimateError
+        If nothing can be estimated yet.
+    """
+    part = collected_part(labels, predictions.is_there)[0]
+    found, worst, best = (
+        accuracy(predictions, said, interval="anytime", level=level, n_options=n_options)
+        for said in (
+            labels,
+            *(fill_passed(labels, part, predictions, favourable=favourable) for favourable in (False, True)),
+        )
+    )
+    return replace(found, low=worst.low, high=best.high)

@@ -9,6 +9,7 @@ from harness.config import Study
 from harness.store import PAGE, Store
 from harness.types import Verdict
 from protocols.collect.progress.answer_times import AnswerTimes, sum_up_times
+from protocols.collect.progress.queue_share import share_queues
 from protocols.routing import check_drawn
 
 
@@ -20,6 +21,8 @@ class QueueProgress:
     ----------
     asked, answered, open
         Questions; `answered` counts unsure and skipped ones, too.
+    passed
+        Open questions that the expert passed over: later ones of the queue are answered. None of a panel.
     yes, no, unsure, skip, rated
         What was answered: verdicts, or a panel's labels.
     foreign
@@ -38,6 +41,7 @@ class QueueProgress:
     asked: int
     answered: int
     open: int
+    passed: int = 0
     yes: int
     no: int
     unsure: int
@@ -87,6 +91,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
         if history.seconds is not None:
             looks[history.person][history.asked_id] = (history.seconds, history.asked_id)
     lengths = store.measure_asked_texts(panel=panel) if looks else {}
+    passed = {} if panel else share_queues(store).passed
     found = {}
     for expert, n in asked.items():
         kinds = {kind: said[expert, kind] for kind in (*(v.value for v in Verdict), "rated")}
@@ -97,6 +102,7 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
             asked=n,
             answered=answered,
             open=n - answered,
+            passed=len(passed.get(expert, ())),
             **kinds,
             foreign=foreign[expert] + refused.get(expert, 0),
             revised=revised[expert],

@@ -1,101 +1,64 @@
-"""The share of every queue that all experts have answered, and the questions that were passed over in it.
+"""The share of every queue that all experts have reached, and the questions that were passed over in it.
 
-Each expert's queue is in random order, so the same share of every queue, from its start, is a random part
-of all questions. One that its expert postponed, or whose answer lies in quarantine, must not hold all others
-up: once several after it are answered it counts as passed over, which is missing, and not as waited for.
+The order of a queue was drawn before any answer, so the same share of every queue, from its start, is a
+random part of all questions. An expert who answers a question has reached all questions before it. One that
+is still open there was passed over, and is missing.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.store import Handover, QueuedTask
+import numpy as np
 
-LATER = 5
-"""Answered questions behind one that make it one that was passed over."""
-_MOST = 0.05
+from harness.estimate import read_queues
+from harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueShare:
-    """The common part of all queues.
+    """How far all experts have come in their queues.
 
     Attributes
     ----------
     share
-        How much of every queue, from its start.
-    used
-        Answered questions in it.
+        Share of every queue, from its start, that all experts have reached.
     passed
-        Expert → questions in it that were passed over.
+        Expert → ids of the questions that the expert passed over, in the order of the queue.
     slowest
-        Whom the share waits for; empty when all is answered.
+        Name of the expert who has reached the smallest share; empty if all questions are answered.
     waiting
-        The question that the slowest has to answer next; empty when all is answered.
+        Id of the question that the slowest expert has to answer next; empty if all are answered.
     """
 
     share: float = 0.0
-    used: tuple[str, ...] = ()
     passed: Mapping[str, tuple[str, ...]]
     slowest: str = ""
     waiting: str = ""
 
 
-def balance_queues(
-    tasks: Iterable[QueuedTask], answered: Collection[str], handed: Mapping[str, Handover] | None = None
-) -> QueueShare:
-    """Find the common part of all queues.
+def share_queues(store: Store) -> QueueShare:
+    """Find out how far all experts have come with the questions that were put to them first.
 
-    Parameters
-    ----------
-    tasks
-        Questions in experts' queues.
-    answered
-        Questions with an answer, of whatever kind.
-    handed
-        Questions that somebody else answers: they stay in the order of the queue that they were drawn for, as
-        whoever takes over answers them last.
-
-    Examples
-    --------
-    >>> balance_queues([], set()).share
-    0.0
+    A question that was handed over stays in the queue of the expert it was drawn for. Control questions and
+    second questions are not looked at.
     """
-    handed = handed or {}
-    places: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for task in tasks:
-        given = handed.get(task.question_id)
-        place = task.place if given is None or given.place is None else given.place
-        places[given.giver if given else task.expert].append((place, task.question_id))
-    queues = {expert: [q for _, q in sorted(of_one)] for expert, of_one in places.items()}
-    if not queues:
+    order = store.columns.read_order()
+    if not order.experts:
         return QueueShare(passed={})
-    done = {expert: _count_reached(queue, answered) for expert, queue in queues.items()}
-    slowest = min(done, key=lambda expert: done[expert] / len(queues[expert]))
-    share = done[slowest] / len(queues[slowest])
-    parts = {name: queue[: int(share * len(queue) + 1e-9)] for name, queue in queues.items()}
-    passed = {name: tuple(q for q in part if q not in answered) for name, part in parts.items()}
-    left = queues[slowest][done[slowest] :]
+    is_open = np.array([name is not None for name in order.open_ids])
+    queues = read_queues(order.expert, order.place, ~is_open, len(order.experts))
+    passed = defaultdict[str, list[tuple[int, str]]](list)
+    for row in np.flatnonzero(queues.passed).tolist():
+        passed[order.experts[order.expert[row]]].append((int(queues.rank[row]), order.open_ids[row] or ""))
+    share = queues.reached / queues.asked
+    slowest = int(np.argmin(share))
+    next_one = np.flatnonzero((order.expert == slowest) & (queues.rank == queues.reached[slowest]))
     return QueueShare(
-        share=share,
-        used=tuple(q for part in parts.values() for q in part if q in answered),
-        passed={name: questions for name, questions in passed.items() if questions},
-        slowest=slowest if left else "",
-        waiting=left[0] if left else "",
+        share=float(share[slowest]),
+        passed={name: tuple(name for _, name in sorted(rows)) for name, rows in sorted(passed.items())},
+        slowest=order.experts[slowest] if is_open.any() else "",
+        waiting=(order.open_ids[next_one[0]] or "") if next_one.size else "",
     )
-
-
-def _count_reached(queue: Sequence[str], answered: Collection[str]) -> int:
-    """Questions from a queue's start that are answered or were passed over; the latter are few."""
-    later = sum(question in answered for question in queue)
-    left = max(1, int(_MOST * len(queue)))
-    for place, question in enumerate(queue):
-        if question in answered:
-            later -= 1
-        elif later >= LATER and left:
-            left -= 1
-        else:
-            return place
-    return len(queue)

@@ -29,7 +29,7 @@ from protocols.collect.spreadsheets.cells import (
     write_checks,
 )
 from protocols.collect.spreadsheets.filled_rows import LONG
-from protocols.routing import Pending, order_behind
+from protocols.routing import Pending, order_queue
 
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 
@@ -42,7 +42,7 @@ def export_questions(
     form: str = "csv",
     key: int | None = None,
 ) -> list[Path]:
-    """Write what is open, one file per person, in an order shuffled per person.
+    """Write what is open, one file per person, in the order in which each is asked.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def export_questions(
     except OSError as error:
         raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
     for name, given in by_person.items():
-        queue = order_behind(name, given)
+        queue = order_queue(given)
         rows = [_row(asked, items[asked.item_id], form) for asked in queue]
         if yes_no and key is not None and form == "csv":
             _add_checks(rows, key)

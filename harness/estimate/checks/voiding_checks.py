@@ -1,0 +1,44 @@
+"""Checks that void a number if they fail: the answers are then not what every estimate assumes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from harness.columns import LabelColumns, PredictionColumns
+from harness.estimate.checks.check import Check
+from harness.estimate.checks.suite import run_checks
+
+VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+ERROR_CHECKS = ("yes_rate", "hausman")
+"""Those that fail where experts err. They void nothing that is corrected for experts' errors."""
+
+
+def explain_failures(
+    predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = False
+) -> str:
+    """Say which voiding checks failed, and what they saw; empty if none did.
+
+    Parameters
+    ----------
+    predictions, labels
+        Of one model, and what the number is made of (`collected_part`).
+    corrected
+        Whether the number allows for experts' errors.
+    bounded
+        Whether the number holds whatever unanswered questions hide.
+    """
+    spared = ERROR_CHECKS * corrected + ("abstention",) * bounded
+    failed = [check for check in _find_failed(predictions, labels) if check.name not in spared]
+    return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
+
+
+@lru_cache(maxsize=4)
+def _find_failed(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Check, ...]:
+    """The voiding checks that failed, made once for all estimates of a model."""
+    if not len(labels):
+        return ()
+    return tuple(
+        check
+        for check in run_checks(predictions, labels)
+        if check.passed is False and check.name in VOIDING_CHECKS
+    )
