@@ -204,31 +204,33 @@ def dump(path: Path, *, but: frozenset[str] = frozenset()) -> Dump:
     return tables
 
 
-_ADDED = ", over BOOLEAN DEFAULT 0 NOT NULL"
-"""A column of later versions, of answers in quarantine: whether their question is put again."""
+_ADDED = {
+    "label_quarantine": ("over", ", over BOOLEAN DEFAULT 0 NOT NULL"),
+    "question": ("place", ", place BIGINT"),
+    "control_question": ("place", ", place BIGINT"),
+}
+"""Columns of later versions: whether a question is put again, and when a question is handed out."""
 
 
 def kept(now: Dump, before: Dump) -> bool:
-    """Whether a database holds what it held; a newer version adds tables without rows, and one column.
+    """Whether a database holds what it held; a newer version adds tables without rows, and some columns.
 
     But for one table, in which the database counts how often the predictions of a run changed, and the index
     of words, which follows from the items.
     """
-    made = {
-        row["name"]: {**row, "sql": (row["sql"] or "").replace(_ADDED, "")} for row in now["sqlite_master"]
-    }
-    now = {**now, "label_quarantine": [_but_over(row) for row in now["label_quarantine"]]}
+    made = {row["name"]: {**row, "sql": row["sql"] or ""} for row in now["sqlite_master"]}
+    now = dict(now)
+    for table, (column, sql) in _ADDED.items():
+        if table not in made:  # the verb opened no database, so that none was brought up to date
+            continue
+        made[table]["sql"] = made[table]["sql"].replace(sql, "")
+        now[table] = [{key: value for key, value in row.items() if key != column} for row in now[table]]
     old = {row["name"]: {**row, "sql": row["sql"] or ""} for row in before["sqlite_master"]}
     content = {name for name in now if not name.startswith("item_words")}
     content -= {"sqlite_master", "alembic_version", "run_version"}
     return all(made.get(name) == row for name, row in old.items()) and all(
         now[name] == before.get(name, []) for name in content
     )
-
-
-def _but_over(row: dict[str, Any]) -> dict[str, Any]:
-    assert row["over"] == 0
-    return {key: value for key, value in row.items() if key != "over"}
 
 
 @pytest.mark.filterwarnings("ignore:No artists with labels found")  # where no model has an estimate to draw
