@@ -33,7 +33,7 @@ from .data import (
     ModelEstimates as ModelEstimates, Strata as Strata,
     Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
     all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
-    estimate_tallies as estimate_tallies, fill_passed as fill_passed, find_strata as find_strata,
+    estimate_tallies as estimate_tallies, find_strata as find_strata,
     tally as tally,
     tally_arrays as tally_arrays,
 )

@@ -9,7 +9,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.intervals import DrawnStrata, scale_by_share
+from harness.estimate.intervals import DrawnStrata
 from harness.estimate.routed import (
     GoldCounts,
     allows_gold_score,
@@ -37,7 +37,7 @@ def estimate_by_design(
     if not labels.tells_accuracy:
         raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
     if labels.is_resolved:
-        estimate = _resolved(predictions, labels, level, bounds=False)
+        estimate = resolved_estimate(predictions, labels, level, bounds=False)
     else:
         free = gold is None
         data, predicted, items = routed_pool(labels, [predictions], error_free=free, unequal=free)
@@ -56,7 +56,7 @@ def estimate_by_design(
     return estimate
 
 
-def _resolved(
+def resolved_estimate(
     predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
     """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
@@ -114,49 +114,3 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
         name = str(cluster.names[known[0]])
         raise EstimateError(f"clusters: there must be at least 2, all items are of {name!r}")
     return number.astype(np.int64)
-
-
-def bound_missing(
-    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, why: str = ""
-) -> Estimate | None:
-    """The estimate with an interval that holds whatever failed calls and abstentions hide; None without any.
-
-    `why` says for what other reason the interval may not hold.
-
-    With a share ρ of the items known, A lies between ρ·A_known and 1 − ρ·(1 − A_known), each end with the
-    uncertainty of both (`scale_by_share`).
-    """
-    failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))
-    said = int(np.count_nonzero(labels.answered & predictions.ran))
-    if labels.is_resolved:
-        # these bounds hold whatever silent experts would have said; calls that failed are left
-        bounds = _resolved(predictions, labels, estimate.level, bounds=True)
-        known, silent = bounds.n.ordinary + bounds.n.complementary, bounds.n.abstained
-        carried = known + silent
-        share, method = 1.0, bounds.interval
-    else:
-        bounds, method = estimate, f"{estimate.interval}+worst-case"
-        known, silent = said, int(np.count_nonzero(labels.labelled & predictions.ran)) - said
-        carried, share = known, known / max(1, known + silent)
-    if not (failed or silent) or not known:
-        return None
-    # calls fail on predictions, experts abstain from labels: of a part of the labels, as large a part failed
-    share *= ran / (ran + failed)
-    n, missing = carried / share, failed + silent
-    inner = min(bounds.high, max(bounds.low, bounds.value))
-    low, wrong = bounds.low, 1 - bounds.high
-    if share < 1:
-        _, low, _ = scale_by_share(share, n, inner, bounds.low, bounds.high, bounds.level)
-        _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - bounds.high, 1 - bounds.low, bounds.level)
-    return replace(
-        bounds,
-        value=inner,
-        low=max(0.0, low),
-        high=min(1.0, 1 - wrong),
-        se=None,
-        n=estimate.n,
-        estimator="worst_case",
-        interval=method,
-        why=bounds.why or why,
-        flags=(*estimate.flags, f"missing: {missing} of {known + missing} items failed or had no answer"),
-    )

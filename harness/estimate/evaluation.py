@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,12 +27,13 @@ from harness.columns import (
     PredictionColumns,
     align,
 )
-from harness.errors import BadInput
+from harness.errors import BadInput, EstimateError
 from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
 from harness.estimate.checks import explain_failures
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
+from harness.estimate.missing_answers import Estimator, find_hidden
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
 from harness.types import Counts, Estimate
@@ -94,19 +95,17 @@ def accuracy(
     predicted, said = align(predictions, labels)
     one = _check_options(said, estimator, interval, strata, gold, published=published)
     part, flags = collected_part(said, predicted.is_there)
-    if interval == "anytime":
-        estimate = estimate_anytime(predicted, part, level=level, n_options=n_options)
-    elif one:
-        estimate = estimate_by_design(predicted, part, level=level, gold=gold)
-    else:
-        estimate = estimate_tallies(
-            tally_pool(predicted, part, strata, split),
-            estimator=estimator,
-            interval=interval,
-            level=level,
-            published=published,
-        )
-    return complete(estimate, predicted, part, flags, checks=checks)
+
+    def make(part: LabelColumns) -> Estimate:
+        if interval == "anytime":
+            return estimate_anytime(predicted, part, level=level, n_options=n_options)
+        if one:
+            return estimate_by_design(predicted, part, level=level, gold=gold)
+        tallies = tally_pool(predicted, part, strata, split)
+        options: dict[str, Any] = {"interval": interval, "level": level, "published": published}
+        return estimate_tallies(tallies, estimator=estimator, **options)
+
+    return complete(make(part), predicted, part, flags, make=make, checks=checks)
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
@@ -158,15 +157,18 @@ def complete(
     labels: LabelColumns,
     flags: tuple[str, ...],
     *,
+    make: Estimator | None = None,
     checks: bool = True,
 ) -> Estimate:
     """Add the protocol's assumptions, all counts, and why the interval may not hold.
 
-    That is what the estimator itself says, a check that failed, or a run that is not finished.
+    That is what the estimator itself says, what unanswered questions hide, a check that failed, or a run that
+    is not finished.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in _CORRECTED
-    failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
+    failures = explain_failures(predictions, labels, corrected=corrected, bounded=True) if checks else ""
+    estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
@@ -176,8 +178,27 @@ def complete(
         _with_assumptions(estimate, labels),
         n=counts,
         flags=flags + estimate.flags,
-        why="; ".join(filter(None, [estimate.why, failures, unfinished if counts.unpredicted else ""])),
+        why="; ".join(
+            filter(None, [estimate.why, hidden, failures, unfinished if counts.unpredicted else ""])
+        ),
     )
+
+
+def _allow_for_missing(
+    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, make: Estimator | None
+) -> tuple[Estimate, str]:
+    """Widen the interval for what unanswered questions hide if that costs little; or say what they hide."""
+    if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
+        return estimate, ""
+    if make is None:
+        missing = int(np.count_nonzero(labels.kind == ABSTAINED))
+        return estimate, f"{missing} of {len(labels)} questions unanswered"
+    try:
+        hidden = find_hidden(estimate, make, predictions, labels)
+    except EstimateError as error:
+        return estimate, f"questions are unanswered, and whatever is put in: {error}"
+    allowed = estimate if hidden is None else hidden.allow_for(estimate)
+    return allowed or estimate, "" if allowed is not None else str(hidden)
 
 
 def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,14 +12,23 @@ import numpy as np
 from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_pool
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
-from harness.estimate.by_design import bound_missing
-from harness.estimate.checks import explain_failures
+from harness.estimate.by_design import estimate_by_design
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
+from harness.estimate.data import (
+    Conditioning,
+    Estimates,
+    ModelEstimates,
+    Strata,
+    all_estimators,
+    estimate_tallies,
+    tally_pool,
+)
 from harness.estimate.evaluation import accuracy, complete
 from harness.estimate.judged import judge_models, withhold_judged
+from harness.estimate.missing_answers import bound_missing
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
+from harness.types import Estimate
 
 
 def accuracies(
@@ -61,27 +71,31 @@ def accuracies(
         part, flags = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
         return Estimates({}, {main: str(error)})
+    shown: dict[str, Any] = {"interval": interval, "level": level, "published": published}
+
+    def make(said: LabelColumns, name: str = main) -> Estimate:
+        if main == "ml" and said.cluster is None:
+            return estimate_tallies(tally_pool(predictions, said, strata, split), estimator=name, **shown)
+        return estimate_by_design(predictions, said, level=level, gold=None)
+
     if main == "ml" and labels.cluster is None:
-        tallies = tally_pool(predictions, part, strata, split)
-        made = all_estimators(tallies, interval=interval, level=level, published=published)
-        more = [
-            Estimates(
-                {name: complete(e, predictions, part, flags) for name, e in made.items()}, made.undefined
-            )
-        ]
+        made = all_estimators(tally_pool(predictions, part, strata, split), **shown)
+        completed = {
+            name: complete(e, predictions, part, flags, make=partial(make, name=name))
+            for name, e in made.items()
+        }
+        more = [Estimates(completed, made.undefined)]
     else:
-        options: dict[str, Any] = {"interval": interval, "strata": strata, "published": published}
-        more = [_try(main, predictions, labels, level=level, **options)]
+        more = [_try(main, predictions, labels, strata=strata, **shown)]
     if anytime is not None:
         more.append(_try("anytime", predictions, labels, level=anytime, interval="anytime"))
     if gold is not None:
         more.append(_try("corrected", predictions, labels, level=level, gold=gold))
     found = {name: e for part_ in more for name, e in part_.items()}
     if main in found:
-        why = explain_failures(predictions, part, bounded=True)
-        bounded = bound_missing(replace(found[main], why=""), predictions, part, why)
+        bounded = bound_missing(make(part), make, predictions, part)
         if bounded is not None:
-            found["worst_case"] = bounded
+            found["worst_case"] = complete(bounded, predictions, part, flags)
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
 
 

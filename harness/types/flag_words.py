@@ -32,6 +32,7 @@ FLAG_WORDS = {
     "nothing_known_where_they_differ": (
         "no answer tells which of the models is right where they differ; only how often they differ is known"
     ),
+    "allows_for_missing": "the interval holds whatever the unanswered questions would have been answered",
     "missing": "{}; the interval holds whatever is hidden there",
     "passed_over": (
         "{} questions are open although their experts answered later ones; they count like unsure answers"

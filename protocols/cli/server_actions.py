@@ -218,7 +218,7 @@ def _lines(seen: Look) -> str:
         share = f"the first {seen.share:.0%} of every queue"
         lines.append(f"answered by all: {share}, as far as {seen.slowest} has come (next: {seen.waiting})")
     lines += [
-        f"{expert} passed over {counted(len(questions), 'question')}: missing, intervals allow for any answer"
+        f"{expert} passed over {counted(len(questions), 'question')}: missing data"
         for expert, questions in seen.passed.items()
     ]
     return "\n".join(lines)

@@ -160,10 +160,8 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the common share does not."""
-    from harness.columns import align
-    from harness.estimate import decode
+    from harness.estimate import accuracy, decode
     from harness.types import Prediction
-    from protocols.collect.label_studio.watch import estimate_so_far
     from tests.records import estimate_anytime
 
     rng = np.random.default_rng(5)
@@ -185,7 +183,7 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
                 yes = truth[j] == option[j]
                 answers.append(Answer(q, q.expert, Verdict.YES if yes else Verdict.NO, "t"))
         predictions = [Prediction(f"i{j}", int(predicted[j])) for j in range(n)]
-        fair.append(estimate_so_far(*align(predictions, decode(answers, questions)), 0.95))
+        fair.append(accuracy(predictions, decode(answers, questions), interval="anytime"))
         plain.append(estimate_anytime(predictions, decode(answers)))
         covered += fair[-1].low <= 0.78 <= fair[-1].high
     assert np.mean([e.value for e in fair]) == pytest.approx(0.78, abs=0.02)

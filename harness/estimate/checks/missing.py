@@ -2,85 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray
-from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
-from harness.estimate.checks.check import Check, is_negligible
+from harness.columns import LabelColumns, PredictionColumns
+from harness.estimate.checks.check import Check
 from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.data import LabelledArrays, Tallies, estimate_tallies, fill_answers, tally_arrays
+from harness.estimate.missing_answers import Estimator, find_hidden
 
 
-def abstention(a: LabelledArrays, tallies: Tallies) -> Check:
-    """Bounds of A_ML over all answers the unanswered questions might have had.
+def abstention(make: Estimator, predictions: PredictionColumns, labels: LabelColumns) -> Check:
+    """The interval can be widened a little so that it holds whatever unanswered questions hide.
 
-    The estimates suppose that a missing answer is unrelated to the truth; nothing in the data can
-    test that. Passes if even the worst answers would hardly move the estimate (`is_negligible`).
+    Estimates assume that a missing answer is unrelated to the truth. Nothing in the data can test that.
 
     Parameters
     ----------
-    tallies
-        Of the same labels.
+    make
+        Makes the main estimate.
     """
     name = "abstention"
-    missing = int(np.count_nonzero(a.kind == ABSTAINED))
-    if missing == 0:
-        return Check(
-            name=name, passed=True, statistic=0.0, p_value=None, message="every question was answered"
-        )
-    low, high = (
-        estimate_tallies(_refill(a, tallies, favourable=f), interval="score").value for f in (False, True)
-    )
-    share = missing / a.kind.size
-    text = f"{missing} of {a.kind.size} questions unanswered: ml anywhere from {low:.3f} to {high:.3f}"
-    if (a.kind == ABSTAINED).all():
-        return Check(name=name, passed=False, statistic=share, p_value=None, message=text)
-    now = estimate_tallies(tallies, interval="exact")
-    passed = is_negligible(low, now.value, high, now.high - now.low)
-    return Check(name=name, passed=passed, statistic=share, p_value=None, message=text)
-
-
-def _refill(a: LabelledArrays, tallies: Tallies, *, favourable: bool) -> Tallies:
-    """The tallies with the missing answers put in; only items that lack one are tallied anew."""
-    splits = {t.split for t in tallies.strata}
-    lacking = np.bincount(a.item[a.kind == ABSTAINED], minlength=a.n_options.size) > 0
-    rows = lacking[a.item]
-    if rows.all() or len(splits) > 1:
-        return tally_arrays(replace(a, kind=_filled(a, favourable=favourable)))[0]
-    (split,) = splits
-    part = _part(a, lacking)
-    (now,), (filled,) = (
-        tally_arrays(replace(part, kind=kind), split)
-        for kind in (part.kind, _filled(part, favourable=favourable))
-    )
-    changes = {(t.stratum, t.K): (t, f) for t, f in zip(now.strata, filled.strata, strict=True)}
-    strata = []
-    for t in tallies.strata:
-        old, new = changes.get((t.stratum, t.K), (None, None))
-        strata.append(t if old is None or new is None else t.exchange(old, new))
-    return Tallies(strata=tuple(strata))
-
-
-def _part(a: LabelledArrays, items: BoolArray) -> LabelledArrays:
-    """The labels of some items."""
-    rows, rank = items[a.item], np.cumsum(items) - 1
-    return replace(
-        a,
-        y_hat=a.y_hat[items],
-        option=a.option[rows],
-        kind=a.kind[rows],
-        n_options=a.n_options[items],
-        item=rank[a.item[rows]],
-        propensity=None if a.propensity is None else a.propensity[rows],
-        stratum=None if a.stratum is None else a.stratum[items],
-        names=None,
-    )
-
-
-def _filled(a: LabelledArrays, *, favourable: bool) -> AnyIntArray:
-    return fill_answers(a.kind, a.option, a.item, a.y_hat, a.n_options, favourable=favourable)
+    now = make(labels)
+    hidden = find_hidden(now, make, predictions, labels)
+    if hidden is None:
+        text = "every question was answered"
+        return Check(name=name, passed=True, statistic=0.0, p_value=None, message=text)
+    passed = hidden.allow_for(now) is not None
+    text = f"{hidden}" + ("; the interval allows for that" if passed else "")
+    return Check(name=name, passed=passed, statistic=hidden.missing / hidden.of, p_value=None, message=text)
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:

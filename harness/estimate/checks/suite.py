@@ -14,23 +14,26 @@ from types import MappingProxyType
 
 from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
 from harness.errors import EstimateError
+from harness.estimate.by_design import estimate_by_design
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.check_names import UNIFORM_CHECKS
 from harness.estimate.checks.drawn_options import DrawnOptions, coin, find_drawn, propensities, routed_for
 from harness.estimate.checks.missing import abstention, readability
-from harness.estimate.checks.resolution import resolution, unanswered, unresolved
+from harness.estimate.checks.resolution import resolution
 from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
 from harness.estimate.core import chi2_tail
 from harness.estimate.data import (
     LabelledArrays,
     Strata,
     Tallies,
+    estimate_tallies,
     find_strata,
     label_arrays,
     tally_columns,
     to_arrays,
 )
 from harness.estimate.estimators import information, inside, make_point
+from harness.types import Estimate
 
 FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
@@ -91,12 +94,13 @@ class _Data:
 
     def check_abstention(self) -> Check:
         """What abstentions may hide, by the estimator of the protocol."""
-        kind = self.labels.statement.estimator if self.labels.statements else "likelihood"
-        if kind == "resolved":
-            return unresolved(self.predictions, self.labels)
-        if kind == "weighted":
-            return unanswered(self.predictions, self.labels)
-        return abstention(self.arrays, self.tallies)
+
+        def make(labels: LabelColumns) -> Estimate:
+            if labels.is_even and labels.cluster is None:
+                return estimate_tallies(tally_columns(self.predictions, labels, self.strata))
+            return estimate_by_design(self.predictions, labels, level=0.95, gold=None)
+
+        return abstention(make, self.predictions, self.labels)
 
 
 @lru_cache(maxsize=1)

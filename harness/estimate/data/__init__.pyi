@@ -4,7 +4,7 @@ from .every_estimator import (
     Estimates as Estimates, ModelEstimates as ModelEstimates,
     all_estimators as all_estimators, estimate_counts as estimate_counts,
 )
-from .filled_answers import fill_answers as fill_answers, fill_passed as fill_passed
+from .filled_answers import fill_answers as fill_answers
 from .labelled_arrays import (
     LabelledArrays as LabelledArrays, label_arrays as label_arrays, to_arrays as to_arrays,
 )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from harness.arrays import AnyIntArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+from harness.columns import ABSTAINED, NO, YES
 
 
 def fill_answers(
@@ -46,22 +44,3 @@ def fill_answers(
             kind[row] = NO
             refused[i] += 1
     return kind
-
-
-def fill_passed(
-    labels: LabelColumns, part: LabelColumns, predictions: PredictionColumns, *, favourable: bool
-) -> LabelColumns:
-    """Add an answer, for or against a model, to every question that was passed over in a part of the labels.
-
-    What an expert was unsure of stays so.
-    """
-    if part.passed is None:
-        return labels
-    meant = np.flatnonzero(part.passed | (part.kind != ABSTAINED))
-    n_options = np.zeros(labels.index.size, np.int64)
-    n_options[part.item] = part.questions.n_options
-    of_these = (part.kind[meant], part.option[meant], part.item[meant])
-    filled = fill_answers(*of_these, predictions.option, n_options, favourable=favourable)
-    found = labels.pass_over(part.questions.take(np.flatnonzero(part.passed)))
-    kind = np.concatenate([labels.kind, filled[part.passed[meant]]])
-    return replace(found, kind=kind, passed=None)

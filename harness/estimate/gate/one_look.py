@@ -14,9 +14,6 @@ import numpy as np
 
 from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import EstimateError
-from harness.estimate.by_design import bound_missing
-from harness.estimate.checks import explain_failures
-from harness.estimate.collected import collected_part
 from harness.estimate.core import z_value
 from harness.estimate.evaluation import accuracy
 from harness.estimate.gate.gate_verdict import (
@@ -28,7 +25,7 @@ from harness.estimate.gate.gate_verdict import (
     further_answers,
 )
 from harness.estimate.intervals import obrien_fleming_level
-from harness.estimate.many_estimates import keep_predicted
+from harness.estimate.many_estimates import accuracies, keep_predicted
 from harness.estimate.model_comparison import compare
 from harness.estimate.planning import outcomes_to_settle
 from harness.estimate.routed import ErrorRanges
@@ -103,15 +100,8 @@ def _accuracy(
     model: PredictionColumns, labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> Estimate:
     if errors is None:
-        return _bounded_accuracy(model, labels, level)
+        found = accuracies(model, labels, level=level)
+        return found.get("worst_case") or accuracy(model, labels, level=level)
     if errors.gold is None:
         return allow_for_errors(model, labels, np.full(labels.index.size, -1), errors, level=level)
     return accuracy(model, labels, level=level, gold=errors.gold)
-
-
-def _bounded_accuracy(model: PredictionColumns, labels: LabelColumns, level: float) -> Estimate:
-    """The accuracy, with an interval that holds whatever unanswered questions hide."""
-    found = accuracy(model, labels, level=level, checks=False)
-    part = collected_part(labels, model.is_there)[0]
-    why = "; ".join(filter(None, [found.why, explain_failures(model, part, bounded=True)]))
-    return bound_missing(found, model, part, why) or replace(found, why=why)

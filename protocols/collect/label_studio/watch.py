@@ -3,7 +3,7 @@
 Experts do not answer equally fast: while only the cardiologist has answered, every answer is about
 cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
 (`harness.estimate.collected_part`). A question that was passed over in it is missing for a reason that nobody
-knows: the interval holds whatever would have been answered.
+knows: the interval holds whatever would have been answered, or says that it may not hold.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from harness import BadInput, EstimateError
 from harness.analysis import describe_errors, read_control_answers, study_labels
-from harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from harness.columns import keep_drawn
 from harness.config import Study
-from harness.estimate import accuracy, collected_part, fill_passed, keep_predicted
+from harness.estimate import accuracy, keep_predicted
 from harness.store import Store
 from harness.types import Estimate
 from protocols.collect.label_studio.campaign import Campaign
@@ -48,7 +48,7 @@ class Look:
     waiting
         The question that this expert has to answer next; empty when all is answered.
     passed
-        Expert → questions within that share that were passed over; intervals allow for any answer to them.
+        Expert → questions that were passed over: missing data.
     used
         Number of answers that the estimates rest on.
     estimates
@@ -56,7 +56,7 @@ class Look:
     undefined
         Model → why there is none yet.
     reached
-        Whether every model's interval is as narrow as was asked for.
+        Whether every model's interval is as narrow as was asked for, and holds.
     """
 
     difference: Difference
@@ -148,7 +148,7 @@ def take_look(
         used=max((_count_used(e) for e in estimates.values()), default=0),
         estimates=estimates,
         undefined=undefined,
-        reached=until_width is not None and width <= until_width,
+        reached=until_width is not None and width <= until_width and all(e.holds for e in estimates.values()),
     )
 
 
@@ -168,34 +168,14 @@ def estimate_running(
         run = store.run_columns.read_run(newest[name], index).predictions
         predictions = keep_drawn(run, labels)
         try:
-            estimates[name] = estimate_so_far(
-                predictions, keep_predicted(labels, predictions), study.estimate.level, options
+            estimates[name] = accuracy(
+                predictions,
+                keep_predicted(labels, predictions),
+                interval="anytime",
+                level=study.estimate.level,
+                n_options=options,
             )
         except EstimateError as error:
             undefined[name] = str(error)
     errors = describe_errors(read_control_answers(store))
     return {name: replace(e, why=e.why or errors) for name, e in estimates.items()}, undefined
-
-
-def estimate_so_far(
-    predictions: PredictionColumns,
-    labels: LabelColumns,
-    level: float,
-    n_options: Mapping[str, int] | None = None,
-) -> Estimate:
-    """Estimate a model with an interval that may be looked at any time, whatever was passed over hides.
-
-    Raises
-    ------
-    EstimateError
-        If nothing can be estimated yet.
-    """
-    part = collected_part(labels, predictions.is_there)[0]
-    found, worst, best = (
-        accuracy(predictions, said, interval="anytime", level=level, n_options=n_options)
-        for said in (
-            labels,
-            *(fill_passed(labels, part, predictions, favourable=favourable) for favourable in (False, True)),
-        )
-    )
-    return replace(found, low=worst.low, high=best.high)
