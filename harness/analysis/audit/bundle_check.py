@@ -188,7 +188,9 @@ class _BundleCheck:
             self._ended, self._told_end = True, told
             return
         elif record in DESIGN_PARTS and record != "gold":
-            self._parts[record].add([[told[name] for name in DESIGN_PARTS[record].columns]])
+            part = DESIGN_PARTS[record]
+            names = part.columns if "place" in told else [c for c in part.columns if c != "place"]
+            self._parts[record].add([[told[name] for name in names]])
         self._counts[record] += 1
 
     def _take_answer(self, told: dict[str, Any]) -> None:

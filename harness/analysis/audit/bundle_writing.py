@@ -132,7 +132,7 @@ class _Bundle:
                 for row in rows:
                     is_gold = name == "gold"
                     yield write(
-                        name, _tell_gold(row) if is_gold else dict(zip(part.columns, row, strict=True))
+                        name, _tell_gold(row) if is_gold else dict(zip(part.columns, row, strict=False))
                     )
         for table in REPLY_TABLES:
             batches = self.trail.batches.get(table, ())

@@ -42,6 +42,10 @@ class DesignPart:
     by_item: bool = False
     """Whether rows are sorted by the place of their item first."""
 
+    def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
+        """Leave out a place that is not known, as versions did that stored none."""
+        return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
+
 
 DESIGN_PARTS = {
     "questions": DesignPart(
@@ -52,7 +56,7 @@ DESIGN_PARTS = {
     ),
     "controls": DesignPart(
         ControlQuestionRow.__table__,
-        ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original"),
+        ("id", "kind", "item_id", "option", "expert", "n_options", "seed", "original", "place"),
         ("id",),
     ),
     "gold": DesignPart(GoldItemRow.__table__, ("id", "text", "options", "permutation", "truth"), ("id",)),
@@ -109,7 +113,7 @@ class DesignRepository(Repository):
             query = query.order_by(_sort_plainly(part.table.c[column], is_file=is_file))
         for portion in self._database.read_portions(query.where(*_limit_to_drawn(name))):
             read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
-            yield list(zip(*read, strict=True))
+            yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self, *, questions: RowsDigest | None = None) -> dict[str, dict[str, Any]]:
         """Part → ``number`` of rows and ``digest``; the questions' may be known already."""
