@@ -51,15 +51,23 @@ def effective_clusters(cluster: IntArray) -> float:
 def check_clusters(cluster: IntArray) -> None:
     """Refuse clusters that are effectively fewer than `FEWEST_EFFECTIVE`.
 
+    Items that are all of different clusters pass, however few.
+
+    Parameters
+    ----------
+    cluster
+        As in `effective_clusters`.
+
     Raises
     ------
     NotIdentified
-        If they are; the message gives their effective number and the share of the largest cluster.
+        If they are fewer; the message gives their effective number and the share of the largest cluster.
     """
     size = np.bincount(cluster)
     effective = effective_clusters(cluster)
-    if effective < FEWEST_EFFECTIVE - 1e-9:
+    if size.max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
         raise NotIdentified(
-            f"clusters: {np.count_nonzero(size)}, the largest with {size.max() / size.sum():.0%} of the items, "
-            f"tell as much as {effective:.1f} of equal size; an interval needs at least {FEWEST_EFFECTIVE:g}"
+            f"clusters: {np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of "
+            f"the items, count as {effective:.1f} of equal size, (Σm)²/Σm² of their sizes m; an interval "
+            f"needs {FEWEST_EFFECTIVE:g}: label more items of other clusters"
         )
