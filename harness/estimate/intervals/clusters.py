@@ -24,6 +24,7 @@ tails than a normal variable whatever the sizes (Efron 1969, J. Am. Stat. Assoc.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,14 +73,15 @@ class ClusterVariance:
 
     Attributes
     ----------
-    sums, share
-        Shape (J,): R and h of every cluster.
+    squares, cross, concentration
+        ΣR², ΣRh and Σh² over clusters; the last is 1 over their effective number.
     pairs, correlation, excess, at_estimate
         P, ρ, φ and M(θ̂).
     """
 
-    sums: FloatArray
-    share: FloatArray
+    squares: float
+    cross: float
+    concentration: float
     pairs: float
     correlation: float
     excess: float
@@ -105,8 +107,9 @@ class ClusterVariance:
         rho = cluster_correlation(sums, share, pairs, own, spread, items=len(weight))
         excess = max(1.0, own / max(independent, _TINY))
         return cls(
-            sums=sums,
-            share=share,
+            squares=float(sums @ sums),
+            cross=float(sums @ share),
+            concentration=float(share @ share),
             pairs=float(pairs.sum()),
             correlation=rho,
             excess=excess,
@@ -116,9 +119,9 @@ class ClusterVariance:
     def at(self, independent: float, spread: float, gap: float) -> tuple[float, float]:
         """M(θ), and the variance at a null hypothesis of these I, s and U."""
         model = self.excess * independent + self.correlation * spread * self.pairs
-        moved = np.sqrt(model / self.at_estimate) * self.sums + gap * self.share
-        few = 1 + 2 * float((self.share**2).sum())
-        return model, max(few * model, float((moved**2).sum()))
+        scale = model / self.at_estimate
+        around = scale * self.squares + 2 * gap * math.sqrt(scale) * self.cross + gap**2 * self.concentration
+        return model, max((1 + 2 * self.concentration) * model, around)
 
 
 def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
