@@ -101,8 +101,10 @@ class ClusterVariance:
             I and s at the estimate.
         """
         number = np.unique(cluster, return_inverse=True)[1]
-        share, alone = np.bincount(number, weight), np.bincount(number, weight**2)
-        sums, own = np.bincount(number, weight * residual), float(((weight * residual) ** 2).sum())
+        share, alone, sums = (
+            np.bincount(number, x).astype(np.float64) for x in (weight, weight**2, weight * residual)
+        )
+        own = float(((weight * residual) ** 2).sum())
         pairs = share**2 - alone
         rho = cluster_correlation(sums, share, pairs, own, spread, items=len(weight))
         excess = max(1.0, own / max(independent, _TINY))
