@@ -38,7 +38,7 @@ def quick_grid() -> list[Design]:
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
         *_troubles((100,))[::4],
-        *cluster_designs()[::60],
+        *cluster_designs()[::53],
         *_differences((30,))[::5],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],

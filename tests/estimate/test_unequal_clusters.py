@@ -37,7 +37,7 @@ def draw_right(cluster: IntArray, accuracy: float, correlation: float, rng: np.r
     shared = rng.normal(size=cluster.max() + 1)[cluster]
     own = rng.normal(size=len(cluster))
     latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
-    return (latent < ndtri(accuracy)).astype(np.int64)
+    return np.asarray(latent < ndtri(accuracy), dtype=np.int64)
 
 
 def ends_of_accuracy(sizes: str, accuracy: float, correlation: float, draws: int) -> FloatArray:
