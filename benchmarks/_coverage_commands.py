@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._coverage_designs import CLASSES, Design, item_of, true_accuracies, world
+from benchmarks._coverage_designs import CLASSES, Design, clusters_of, item_of, true_accuracies, world
 from harness.cli.main import main
 
 COMMAND_CELLS = [
@@ -107,8 +107,8 @@ def _write(
     roster = "".join(f'[[expert]]\nname = "{name}"\nclasses = ["{name}"]\n\n' for name in classes)
     Path("experts.toml").write_text(roster, encoding="utf-8")
     rows = [
-        {"id": item.id, "text": f"item {item.id}", "patient": str(j // max(1, design.cluster))}
-        for j, item in enumerate(items)
+        {"id": item.id, "text": f"item {item.id}", "patient": str(of)}
+        for of, item in zip(clusters_of(design), items, strict=True)
     ]
     _table("items.csv", rows)
     _table("key.csv", [{"id": item.id, "label": classes[truth[item.id]]} for item in items])

@@ -21,6 +21,13 @@ IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))
 ROSTER = one_expert_per_class(CLASSES)
 SENSITIVITY, SPECIFICITY = 0.9, 0.95
+CLUSTER_SIZES = {
+    "zipf 1": tuple(max(1, round(40 / k)) for k in range(1, 41)),
+    "zipf 1.2": tuple(max(1, round(60 / k**1.2)) for k in range(1, 31)),
+    "one large": (50, *(1,) * 100),
+    "too few": (100, *(1,) * 30),
+}
+"""Sizes of all clusters, by name; their effective numbers are 11, 6.8, 8.7 and 1.7."""
 MISSED = 20.0
 """Cost of missing an item of the first class; any other error costs 1."""
 _MANY = 400_000
@@ -53,7 +60,9 @@ class Design:
     slow
         Share of the questions that one of two halves of the experts has answered; the others all.
     cluster
-        Items a cluster, with a latent correlation of .45.
+        Items a cluster, or a name of `CLUSTER_SIZES`.
+    correlation
+        Latent correlation of the items of a cluster.
     asked
         Questions an item (partitioned).
     gold
@@ -76,7 +85,8 @@ class Design:
     abstained: float = 0.0
     strata: int = 0
     slow: float = 1.0
-    cluster: int = 0
+    cluster: int | str = 0
+    correlation: float = 0.45
     asked: int = 1
     gold: int = 0
     rare: float = 0.0
@@ -96,6 +106,7 @@ class Design:
                 "strata",
                 "slow",
                 "cluster",
+                "correlation",
                 "asked",
                 "gold",
                 "rare",
@@ -106,6 +117,14 @@ class Design:
         rest = ", ".join(f"{name} {value}" for name, value in (shown | self.options).items())
         values = "/".join(f"{a:g}" for a in self.accuracies)
         return f"{self.kind}: {self.protocol}, {K}, A={values}, n={self.n}" + (f", {rest}" if rest else "")
+
+
+def clusters_of(design: Design) -> IntArray:
+    """Number of every item's cluster, shape (n,)."""
+    if isinstance(design.cluster, int):
+        return np.arange(design.n) // max(1, design.cluster)
+    sizes = CLUSTER_SIZES[design.cluster]
+    return np.repeat(np.arange(len(sizes)), sizes)
 
 
 @dataclass(frozen=True)
@@ -176,9 +195,9 @@ def _predict(
     n = len(y)
     shared = rng.normal(size=n) * np.sqrt(design.together)
     if design.cluster:
-        of = np.arange(n) // design.cluster
-        shared = rng.normal(size=of[-1] + 1)[of] * np.sqrt(0.45)
-    own = 0.45 if design.cluster else design.together
+        of = clusters_of(design)
+        shared = rng.normal(size=of[-1] + 1)[of] * np.sqrt(design.correlation)
+    own = design.correlation if design.cluster else design.together
     distractor = (y + 1 + (rng.random(n) * (K - 1)).astype(np.int64)) % K
     found = []
     for a in design.accuracies:
@@ -262,7 +281,8 @@ def collect(
         answers = [a for a in answers if a.expert in fast or rng.random() < design.slow]
     labels = h.decode(answers, drawn)
     if design.cluster:
-        labels = labels.clustered({item.id: str(j // design.cluster) for j, item in enumerate(items)})
+        of = clusters_of(design)
+        labels = labels.clustered({item.id: str(of[j]) for j, item in enumerate(items)})
     return labels
 
 

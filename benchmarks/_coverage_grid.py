@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from benchmarks._coverage_clusters import cluster_designs
 from benchmarks._coverage_designs import CLASSES, Design
 
 MIXED = tuple(range(2, 11))
@@ -17,6 +18,7 @@ def full_grid() -> list[Design]:
         *_accuracies((20, 50, 100, 300), (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)),
         *_shared((20, 50, 100, 300)),
         *_troubles((50, 150)),
+        *cluster_designs(),
         *_differences((30, 100, 300)),
         *_joint((25, 100, 300)),
         *_assisted((30, 100, 300)),
@@ -36,6 +38,7 @@ def quick_grid() -> list[Design]:
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
         *_troubles((100,))[::4],
+        *cluster_designs()[::53],
         *_differences((30,))[::5],
         *_joint((25,))[::3],
         *_assisted((60,))[::5],

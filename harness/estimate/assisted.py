@@ -22,7 +22,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import find_drawn_strata, find_weights, number_clusters
+from harness.estimate.by_design import enough_clusters, find_drawn_strata, find_weights
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
@@ -134,7 +134,7 @@ class _Votes:
         rows = np.flatnonzero(option >= 0)
         if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
             return None
-        cluster, weight = number_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
+        cluster, weight = enough_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
         given: dict[str, Any] = {"level": level, "cluster": cluster, "working": self._weigh(data, items)}
         if weight is not None:
             estimate = unequal_accuracy(option, data, weight, **given)

@@ -9,6 +9,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
+from harness.estimate.core import check_clusters
 from harness.estimate.intervals import DrawnStrata
 from harness.estimate.routed import (
     GoldCounts,
@@ -42,7 +43,7 @@ def estimate_by_design(
         free = gold is None
         data, predicted, items = routed_pool(labels, [predictions], error_free=free, unequal=free)
         options = predicted[:, 0].astype(np.int64)
-        cluster = number_clusters(items, labels.index, labels.cluster)
+        cluster = enough_clusters(items, labels.index, labels.cluster)
         weight = find_weights(items, labels)
         if gold is None and weight is not None:
             estimate = unequal_accuracy(options, data, weight, level=level, cluster=cluster)
@@ -61,7 +62,7 @@ def resolved_estimate(
 ) -> Estimate:
     """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
     found = resolved_correctness(labels, [predictions], unequal=True)
-    cluster = number_clusters(found.items, labels.index, labels.cluster)
+    cluster = enough_clusters(found.items, labels.index, labels.cluster)
     # open questions are no random part, however few
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
@@ -114,3 +115,20 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
         name = str(cluster.names[known[0]])
         raise EstimateError(f"clusters: there must be at least 2, all items are of {name!r}")
     return number.astype(np.int64)
+
+
+def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
+    """`number_clusters` for an estimate with an interval; None, too, if no two items share a cluster.
+
+    Raises
+    ------
+    EstimateError
+        If an item has no cluster, or all share one.
+    NotIdentified
+        If the clusters are effectively too few, see `check_clusters`.
+    """
+    number = number_clusters(items, index, cluster)
+    if number is None or number.max() + 1 == len(items):
+        return None
+    check_clusters(number)
+    return number

@@ -22,7 +22,7 @@ from harness.columns import (
     mark,
 )
 from harness.errors import BadInput, EstimateError
-from harness.estimate.by_design import find_weights, number_clusters
+from harness.estimate.by_design import enough_clusters, find_weights
 from harness.estimate.checks import explain_failures, is_negligible
 from harness.estimate.collected import collected_part
 from harness.estimate.comparison import (
@@ -34,7 +34,8 @@ from harness.estimate.comparison import (
     pairs_table,
     rank_models,
 )
-from harness.estimate.core import clopper_pearson
+from harness.estimate.core import effective_clusters
+from harness.estimate.intervals import share_interval
 from harness.estimate.routed import (
     ErrorRanges,
     resolved_accuracy,
@@ -163,11 +164,11 @@ def _gather(
         found = resolved_correctness(labels, predictions, on_differences=True)
         shares = _resolved_shares(labels, predictions, found.correct)
         return ResolvedEvidence(
-            found.correct, len(labels), number_clusters(found.items, labels.index, labels.cluster), shares
+            found.correct, len(labels), enough_clusters(found.items, labels.index, labels.cluster), shares
         )
     unequal = errors is None and not sign
     data, predicted, items = routed_pool(labels, predictions, error_free=errors is None, unequal=unequal)
-    cluster, weight = number_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
+    cluster, weight = enough_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
     return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)
 
 
@@ -248,11 +249,8 @@ def _unasked(
     both = np.flatnonzero(a.ran & b.ran)
     if not both.size or (a.option[both] != b.option[both]).any():
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
-    units = both.size
-    if cluster is not None:
-        code = cluster.code[both]
-        units = np.unique(code[code >= 0]).size + int(np.count_nonzero(code < 0))
-    most = clopper_pearson(0, units, level)[1]
+    number = enough_clusters(both, models[0].index, cluster)
+    most = share_interval(0, both.size if number is None else effective_clusters(number), level)[1]
     return Comparison(
         first=names[0],
         second=names[1],

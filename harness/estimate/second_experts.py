@@ -7,7 +7,7 @@ import numpy as np
 from harness.arrays import IntArray
 from harness.columns import LabelColumns, PredictionColumns
 from harness.errors import NotIdentified
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import enough_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
@@ -47,7 +47,7 @@ def allow_for_errors(
             "without gold items experts' errors are told from one question an item, its option drawn "
             "uniformly or predicted by this model, and items of one number of options"
         )
-    cluster = number_clusters(items, labels.index, labels.cluster)
+    cluster = enough_clusters(items, labels.index, labels.cluster)
     asked = second[items[data.item]]
     estimate = bounded_accuracy(options, data, asked, known, level=level, cluster=cluster)
     return complete(estimate, predictions, part, flags)

@@ -62,7 +62,7 @@ def test_power_counts_clusters() -> None:
     alone, together = measure_power(labels), measure_power(grouped)
     assert together.detectable == pytest.approx(2 * alone.detectable)
     assert together.needed[0.1] == pytest.approx(4 * alone.needed[0.1], abs=4)
-    assert "in 30 clusters, each counted as one item" in together.lines()[0]
+    assert "in clusters that count as 30 items" in together.lines()[0]
 
 
 def test_labels_of_a_split_know_their_clusters() -> None:

@@ -14,12 +14,11 @@ from typing import Literal
 
 import numpy as np
 
-from agents.search.fitness.design_effects import count_clusters
 from agents.search.fitness.empirical_bayes import items_for, minimum_detectable
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.fitness.scores import score_items
 from harness import FloatArray, IntArray
-from harness.estimate import draw_options, synthesise_population
+from harness.estimate import draw_options, effective_clusters, synthesise_population
 
 SIMULATED = 8000
 GUESS = 0.6
@@ -42,8 +41,8 @@ class Power:
     n, answers, K
         Labelled selection items, experts' answers about them, and their numbers of options, as text.
     units
-        Clusters that the items come in, n if they are independent. Each counts as one item: what one cluster
-        shows beyond that is not known before a program has answered.
+        Effective number of clusters that the items come in (`effective_clusters`), n if independent. Each
+        counts as one item: what a cluster shows beyond that is not known before a program has answered.
     kind
         How they are labelled.
     detectable
@@ -55,7 +54,7 @@ class Power:
     """
 
     n: int
-    units: int
+    units: float
     answers: int
     K: str
     kind: Kind
@@ -67,7 +66,7 @@ class Power:
         """In words, for whoever is about to spend money."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
         items = "" if self.answers == self.n else f" about {self.n} items"
-        items += "" if self.units == self.n else f" in {self.units} clusters, each counted as one item,"
+        items += "" if self.units == self.n else f" in clusters that count as {self.units:.0f} items,"
         other = "; ".join(f"{name}: {100 * d:.0f} points" for name, d in self.alternatives.items())
         return [
             f"with {self.answers} questions{items} at K = {self.K} ({NAMES[self.kind]}) you cannot see "
@@ -90,7 +89,7 @@ def measure_power(labelled: ExpertLabels) -> Power:
         kind = "ordinary"
     answers = int((labelled.refused.sum(axis=1) + yes)[answered].sum())
     spreads = {k: _per_item_sd(options, k, max(1, round(answers / n)) if k == kind else 1) for k in NAMES}
-    units = count_clusters(labelled.cluster[answered])
+    units = effective_clusters(np.unique(labelled.cluster[answered], return_inverse=True)[1])
     return Power(
         n=n,
         units=units,

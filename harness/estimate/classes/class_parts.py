@@ -10,7 +10,7 @@ import numpy as np
 from harness.arrays import BoolArray, IntArray
 from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import enough_clusters, number_clusters
 from harness.estimate.classes.ratios import Part
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Strata, find_strata
@@ -129,6 +129,8 @@ class ClassEvidence:
         EstimateError
             If that cannot be told, and why.
         """
+        places = np.flatnonzero(items)
+        cluster = enough_clusters(places, self.labels.index, self.labels.cluster) if places.size else None
         if not self.labels.is_resolved:
             try:
                 return self.estimate(items, option)
@@ -136,7 +138,6 @@ class ClassEvidence:
                 raise NotIdentified(
                     "not every item could be asked about this class: answers do not tell how many are of it"
                 ) from error
-        places = np.flatnonzero(items)
         wanted = np.broadcast_to(option, items.shape)[places][:, None]
         correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
         if unknown := np.count_nonzero(correct < 0):
@@ -144,7 +145,6 @@ class ClassEvidence:
                 f"of {unknown} of {places.size} items nobody said whether they are of this class: what was "
                 "predicted of them is refuted, or experts were silent"
             )
-        cluster = number_clusters(places, self.labels.index, self.labels.cluster)
         return resolved_accuracy(correct, level=self.level, cluster=cluster)
 
     def expect_yes(self, option: int, share: float) -> float:

@@ -26,7 +26,7 @@ from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import NotIdentified
 from harness.estimate.comparison.difference import difference_interval
 from harness.estimate.comparison.two_models import Comparison
-from harness.estimate.core import check_level
+from harness.estimate.core import check_level, effective_clusters
 from harness.estimate.routed import (
     GOLD_ASSUMPTIONS,
     ErrorRanges,
@@ -165,9 +165,9 @@ def _by_gold(
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster)
-    groups = len(first) if cluster is None else len(np.unique(cluster))
+    groups = len(first) if cluster is None else effective_clusters(cluster)
     se = found.se or 0.0
-    p_value = float(2 * stdtr(max(1, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
+    p_value = float(2 * stdtr(max(1.0, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
     made = _interval((found.low, found.high), level, "delta", found.flags, why=found.why)
     return found.value, made, min(1.0, p_value)
 

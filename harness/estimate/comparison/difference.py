@@ -20,7 +20,7 @@ from scipy.special import stdtr
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate.core import clopper_pearson, sign_p_value
+from harness.estimate.core import clopper_pearson, effective_clusters, sign_p_value
 from harness.estimate.intervals import (
     collapse_rows,
     effective_size,
@@ -84,7 +84,7 @@ def difference_interval(
     n, d = int(number.sum()), int(number[differ].sum())
     method = "paired"
     if d == 0:
-        most = clopper_pearson(0, n if cluster is None else len(np.unique(cluster)), level)[1]
+        most = share_interval(0, n if cluster is None else effective_clusters(cluster), level)[1]
         same = Interval(low=-most, high=most, level=level, method=method, flags=("never_differ",))
         return 0.0, same, 1.0
     answers = np.bincount(data.item, minlength=len(first))[differ]
@@ -114,10 +114,9 @@ def difference_interval(
     else:
         of = None if cluster is None else cluster[differ]
         rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=number))
-        groups = m if cluster is None else min(m, len(np.unique(cluster[differ])) - 1)
-        mean = tilted_score(rows, level, df=max(1, groups))
+        mean = tilted_score(rows, level, df=max(1, m))
         inner, low, high = mean.value, mean.low, mean.high
-        p_value = min(1.0, 2 * float(stdtr(max(1, groups), -score_at(rows))))
+        p_value = min(1.0, 2 * float(stdtr(max(1, m), -score_at(rows))))
     size = n if cluster is None else effective_size(differ.astype(np.float64), cluster, level)
     value, low, high = scale_by_share(d / n, size, inner, low, high, level)
     flags = () if m else ("nothing_known_where_they_differ",)
@@ -147,12 +146,12 @@ def several_answers(
     found = routed_mean(
         difference_target(first, second, data.propensities.shape[1]), data, level=level, cluster=cluster
     )
-    groups = len(first) if cluster is None else len(np.unique(cluster))
-    least = clopper_pearson(0, groups, level)[1]
+    groups = len(first) if cluster is None else effective_clusters(cluster)
+    least = share_interval(0, groups, level)[1]
     value = min(1.0, max(-1.0, found.value))
     low, high = max(-1.0, min(found.low, value - least)), min(1.0, max(found.high, value + least))
     se = found.se or 0.0
-    p_value = float(2 * stdtr(groups - 1, -abs(found.value) / se)) if se > 0 else 1.0
+    p_value = float(2 * stdtr(max(1.0, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
     made = Interval(low=low, high=high, level=level, method="paired", flags=found.flags, why=found.why)
     return found.value, made, p_value
 
@@ -163,10 +162,10 @@ def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> 
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
     low, high = paired_proportions(plus, minus, size, level)
-    groups = len(np.unique(cluster))
+    df = max(1.0, effective_clusters(cluster) - 1)
     # the variance if there is no difference: that around the mean is 0 where one model is always right
     se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
-    p_value = float(2 * stdtr(groups - 1, -abs(value) / se)) if se > 0 else 1.0
+    p_value = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else 1.0
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
 
 

@@ -2,6 +2,10 @@ from .anytime import (
     betting_sequence as betting_sequence, likelihood_sequence as likelihood_sequence,
     obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
 )
+from .clusters import (
+    ClusterVariance as ClusterVariance, cluster_correlation as cluster_correlation,
+    skewed_step as skewed_step,
+)
 from .deviation import (
     bernstein as bernstein, complementary_radius as complementary_radius,
     estimated_variance_radius as estimated_variance_radius, fixed_weight_radius as fixed_weight_radius,
@@ -16,8 +20,7 @@ from .drawn_strata import (
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (
-    count_effective as count_effective, effective_size as effective_size,
-    scale_by_share as scale_by_share, share_interval as share_interval,
+    effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
 )
 from .tilted_rows import (
     TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,
@@ -25,8 +28,8 @@ from .tilted_rows import (
     uniform_rows as uniform_rows,
 )
 from .tilting import (
-    TiltedMean as TiltedMean, cluster_variances as cluster_variances,
-    fall_through_zero as fall_through_zero, outcomes_at as outcomes_at, score_at as score_at,
+    TiltedMean as TiltedMean, fall_through_zero as fall_through_zero,
+    outcomes_at as outcomes_at, score_at as score_at,
     tilt_of as tilt_of, tilted_outcomes as tilted_outcomes,
     tilted_score as tilted_score,
 )

@@ -20,7 +20,8 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit
 
 from harness.arrays import FloatArray, IntArray
-from harness.estimate.core import z_value
+from harness.estimate.core import effective_clusters, z_value
+from harness.estimate.intervals.clusters import cluster_correlation
 
 
 def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
@@ -33,24 +34,26 @@ def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
     """Number of independent items that would tell the mean of the values as exactly, at most N.
 
-    N over the design effect, the ratio of the variance of the mean between clusters to that of
-    independent items (at least 1; with one cluster more, far from the mean as a whole), and over
-    (t/z)² for the few clusters that it is measured with.
+    N over the design effect 1 + ρ N P, with ρ and P of `harness.estimate.intervals.clusters`, and over (t/z)²
+    for the few clusters that ρ is measured with; t has the effective clusters (`effective_clusters`) less one
+    as degrees of freedom. At least the effective clusters: a cluster tells as much as one item. Source:
+    Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------
     values, cluster
         Shape (N,): values in [−1, 1], and number of the item's cluster, at least two.
     """
-    n, groups = len(values), len(np.unique(cluster))
+    n, size = len(values), np.bincount(cluster).astype(np.float64)
+    size = size[size > 0]
     rest = values - values.mean()
-    alone = float((rest**2).sum())
-    together = float((np.bincount(cluster, rest) ** 2).sum()) * groups / (groups - 1)
-    mean, typical = abs(float(values.mean())), n / groups
+    own, mean = float((rest**2).sum()) / n**2, abs(float(values.mean()))
+    pairs, sums = size * (size - 1) / n**2, np.bincount(np.unique(cluster, return_inverse=True)[1], rest) / n
     far = max(mean, 1 - mean) ** 2
-    effect = max(1.0, (together + typical**2 * far) / (alone + typical * far))
-    few = float(stdtrit(groups - 1, 0.5 + level / 2)) / z_value(level)
-    return n / effect / few**2
+    rho = cluster_correlation(sums, size / n, pairs, own, own * n, items=n, far=far)
+    effective = effective_clusters(cluster)
+    few = float(stdtrit(max(1.0, effective - 1), 0.5 + level / 2)) / z_value(level)
+    return max(n / (1 + rho * n * float(pairs.sum())) / few**2, min(n, effective))
 
 
 def scale_by_share(
@@ -75,8 +78,3 @@ def scale_by_share(
         return share * value + sign * gap
 
     return share * value, max(-1.0, end(low, -1)), min(1.0, end(high, 1))
-
-
-def count_effective(weight: FloatArray) -> float:
-    """Items of equal weight that leave a mean as exact as these, (Σw)²/Σw²."""
-    return float(weight.sum() ** 2 / (weight**2).sum())

@@ -9,8 +9,8 @@ With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
     U(λ) = Σ_i w_i g_i − θ(λ)
     W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
 
-(of items in clusters: both with what goes together there, `cluster_variances`; of items drawn in proportion
-within strata: both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
+(of items in clusters: see `harness.estimate.intervals.clusters`; of items drawn in proportion within strata:
+both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
 distribution costs width, not validity; the larger of the model's and the observed variance keeps
@@ -27,8 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import FloatArray
 from harness.estimate.core import find_root
+from harness.estimate.intervals.clusters import ClusterVariance, skewed_step
 from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
 
 _FARTHEST = 22.0
@@ -50,32 +51,32 @@ def tilted_score(
 ) -> TiltedMean:
     """Estimate θ and invert its score test at `level`.
 
-    Student's t has `df` degrees of freedom; by default N, or the clusters less one. Variances are a share
+    Student's t has `df` degrees of freedom; by default N, of clusters infinitely many. Variances are a share
     `strata_share` within the rows' strata, which clusters do without.
 
     An end that no tilt refutes is that of the target's range.
     """
     rows = collapse_rows(rows)
-    groups = float(len(np.unique(rows.cluster)) - 1) if rows.cluster.size else float(rows.count.sum())
-    share = 0.0 if rows.cluster.size else strata_share
-    t = float(stdtrit(max(1.0, groups if df is None else df), 0.5 + level / 2))
+    clusters = _measure_clusters(rows)
+    freedom = (float(rows.count.sum()) if clusters is None else np.inf) if df is None else df
+    t = float(stdtrit(max(1.0, freedom), 0.5 + level / 2))
 
     def excess(side: int) -> Callable[[float], float]:
         def at(tilt: float) -> float:
-            _, gap, variance = _score(rows, tilt, share)
-            return gap - side * t * float(np.sqrt(variance))
+            null = _score(rows, tilt, strata_share, clusters)
+            return null.gap - side * (t * float(np.sqrt(null.variance)) + null.step)
 
         return at
 
     low, best, high = (fall_through_zero(excess(side), side) for side in (1, 0, -1))
-    _, _, variance = _score(rows, best, share)
-    least, value, most = (round(_score(rows, tilt)[0], 9) for tilt in (low, best, high))
+    variance = _score(rows, best, strata_share, clusters).variance
+    least, value, most = (round(_score(rows, tilt).theta, 9) for tilt in (low, best, high))
     return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
 
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
     """Outcomes g at the estimate, less the estimate, shape (R,): what the observed variance is made of."""
-    best = fall_through_zero(lambda tilt: _score(rows, tilt)[1], 0)
+    best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
     outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
     return outcomes
@@ -102,31 +103,50 @@ def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
     """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
     rows = collapse_rows(rows)
-    _, gap, variance = _score(rows, tilt_of(rows, mean))
-    return abs(gap) / float(np.sqrt(variance)) if variance > 0 else 0.0
+    null = _score(rows, tilt_of(rows, mean), clusters=_measure_clusters(rows))
+    return (abs(null.gap) - null.step) / float(np.sqrt(null.variance)) if null.variance > 0 else 0.0
 
 
-def _score(rows: TiltedRows, tilt: float, share: float = 0.0) -> tuple[float, float, float]:
-    """θ(λ), U(λ) and W(λ)."""
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """A null hypothesis θ(λ), U(λ), W(λ), and `skewed_step` of clusters."""
+
+    theta: float
+    gap: float
+    variance: float
+    step: float = 0.0
+
+
+def _measure_clusters(rows: TiltedRows) -> ClusterVariance | None:
+    """What clusters add to the variance, measured at the estimate; None if no two items share one."""
+    if len(np.unique(rows.cluster)) == len(rows.cluster):
+        return None
+    best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
+    up, down, variance, g = _outcomes(rows, best)
+    mean, square = up - down, float(rows.weight @ (up + down))
+    theta = float(rows.weight @ mean)
+    model = float((rows.weight**2) @ (variance + (mean - theta) ** 2))
+    rest = g - float(rows.weight @ g)
+    return ClusterVariance.of(rows.cluster, rows.weight, rest, model, max(0.0, square - theta**2))
+
+
+def _score(
+    rows: TiltedRows, tilt: float, share: float = 0.0, clusters: ClusterVariance | None = None
+) -> _Null:
     up, down, variance, g = _outcomes(rows, tilt)
     mean, each = up - down, rows.count * rows.weight
     theta = float(each @ mean)
     gap = float(each @ g) - theta
-    squares, residual = (mean - theta) ** 2, g - theta - gap
-    if share:
+    squares, residual = (mean - theta) ** 2, (g - theta - gap) ** 2
+    if share and clusters is None:
         squares = (1 - share) * squares + share * _spread_within(mean - theta, rows)
+        residual = (1 - share) * residual + share * _spread_within(g - theta - gap, rows)
     model = float((each * rows.weight) @ (variance + squares))
-    if rows.cluster.size:
-        square, value = float(each @ (up + down)), min(1.0, max(-1.0, theta + gap))
-        now = (square if down.any() else abs(value)) - value**2
-        seen, correlation, pairs = cluster_variances(rows.cluster, rows.weight * residual, max(0.0, now))
-        model += correlation * (square - theta**2) * pairs
-    else:
-        squares = residual**2
-        if share:
-            squares = (1 - share) * squares + share * _spread_within(residual, rows)
-        seen = float((each * rows.weight) @ squares)
-    return theta, gap, max(model, seen)
+    if clusters is None:
+        return _Null(theta, gap, max(model, float((each * rows.weight) @ residual)))
+    square = float(each @ (up + down))
+    model, together = clusters.at(model, max(0.0, square - theta**2), gap)
+    return _Null(theta, gap, together, skewed_step(model, theta, square, gap))
 
 
 def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -160,23 +180,6 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
     scale = np.divide(size, size - 1, out=np.ones(len(size)), where=several)
     spread: FloatArray = (centred - mean[rows.stratum]) ** 2 * scale[rows.stratum]
     return spread
-
-
-def cluster_variances(cluster: IntArray, residual: FloatArray, spread: float) -> tuple[float, float, float]:
-    """Observed variance of a sum over clusters; intraclass correlation; Σ w_i w_j over pairs of a cluster.
-
-    The correlation is that of the residuals, whose truth varies by `spread`, and of one cluster more that
-    is wrong as a whole: where all seen items are right, nothing says that they are so independently.
-    """
-    size = np.bincount(cluster).astype(np.float64)
-    groups = np.count_nonzero(size)
-    sums = np.bincount(cluster, weights=residual)
-    seen = float((sums**2).sum()) * groups / max(1, groups - 1)
-    n = len(residual)
-    pairs, one_more = float((size * (size - 1)).sum()) / n**2, n / groups * (n / groups - 1) / n**2
-    covariance = float((sums**2).sum() - (residual**2).sum())
-    whole = spread * pairs + one_more
-    return seen, min(1.0, max(0.0, (covariance + one_more) / whole)) if whole > 0 else 0.0, pairs
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from harness.arrays import IntArray
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import enough_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
@@ -103,7 +103,7 @@ def _judge_model(
         data, option, items = spread_over_pool(data, items, every, labels, n_options)
     elif rows.size and (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
         raise NotIdentified("every question settles a prediction, and a judge adds nothing to what is known")
-    cluster = number_clusters(items, labels.index, labels.cluster)
+    cluster = enough_clusters(items, labels.index, labels.cluster)
     heard = [opinion.take(items) for opinion in opinions]
     estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
     worth = measure_worth(option, data, heard, level=level, cluster=cluster)

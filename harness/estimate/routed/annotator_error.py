@@ -26,6 +26,7 @@ from harness.estimate.core import (
     check_positive,
     check_successes,
     clopper_pearson,
+    effective_clusters,
     z_value,
 )
 from harness.estimate.routed.doubly_robust import informed, question_weights
@@ -148,12 +149,12 @@ def corrected_mean(
     centre, g, (slope_s, slope_t) = _corrected(c, data, s, t)
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     sums = g - g.mean() if cluster is None else np.bincount(cluster, g - g.mean())
-    units = size if cluster is None else len(np.unique(cluster))
+    units = size if cluster is None else effective_clusters(cluster)
     # One added unit at each end of the answer scale: a sample without errors is not free of variance.
     end = (ceiling - floor) / youden(s, t) * size / units
     sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
-    half = se * (z_value(level) if cluster is None else t_quantile(level, units - 1))
+    half = se * (z_value(level) if cluster is None else t_quantile(level, max(1.0, units - 1)))
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
     flags = () if floor <= value <= ceiling else ("out_of_range",)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))

@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import blaker, check_items, check_level
+from harness.estimate.core import blaker, check_items, check_level, effective_clusters
 from harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
@@ -48,7 +48,8 @@ def routed_mean(
     into the range of c. Several answers on one item enter one g_i, so they are not counted twice.
     With rare large g the interval covers less than its level and says so; an accuracy or a difference
     from one question an item has a better one (`routed_accuracy`, `harness.estimate.comparison`).
-    With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units.
+    With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units, and N is
+    their effective number (`effective_clusters`) in both N − 1 and t.
 
     Raises
     ------
@@ -62,7 +63,7 @@ def routed_mean(
     check_items(len(g))
     value = float(g.mean())
     sums = g - value if cluster is None else np.bincount(cluster, g - value)
-    groups = len(g) if cluster is None else len(np.unique(cluster))
+    groups = len(g) if cluster is None else max(2.0, effective_clusters(cluster))
     se = float(np.sqrt((sums**2).sum() * groups / (groups - 1))) / len(g)
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     half = t_quantile(level, groups - 1) * se

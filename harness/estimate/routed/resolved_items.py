@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import blaker, check_level
+from harness.estimate.core import blaker, check_level, count_effective
 from harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
     TiltedRows,
-    count_effective,
     design_effect,
     drawn_interval,
     effective_size,
@@ -111,8 +110,9 @@ def _enclose(
     """An interval that holds whatever the unknown items are."""
     worst = "+worst-case" if (z == UNKNOWN).any() else ""
     if cluster is not None:
-        low, high = _tilt(z == 1, cluster, level).low, _tilt(z != 0, cluster, level).high
-        return low, high, "tilted-score" + worst
+        least = _tilt(z == 1, cluster, level)
+        most = _tilt(z != 0, cluster, level) if worst else least
+        return least.low, most.high, "tilted-score" + worst
     if strata is not None and not worst:
         return drawn_interval(z.astype(np.float64), strata, level)
     low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]

@@ -10,7 +10,7 @@ import numpy as np
 from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import number_clusters
+from harness.estimate.by_design import enough_clusters
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Estimates
 from harness.estimate.evaluation import complete
@@ -98,7 +98,7 @@ def deepened_accuracy(
         raise NotIdentified("items with a readable prediction were not asked about")
     asked, yes = np.zeros(len(items), np.int64), np.zeros(len(items))
     asked[data.item], yes[data.item] = data.asked, data.answer
-    cluster = number_clusters(items, labels.index, labels.cluster)
+    cluster = enough_clusters(items, labels.index, labels.cluster)
     c = accuracy_target(option, data.propensities.shape[1])
     place = np.full(labels.index.size, -1)
     place[items[rows]] = np.arange(rows.size)

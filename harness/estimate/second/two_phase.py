@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.estimate.intervals import TiltedMean, cluster_variances, fall_through_zero
+from harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
 from harness.estimate.routed import optimal_constant
 
 
@@ -77,29 +77,52 @@ class TwoPhase:
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
-    Student's t has as many degrees of freedom as second answers (or clusters) less one: they weigh most.
+    Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
+    variance is that of `harness.estimate.intervals.clusters`.
 
     Raises
     ------
     NotIdentified
         If an option that was never asked about first matters.
     """
-    groups = int(np.count_nonzero(data.chance))
+    t = float(stdtrit(max(1, int(np.count_nonzero(data.chance)) - 1), 0.5 + level / 2))
+    clusters = None
     if data.cluster is not None:
-        groups = min(groups, len(np.unique(data.cluster)))
-    t = float(stdtrit(max(1, groups - 1), 0.5 + level / 2))
+        best = fall_through_zero(lambda tilt: _score(data, tilt).gap, 0)
+        null, n = _score(data, best), len(data.c)
+        spread = null.theta * (1 - null.theta)
+        weight = np.full(n, 1 / n)
+        clusters = ClusterVariance.of(data.cluster, weight, null.residual, null.model, spread)
 
     def gap_less(side: int, tilt: float) -> float:
-        _, gap, variance = _score(data, tilt)
-        return gap - side * t * float(np.sqrt(variance))
+        null = _score(data, tilt)
+        variance, step = null.limits(clusters)
+        return null.gap - side * (t * float(np.sqrt(variance)) + step)
 
     low, best, high = (
         fall_through_zero(lambda tilt, side=side: gap_less(side, tilt), side)  # type: ignore[misc]
         for side in (1, 0, -1)
     )
-    variance = _score(data, best)[2]
-    least, value, most = (round(_score(data, tilt)[0], 9) for tilt in (low, best, high))
+    variance, _ = _score(data, best).limits(clusters)
+    least, value, most = (round(_score(data, tilt).theta, 9) for tilt in (low, best, high))
     return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """At a tilt: θ, the gap of the estimate to it, the model's variance; g less the estimate, shape (N,)."""
+
+    theta: float
+    gap: float
+    model: float
+    residual: FloatArray
+
+    def limits(self, clusters: ClusterVariance | None) -> tuple[float, float]:
+        """The variance, and `skewed_step` of clusters."""
+        if clusters is None:
+            return max(self.model, float((self.residual**2).sum()) / len(self.residual) ** 2), 0.0
+        model, variance = clusters.at(self.model, self.theta * (1 - self.theta), self.gap)
+        return variance, skewed_step(model, self.theta, self.theta, self.gap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +169,7 @@ def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
     return added, float((each / chance**2).sum())
 
 
-def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float]:
-    """θ, the gap of the estimate to it, and its variance, at a tilt."""
+def _score(data: TwoPhase, tilt: float) -> _Null:
     weight = data.working * np.exp(tilt * data.c)
     p = weight / weight.sum(axis=1, keepdims=True)
     top, n = (data.c * p).sum(axis=1), len(p)
@@ -162,9 +184,4 @@ def _score(data: TwoPhase, tilt: float) -> tuple[float, float, float]:
     gap = float(g.mean()) - theta
     model = (1 - share) ** 2 * plain + share**2 * (own - left + noise) + 2 * share * (1 - share) * own
     model = (model + float(((top - theta) ** 2).sum())) / n**2
-    residual = g - theta - gap
-    if data.cluster is None:
-        return theta, gap, max(model, float((residual**2).sum()) / n**2)
-    value = min(1.0, max(0.0, theta + gap))
-    seen, correlation, pairs = cluster_variances(data.cluster, residual / n, value * (1 - value))
-    return theta, gap, max(model + correlation * theta * (1 - theta) * pairs, seen)
+    return _Null(theta, gap, model, g - theta - gap)
