@@ -17,11 +17,14 @@ from .comparison import (
     rank_models as rank_models, sign_test as sign_test,
 )
 from .core import (
-    BinomialSample as BinomialSample, Rate as Rate, RateChange as RateChange,
-    compare_rates as compare_rates, binomial_at_least as binomial_at_least, check_known as check_known,
+    BinomialSample as BinomialSample, FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, Rate as Rate,
+    RateChange as RateChange,
+    check_clusters as check_clusters, compare_rates as compare_rates,
+    binomial_at_least as binomial_at_least, check_known as check_known,
     check_least as check_least, check_level as check_level, check_rows as check_rows,
     check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
-    clopper_pearson as clopper_pearson, find_root as find_root, holm as holm,
+    clopper_pearson as clopper_pearson, effective_clusters as effective_clusters,
+    find_root as find_root, holm as holm,
     success_probability as success_probability,
     z_value as z_value,
 )

@@ -14,8 +14,8 @@ from scipy.special import stdtr
 
 from harness.arrays import FloatArray, IntArray
 from harness.estimate.comparison.difference import paired_proportions, read_votes
-from harness.estimate.core import clopper_pearson
-from harness.estimate.intervals import count_effective, scale_by_share, score_at, tilted_score
+from harness.estimate.core import clopper_pearson, count_effective
+from harness.estimate.intervals import scale_by_share, score_at, tilted_score
 from harness.estimate.routed import RoutedSample, difference_target, weigh_items
 from harness.types import Interval
 

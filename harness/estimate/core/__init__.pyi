@@ -4,6 +4,10 @@ from .binomial import (
     wilson as wilson, z_value as z_value,
 )
 from .blaker_interval import blaker as blaker
+from .effective_counts import (
+    FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, check_clusters as check_clusters,
+    count_effective as count_effective, effective_clusters as effective_clusters,
+)
 from .equal_rows import find_equal as find_equal
 from .p_values import (
     binomial_at_least as binomial_at_least, bonferroni as bonferroni, chernoff_high as chernoff_high,

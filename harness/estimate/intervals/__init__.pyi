@@ -16,8 +16,7 @@ from .drawn_strata import (
 from .methods import INTERVALS as INTERVALS, check_method as check_method, make_interval as make_interval
 from .score_betting import score_betting_sequence as score_betting_sequence
 from .shares import (
-    count_effective as count_effective, effective_size as effective_size,
-    scale_by_share as scale_by_share, share_interval as share_interval,
+    effective_size as effective_size, scale_by_share as scale_by_share, share_interval as share_interval,
 )
 from .tilted_rows import (
     TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,

@@ -75,8 +75,3 @@ def scale_by_share(
         return share * value + sign * gap
 
     return share * value, max(-1.0, end(low, -1)), min(1.0, end(high, 1))
-
-
-def count_effective(weight: FloatArray) -> float:
-    """Items of equal weight that leave a mean as exact as these, (Σw)²/Σw²."""
-    return float(weight.sum() ** 2 / (weight**2).sum())

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import blaker, check_level
+from harness.estimate.core import blaker, check_level, count_effective
 from harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
     TiltedRows,
-    count_effective,
     design_effect,
     drawn_interval,
     effective_size,

@@ -16,10 +16,9 @@ import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.errors import NotIdentified
-from harness.estimate.core import check_level
+from harness.estimate.core import check_level, count_effective
 from harness.estimate.intervals import (
     TiltedRows,
-    count_effective,
     scale_by_share,
     tilt_items,
     tilted_score,
