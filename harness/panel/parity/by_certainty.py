@@ -21,16 +21,16 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate import check_level
+from harness.estimate import check_level, effective_clusters
 from harness.panel.parity.certainty_bins import Parity, ParityBin
 from harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
 from harness.panel.parity.detection import measure_detection, probability_at_least
 from harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,
     EDGES,
-    FEWEST_CLUSTERS,
     Judgements,
     Panel,
+    explain_few_clusters,
     leave_rater_out,
     split_by_certainty,
 )
@@ -72,7 +72,10 @@ def measure_parity(
     edges
         Bins are (…, edges[0]], (edges[0], edges[1]], …
     positive
-        Class for precision, recall and F1 (`bootstrap` resamples of items or clusters, `seed`).
+        Class for precision, recall and F1.
+    bootstrap, seed
+        Draws of weights of items or clusters for the intervals of precision, recall and F1, at least 1; those
+        of accuracies take 2,000. The seed is that of all draws.
 
     Raises
     ------
@@ -129,23 +132,22 @@ def _bin(
     items = len(np.unique(rows.item))
     _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
     counts = np.bincount(unit).astype(np.float64)
-    delta, p_value = estimate_difference(np.bincount(unit, human - model).astype(np.float64), counts, level)
+    effective = None if cluster is None else effective_clusters(unit)
+    why = "" if cluster is None else explain_few_clusters(unit)
+    delta, p_value = estimate_difference(
+        np.bincount(unit, human - model).astype(np.float64), counts, level, effective=effective, why=why
+    )
     p_d = float(rows.p_d.mean())
 
     def share(right: FloatArray) -> Share:
-        few = cluster is not None
-        return estimate_share(np.bincount(unit, right).astype(np.float64), counts, level, few=few)
+        sums = np.bincount(unit, right).astype(np.float64)
+        return estimate_share(sums, counts, level, effective=effective, seed=seed, why=why)
 
     clusters = None if cluster is None else len(counts)
-    flags = []
-    if len(counts) < FEW:
-        flags.append("few_items" if cluster is None else "few_clusters")
     detected = None
-    if target is not None and clusters is not None and clusters < FEWEST_CLUSTERS:
-        flags.append(f"too_few_clusters: {clusters}")
-    elif target is not None:
+    if target is not None:
         detected = measure_detection(
-            rows, unit, target, clusters=clusters, level=level, bootstrap=bootstrap, seed=seed
+            rows, unit, target, clustered=cluster is not None, level=level, bootstrap=bootstrap, seed=seed
         )
     return ParityBin(
         name=name,
@@ -158,7 +160,7 @@ def _bin(
         delta=delta,
         p_value=p_value,
         detection=detected,
-        flags=tuple(flags),
+        flags=("few_items" if cluster is None else "few_clusters",) if len(counts) < FEW else (),
         clusters=clusters,
     )
 
