@@ -55,6 +55,7 @@ FLAG_WORDS = {
     "assumption_2_fails": "assumption 2 fails: {}",
     "few_items": "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals",
     "few_clusters": "fewer than 30 clusters of items: an accuracy of 80 % can be chance, read the intervals",
+    "no_interval": "no interval: {}",
     "few_people": "people whose ratings the figures rest on: {}",
 }
 """Name of a flag → its sentence, with a place for the remark."""

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "what the labels are, default nominal"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
     parser.add_argument(
-        "--bootstrap", type=int, default=1000, help="draws of weights for alpha's interval, default 1000"
+        "--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000"
     )
     parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
 

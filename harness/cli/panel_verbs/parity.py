@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--circular", action="store_true", help="leave a rater's vote in, as published")
     add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    add(
-        "--bootstrap", type=int, default=1000, help="draws of weights for precision, recall, F1; default 1000"
-    )
+    add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
     add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 

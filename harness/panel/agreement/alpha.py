@@ -30,6 +30,7 @@ from harness.panel.ratings import (
     find_ends,
     find_extremes,
 )
+from harness.types import explain_flag
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _CELLS = 1_000_000
@@ -54,6 +55,8 @@ class Agreement:
         Ratings on items with at least two, which is what counts.
     items, clusters
         Items with at least two ratings, and the clusters that they come in, None if items are independent.
+    flags
+        ``"no_interval: why"`` if the interval is withheld.
     why
         Why the interval is withheld; empty if it is given.
     """
@@ -65,6 +68,7 @@ class Agreement:
     pairable: int
     items: int
     clusters: int | None = None
+    flags: tuple[str, ...] = ()
     why: str = ""
 
     @property
@@ -75,7 +79,7 @@ class Agreement:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know, in words."""
-        return (f"no interval: {self.why}",) if self.why else ()
+        return tuple(map(explain_flag, self.flags))
 
 
 def alpha_of_coincidences(o: FloatArray, level: str = "nominal", values: FloatArray | None = None) -> float:
@@ -168,6 +172,7 @@ def krippendorff_alpha(
         pairable=int(kept.sum()),
         items=len(kept),
         clusters=clusters,
+        flags=(f"no_interval: {why}",) if why else (),
         why=why,
     )
 
