@@ -46,7 +46,7 @@ def quick_grid() -> list[Design]:
         *_anytime((60,))[::3],
         *_pools((60,))[::25],
         *_panels((200,))[::2],
-        *panel_cells((8, 20, 50))[::16],
+        *panel_cells((8, 20, 50))[::15],
         *_winners((100,))[:2],
     ]
 

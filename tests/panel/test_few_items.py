@@ -57,7 +57,7 @@ def test_alpha_is_covered_on_few_items(n: int, rare: float, right: float, people
 
 def shares(found: Parity) -> dict[str, tuple[float, float, float]]:
     """Every interval of every bin by name: its value and ends."""
-    named = {}
+    named: dict[str, tuple[float, float, float]] = {}
     for b in (*found.bins, found.overall):
         assert b.detection is not None
         every = {"human": b.human, "model": b.model, "delta": b.delta, "F1 difference": b.detection.delta_f1}
@@ -84,8 +84,8 @@ def test_every_interval_of_parity_covers_on_few_items(n: int, rare: float, right
             held[name] += low - 1e-9 <= truth[name][0] <= high + 1e-9
     often = [name for name in given if given[name] > RUNS / 2]
     assert len(often) >= 20
-    low = {name: held[name] / given[name] for name in often if held[name] / given[name] < 0.95 - ROOM}
-    assert not low
+    missed = {name: held[name] / given[name] for name in often if held[name] / given[name] < 0.95 - ROOM}
+    assert not missed
 
 
 def test_json_says_which_intervals_hold_and_why_scores_are_missing() -> None:

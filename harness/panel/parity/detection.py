@@ -125,7 +125,7 @@ def measure_detection(
         Number of draws.
     """
     reference = rows.reference[:, target]
-    sums = np.stack(
+    sums: FloatArray = np.stack(
         [
             np.bincount(unit, weights=w)
             for said in (rows.human == target, rows.model == target)
