@@ -90,7 +90,15 @@ def measure_parity(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
-    made = partial(_bin, cluster=panel.cluster, level=level, target=target, bootstrap=bootstrap, seed=seed)
+    made = partial(
+        _bin,
+        cluster=panel.cluster,
+        size=len(rows.item) / len(np.unique(panel.unit[rows.item])),
+        level=level,
+        target=target,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     bins = split_by_certainty(rows.p_d, edges)
     overall = made("all", rows)
     separate = not set(judged) & set(voting)
@@ -123,11 +131,17 @@ def _bin(
     rows: Judgements,
     *,
     cluster: IntArray | None,
+    size: float,
     level: float,
     target: int | None,
     bootstrap: int,
     seed: int,
 ) -> ParityBin:
+    """One bin; `size` is the mean number of rows of a unit in all bins.
+
+    A unit may have more rows in a bin than those that are seen there: all raters of an item, or the one who
+    dissents.
+    """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))
     _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
@@ -135,19 +149,31 @@ def _bin(
     effective = None if cluster is None else effective_clusters(unit)
     why = "" if cluster is None else explain_few_clusters(unit)
     delta, p_value = estimate_difference(
-        np.bincount(unit, human - model).astype(np.float64), counts, level, effective=effective, why=why
+        np.bincount(unit, human - model).astype(np.float64),
+        counts,
+        level,
+        size=size,
+        effective=effective,
+        why=why,
     )
     p_d = float(rows.p_d.mean())
 
     def share(right: FloatArray) -> Share:
         sums = np.bincount(unit, right).astype(np.float64)
-        return estimate_share(sums, counts, level, effective=effective, seed=seed, why=why)
+        return estimate_share(sums, counts, level, size=size, effective=effective, seed=seed, why=why)
 
     clusters = None if cluster is None else len(counts)
     detected = None
     if target is not None:
         detected = measure_detection(
-            rows, unit, target, clustered=cluster is not None, level=level, bootstrap=bootstrap, seed=seed
+            rows,
+            unit,
+            target,
+            clustered=cluster is not None,
+            size=size,
+            level=level,
+            bootstrap=bootstrap,
+            seed=seed,
         )
     return ParityBin(
         name=name,

@@ -46,6 +46,7 @@ def estimate_share(
     counts: FloatArray,
     level: float = 0.95,
     *,
+    size: float | None = None,
     effective: float | None = None,
     seed: int = 0,
     why: str = "",
@@ -56,6 +57,8 @@ def estimate_share(
     ----------
     sums, counts
         Shape (k,): right rows and rows of every unit, counts > 0.
+    size
+        Rows of a unit on average; by default as seen in `counts`.
     effective
         Effective number of clusters; None if units are items.
 
@@ -66,7 +69,7 @@ def estimate_share(
     """
     if len(counts) == 0:
         raise EstimateError("a share needs at least 1 item, there are 0")
-    units = float(counts.mean()) * np.array([[0.0, 1.0], [1.0, 1.0]])
+    units = (size or float(counts.mean())) * np.array([[0.0, 1.0], [1.0, 1.0]])
     weighted = WeightedUnits.draw(np.stack([sums, counts], axis=1), DRAWS, seed)
     return make_share(weighted, _share, units, level=level, effective=effective, why=why)
 
@@ -96,6 +99,7 @@ def estimate_difference(
     counts: FloatArray,
     level: float = 0.95,
     *,
+    size: float | None = None,
     effective: float | None = None,
     why: str = "",
 ) -> tuple[Share, float]:
@@ -109,7 +113,7 @@ def estimate_difference(
     if k == 0:
         raise EstimateError("a difference needs at least 1 item, there are 0")
     value = float(sums.sum() / counts.sum())
-    typical = float(counts.mean())
+    typical = size or float(counts.mean())
     d = np.concatenate([sums, [typical, -typical]])
     c = np.concatenate([counts, [typical, typical]])
     centre = float(d.sum() / c.sum())

@@ -109,6 +109,7 @@ def measure_detection(
     target: int,
     *,
     clustered: bool,
+    size: float,
     level: float,
     bootstrap: int,
     seed: int,
@@ -121,6 +122,8 @@ def measure_detection(
         Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
     clustered
         Whether units are clusters of items.
+    size
+        Rows of a unit on average.
     bootstrap
         Number of draws.
     """
@@ -137,7 +140,9 @@ def measure_detection(
         _estimate,
         sums,
         WeightedUnits.draw(sums, bootstrap, seed),
-        size=None if clustered else len(unit) / len(sums),
+        clustered=clustered,
+        size=size,
+        seen=len(unit) / len(sums),
         level=level,
     )
 
@@ -165,12 +170,14 @@ def _estimate(
     parts: list[tuple[int, str]],
     nothing: str,
     *,
-    size: float | None,
+    clustered: bool,
+    size: float,
+    seen: float,
     level: float,
 ) -> Share | str:
     """A score of human (0) or model (1), or the first minus the second; or why there is none.
 
-    `size` is the mean number of rows of an item; None if units are clusters.
+    `size` is the mean number of rows of a unit, `seen` that of the units that are given.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -183,9 +190,9 @@ def _estimate(
     if (weighted.total @ under.T == 0).any():
         return nothing
     effective = None
-    if size is None:
+    if clustered:
         counted = sums @ (under > 0).any(axis=0)
-        size, effective = float(counted[counted > 0].mean()), count_effective(counted)
+        size, effective = size * float(counted[counted > 0].mean()) / seen, count_effective(counted)
         if effective < FEWEST_EFFECTIVE:
             return (
                 f"the rows it counts tell as much as {effective:.1f} clusters of equal size; an interval "
