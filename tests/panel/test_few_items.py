@@ -69,7 +69,7 @@ def shares(found: Parity) -> dict[str, tuple[float, float, float]]:
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("n", "rare", "right", "people"), [(15, 0.3, 0.8, 3), (60, 0.1, 0.9, 5), (20, 0.1, 0.95, 3)]
+    ("n", "rare", "right", "people"), [(15, 0.3, 0.8, 3), (60, 0.1, 0.9, 5), (20, 0.5, 0.5, 5)]
 )
 def test_every_interval_of_parity_covers_on_few_items(n: int, rare: float, right: float, people: int) -> None:
     rng = np.random.default_rng(n)
