@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks._coverage_clusters import cluster_designs
 from benchmarks._coverage_designs import CLASSES, Design
+from benchmarks._coverage_panels import panel_cells
 
 MIXED = tuple(range(2, 11))
 DRAWN = ("partitioned", "targeted", "sequential")
@@ -27,6 +28,7 @@ def full_grid() -> list[Design]:
         *_anytime((40, 120, 300)),
         *_pools((24, 100, 300)),
         *_panels((100, 300, 1000)),
+        *panel_cells(),
         *_winners((100, 200)),
         *[Design(accuracies=(a,), n=1000, K=K) for a in (0.3, 0.98) for K in ((4,), MIXED)],
     ]
@@ -47,6 +49,7 @@ def quick_grid() -> list[Design]:
         *_anytime((60,))[::3],
         *_pools((60,))[::25],
         *_panels((200,))[::2],
+        *panel_cells((8, 20, 50))[::15],
         *_winners((100,))[:2],
     ]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import harness as h
 from benchmarks._coverage_designs import CLASSES, MISSED, Design, Drawn, draw, true_accuracies, true_result
+from benchmarks._coverage_panels import draw_panel_score
 from benchmarks._coverage_pool import draw_from_pool
 from benchmarks._coverage_winner import draw_winner
 from harness import EstimateError
@@ -212,8 +213,15 @@ def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
     return [WITHHELD if found is None else _one(truth, found) for truth, found in draw_from_pool(design, rng)]
 
 
+def cover_panel(design: Design, rng: np.random.Generator) -> list[Outcome]:
+    """One score of a panel, the ``score`` of the options."""
+    truth, found = draw_panel_score(design, rng)
+    return [WITHHELD if found is None else _one(truth, found)]
+
+
 APART: dict[str, Callable[[Design, np.random.Generator], list[Outcome]]] = {
     "certificate": cover_certificate,
+    "panel": cover_panel,
     "parity": cover_parity,
     "pool": cover_pool,
     "winner": cover_winner,

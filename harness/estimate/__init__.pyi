@@ -21,24 +21,20 @@ from .comparison import (
 )
 from .core import (
     BinomialSample as BinomialSample, FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, Rate as Rate,
-    RateChange as RateChange,
-    check_clusters as check_clusters, compare_rates as compare_rates,
-    binomial_at_least as binomial_at_least, check_known as check_known,
-    check_least as check_least, check_level as check_level, check_rows as check_rows,
-    check_unit as check_unit, chernoff_high as chernoff_high, chernoff_low as chernoff_low,
-    clopper_pearson as clopper_pearson, effective_clusters as effective_clusters,
-    find_root as find_root, holm as holm,
-    success_probability as success_probability,
-    z_value as z_value,
+    RateChange as RateChange, check_clusters as check_clusters, compare_rates as compare_rates,
+    binomial_at_least as binomial_at_least, check_known as check_known, check_least as check_least,
+    check_level as check_level, check_rows as check_rows, check_unit as check_unit,
+    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
+    effective_clusters as effective_clusters, find_root as find_root, holm as holm,
+    success_probability as success_probability, z_value as z_value, count_effective as count_effective,
+    find_equal as find_equal,
 )
 from .data import (
     CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays,
-    ModelEstimates as ModelEstimates, Strata as Strata,
-    Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
-    all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
-    estimate_tallies as estimate_tallies, find_strata as find_strata,
-    tally as tally,
-    tally_arrays as tally_arrays,
+    ModelEstimates as ModelEstimates, Strata as Strata, Tallies as Tallies, Tally as Tally,
+    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
+    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
+    tally as tally, tally_arrays as tally_arrays,
 )
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
@@ -70,11 +66,9 @@ from .item_draws import (
     split_by_agreement as split_by_agreement,
 )
 from .judged import (
-    AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges,
-    JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, judge_models as judge_models,
-    judge_probabilities as judge_probabilities, judged_accuracy as judged_accuracy,
-    measure_worth as measure_worth,
-    withhold_judged as withhold_judged,
+    AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges, JUDGED as JUDGED,
+    JudgeOpinion as JudgeOpinion, judge_models as judge_models, judge_probabilities as judge_probabilities,
+    judged_accuracy as judged_accuracy, measure_worth as measure_worth, withhold_judged as withhold_judged,
 )
 from .many_estimates import (
     accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,
@@ -86,8 +80,7 @@ from .model_comparison import (
 )
 from .planning import (
     PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
-    accuracy_variances as accuracy_variances,
-    complementary_design_variance as complementary_design_variance,
+    accuracy_variances as accuracy_variances, complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, make_plan as make_plan,
     outcomes_to_settle as outcomes_to_settle, plan as plan, plan_from_pilot as plan_from_pilot,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
@@ -98,18 +91,15 @@ from .routed import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
     accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
     corrected_mean as corrected_mean, correctness as correctness,
-    crossfitted_posterior as crossfitted_posterior,
-    difference_target as difference_target,
+    crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
-    flat_posterior as flat_posterior, item_variance as item_variance,
-    immune_accuracy as immune_accuracy, next_option as next_option,
-    neyman_rates as neyman_rates, predicted_counts as predicted_counts,
-    propensities_for as propensities_for,
-    pseudo_outcome_bounds as pseudo_outcome_bounds, pseudo_outcomes as pseudo_outcomes,
-    questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
-    routed_accuracy as routed_accuracy, routed_mean as routed_mean, sampled_mean as sampled_mean,
-    shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
-    vote_posterior as vote_posterior,
+    flat_posterior as flat_posterior, item_variance as item_variance, immune_accuracy as immune_accuracy,
+    next_option as next_option, neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    propensities_for as propensities_for, pseudo_outcome_bounds as pseudo_outcome_bounds,
+    pseudo_outcomes as pseudo_outcomes, questions_asked as questions_asked,
+    resolved_accuracy as resolved_accuracy, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    sampled_mean as sampled_mean, shared_propensities as shared_propensities,
+    targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
 from .second import (
     DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,

@@ -11,8 +11,8 @@ from harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Supe
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
-    """Every coefficient, with the notes on α."""
-    found: dict[str, Any] = to_json(report)
+    """Every coefficient, with the notes on α, and whether its interval holds."""
+    found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
         found["alpha"]["notes"] = list(report.alpha.notes)
     return found
@@ -38,13 +38,27 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Human and model in every bin, with its notes; human-level indices, if there is a reference."""
-    told: dict[str, Any] = to_json(found) | {"human_level": to_json(level)}
+    """Human and model in every bin, with its notes; human-level indices, if there is a reference.
+
+    Every interval has ``why``, why it may not hold, and ``holds``; what is None has its reason under
+    ``undefined``.
+    """
+    told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
         shown["notes"] = list(b.notes)
     if level is not None:
         told["human_level"]["notes"] = list(level.notes)
     return told
+
+
+def _add_holds(value: Any) -> Any:
+    """Add ``holds`` to every interval, at any depth: whether its ``why`` is empty."""
+    if isinstance(value, list):
+        return [_add_holds(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    told = {name: _add_holds(one) for name, one in value.items()}
+    return told | {"holds": not told["why"]} if {"low", "high", "why"} <= told.keys() else told
 
 
 def to_json(value: Any) -> Any:

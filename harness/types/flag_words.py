@@ -50,16 +50,14 @@ FLAG_WORDS = {
     "judge_worth": "what the judge saved is {}",
     "split": "answers in the half that weights were taken from: {}",
     # of panels
-    "degenerate_resamples": "resamples that held one class only and were left out: {}",
     "single_label_items": "items with a single rating: {}",
     "learned_aggregate": "the aggregate was learned from the ratings: {}",
     "fixed_panel": "the annotators are a fixed panel: {}",
     "assumption_1_fails": "assumption 1 fails: {}",
     "assumption_2_fails": "assumption 2 fails: {}",
-    "few_items": "fewer than 30 items: 80 % can be chance",
-    "few_clusters": "fewer than 30 clusters of items: 80 % can be chance",
-    "equal_resamples": "all resamples agree, and a sample gives no interval of width 0",
-    "too_few_clusters": "{} clusters: by resampling fewer than 20 give no interval",
+    "few_items": "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals",
+    "few_clusters": "fewer than 30 clusters of items: an accuracy of 80 % can be chance, read the intervals",
+    "no_interval": "no interval: {}",
     "few_people": "people whose ratings the figures rest on: {}",
 }
 """Name of a flag → its sentence, with a place for the remark."""

@@ -228,3 +228,30 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
     )
     edit("study.toml", '# strata = "subject"', 'panel = "ratings.csv"\nstrata = "subject"')
     assert "not both" in oversight("estimate", code=2)["error"]
+
+
+def test_intervals_on_few_items_say_whether_they_hold(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"i{j},{p},{'b' if (j, p) == (0, 'bo') else 'a'}\n" for j in range(8) for p in PEOPLE[:3]]
+    Path("ratings.csv").write_text("item,annotator,label\n" + "".join(rows))
+    Path("model.csv").write_text("item,label\n" + "".join(f"i{j},a\n" for j in range(8)))
+    alpha = oversight("agree", "ratings.csv")["alpha"]
+    assert (alpha["holds"], alpha["why"]) == (True, "")
+    assert alpha["high"] - alpha["low"] > 0.8  # one rating of 24 differs: nearly nothing is known
+    words = ("parity", "ratings.csv", "--model", "model.csv", "--positive", "b")
+    overall = oversight(*words)["overall"]
+    assert overall["delta"]["holds"]
+    assert overall["detection"]["delta_f1"]["low"] < -0.5
+    assert overall["detection"]["model"]["precision"] is None
+    assert overall["detection"]["model"]["undefined"] == {"precision": "the class was given to no item"}
+    capsys.readouterr()
+    assert main(list(words)) == 0
+    text = capsys.readouterr().out
+    assert "all: no model's precision: the class was given to no item" in text
+    assert main(["agree", "ratings.csv", "--bootstrap", "0"]) == 0
+    assert "alpha: no interval: bootstrap is 0" in capsys.readouterr().out

@@ -150,23 +150,78 @@ def test_clusters_change_intervals_and_no_estimate() -> None:
     assert one.overall.detection.model.f1.low > other.overall.detection.model.f1.low
 
 
-def test_few_clusters_are_named_and_give_no_interval_by_resampling() -> None:
+def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     _, panel, model = draw(np.random.default_rng(7), 19)
     alpha = measure_agreement(panel).alpha
     assert alpha is not None
-    assert (alpha.low, alpha.high, alpha.clusters) == (None, None, 19)
-    assert alpha.notes == ("19 clusters: by resampling fewer than 20 give no interval",)
+    assert (alpha.clusters, alpha.why, alpha.holds) == (19, "", True)
+    assert alpha.low is not None
     found = measure_parity(panel, model, positive="1").overall
-    assert found.detection is None
-    assert found.flags == ("few_clusters", "too_few_clusters: 19")
+    assert found.flags == ("few_clusters",)
+    assert found.human.holds
+    assert found.detection is not None
+    assert found.detection.delta_f1 is not None
+    few = panel.clustered({item: str(min(j // 30, 2)) for j, item in enumerate(panel.items)})
+    why = "clusters: 3, the largest with 37% of the items, tell as much as 3.0 of equal size; "
+    why += "an interval needs at least 4"
+    alpha = measure_agreement(few).alpha
+    assert alpha is not None
+    assert (alpha.low, alpha.high, alpha.why, alpha.holds) == (None, None, why, False)
+    assert alpha.notes == (f"no interval: {why}",)
+    found = measure_parity(few, model, positive="1").overall
+    assert {s.why for s in (found.human, found.model, found.delta)} == {why}
+    assert not found.delta.holds
+    assert found.detection is not None
+    assert found.detection.human.recall is None
+    assert "clusters of equal size" in found.detection.human.undefined["recall"]
+    assert f"the intervals may not hold: {why}" in found.notes
 
 
-def test_perfect_agreement_gives_no_interval_of_width_0() -> None:
-    for panel in in_clusters(np.repeat(np.arange(200) // SIZE % 2, 3).reshape(200, 3)):
-        alpha = measure_agreement(panel).alpha
-        assert alpha is not None
-        assert (alpha.value, alpha.low, alpha.high) == (1.0, None, None)
-        assert alpha.notes == ("all resamples agree, and a sample gives no interval of width 0",)
+def test_perfect_agreement_gives_an_interval_below_1() -> None:
+    by_item, by_cluster = in_clusters(np.repeat(np.arange(200) // SIZE % 2, 3).reshape(200, 3))
+    one, other = (measure_agreement(panel).alpha for panel in (by_item, by_cluster))
+    assert one is not None
+    assert other is not None
+    assert one.low is not None
+    assert other.low is not None
+    assert (one.value, one.high, other.value, other.high) == (1.0, 1.0, 1.0, 1.0)
+    assert 0.5 < other.low < one.low < 1
+
+
+ZIPF = np.maximum(1, np.round(60 / np.arange(1, 31) ** 1.2)).astype(np.int64)
+"""60, 26, 16, …: 30 clusters that tell as much as 6.8 of equal size."""
+
+
+def draw_zipf(rng: np.random.Generator, times: int = 1) -> tuple[Panel, IntArray]:
+    """Three raters and a model who are right or wrong on most items of a cluster together."""
+    cluster = np.repeat(np.arange(30 * times), np.tile(ZIPF, times))
+    n = len(cluster)
+    shared = np.where(rng.random((n, 5)) < 0.7, rng.random((30 * times, 5))[cluster], rng.random((n, 5)))
+    truth = shared[:, 0] < 0.3
+    said = np.where(shared[:, 1:] < 0.85, truth[:, None], ~truth[:, None]).astype(np.int64)
+    panel = make_panel_from_grid(said[:, :3], ["0", "1"])
+    return panel.clustered(dict(zip(panel.items, map(str, cluster), strict=True))), said[:, 3]
+
+
+@pytest.mark.statistical
+def test_intervals_of_unequal_clusters_cover() -> None:
+    rng = np.random.default_rng(12)
+    big, model = draw_zipf(rng, 400)
+    truth = measure_parity(big, model).overall
+    alpha = krippendorff_alpha(big.votes()).value
+    held = dict.fromkeys(("human", "model", "delta", "alpha"), 0)
+    for _ in range(RUNS):
+        panel, model = draw_zipf(rng)
+        found = measure_parity(panel, model).overall
+        for name in ("human", "model", "delta"):
+            interval = getattr(found, name)
+            held[name] += interval.low <= getattr(truth, name).value <= interval.high
+        agreed = measure_agreement(panel, bootstrap=200).alpha
+        assert agreed is not None
+        assert agreed.low is not None
+        assert agreed.high is not None
+        held["alpha"] += agreed.low <= alpha <= agreed.high
+    assert all(count / RUNS >= 0.95 - ROOM for count in held.values()), held
 
 
 def test_clusters_of_one_item_each_are_items() -> None:
@@ -224,5 +279,5 @@ def test_oracle_labels_of_clusters_show_less() -> None:
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_shares_of_few_clusters_are_wider(level: float) -> None:
     sums, counts = np.array([5.0, 4, 2, 5, 5, 3, 4, 5]), np.full(8, 5.0)
-    one, other = (estimate_share(sums, counts, level, few=few) for few in (False, True))
+    one, other = (estimate_share(sums, counts, level, effective=few) for few in (None, 8.0))
     assert other.low < one.low < one.value == other.value < one.high < other.high

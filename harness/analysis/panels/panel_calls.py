@@ -49,7 +49,7 @@ def agree(
         ``"nominal"``, ``"ordinal"`` (by the order of `classes`), ``"interval"`` or ``"ratio"`` (of labels
         that are numbers).
     bootstrap, seed, level
-        Resamples of items or clusters, the seed of the draw, and the confidence level of the interval.
+        Draws of weights of items or clusters, the seed of the draw, and the confidence level of the interval.
     **columns
         ``item``, ``annotator``, ``label``: what these columns are called; ``classes``: all classes in their
         order; ``clusters``: cluster of every item by name.

@@ -25,7 +25,7 @@ from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
 from harness.plot import draw_svg, parity
 from harness.report import parity_to_json
-from harness.types import format_number
+from harness.types import explain_flag, format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +102,9 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
         notes.append(
             "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
         )
-    notes += [f"* {note}" for note in dict.fromkeys(n for b in (*found.bins, found.overall) for n in b.notes)]
+    bins = (*found.bins, found.overall)
+    notes += [f"* {explain_flag(flag)}" for flag in dict.fromkeys(flag for b in bins for flag in b.flags)]
+    notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:
         notes += _level_lines(level)
     return [head, table, *_detection(found), *notes]

@@ -31,7 +31,9 @@ def coincidences(votes: IntArray, weights: FloatArray | IntArray | None = None) 
 
 
 def distances(level: str, marginals: FloatArray, values: FloatArray | None = None) -> FloatArray:
-    """δ²_ck, how far apart two classes count; shape (K, K), 0 on the diagonal.
+    """δ²_ck, how far apart two classes count; 0 on the diagonal.
+
+    Shape (…, K, K) at the ordinal level, (K, K) at the others.
 
     nominal 1{c≠k} · ordinal (Σ_{g=c..k} n_g − (n_c + n_k)/2)², which needs the classes in their
     order and the marginals n_c = Σ_k o_ck · interval (x_c − x_k)² · ratio ((x_c − x_k)/(x_c + x_k))².
@@ -41,7 +43,7 @@ def distances(level: str, marginals: FloatArray, values: FloatArray | None = Non
     level
         One of `LEVELS`.
     marginals
-        Shape (K,).
+        Shape (…, K).
     values
         Shape (K,): what the classes measure; needed for interval and ratio (≥ 0 there).
 
@@ -50,13 +52,12 @@ def distances(level: str, marginals: FloatArray, values: FloatArray | None = Non
     EstimateError
         If the level is unknown, or values are missing, not finite, or negative for ratio.
     """
-    K = len(marginals)
+    K = marginals.shape[-1]
     if level == "nominal":
         return 1.0 - np.eye(K)
     if level == "ordinal":
-        run = np.cumsum(marginals)
-        middle = run - marginals / 2
-        return (middle[:, None] - middle[None, :]) ** 2
+        middle = np.cumsum(marginals, axis=-1) - marginals / 2
+        return (middle[..., :, None] - middle[..., None, :]) ** 2
     check_known("level", level, LEVELS)
     if values is None:
         raise EstimateError(f"level {level!r} needs the number every class stands for; none are given")

@@ -21,16 +21,16 @@ import numpy as np
 
 from harness.arrays import FloatArray, IntArray
 from harness.errors import EstimateError
-from harness.estimate import check_level
+from harness.estimate import check_level, effective_clusters
 from harness.panel.parity.certainty_bins import Parity, ParityBin
 from harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
 from harness.panel.parity.detection import measure_detection, probability_at_least
 from harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,
     EDGES,
-    FEWEST_CLUSTERS,
     Judgements,
     Panel,
+    explain_few_clusters,
     leave_rater_out,
     split_by_certainty,
 )
@@ -72,7 +72,10 @@ def measure_parity(
     edges
         Bins are (…, edges[0]], (edges[0], edges[1]], …
     positive
-        Class for precision, recall and F1 (`bootstrap` resamples of items or clusters, `seed`).
+        Class for precision, recall and F1.
+    bootstrap, seed
+        Draws of weights of items or clusters for the intervals of precision, recall and F1, at least 1; those
+        of accuracies take 2,000. The seed is that of all draws.
 
     Raises
     ------
@@ -87,7 +90,15 @@ def measure_parity(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
     target = None if positive is None else panel.classes.index(positive)
-    made = partial(_bin, cluster=panel.cluster, level=level, target=target, bootstrap=bootstrap, seed=seed)
+    made = partial(
+        _bin,
+        cluster=panel.cluster,
+        size=len(rows.item) / len(np.unique(panel.unit[rows.item])),
+        level=level,
+        target=target,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     bins = split_by_certainty(rows.p_d, edges)
     overall = made("all", rows)
     separate = not set(judged) & set(voting)
@@ -120,32 +131,49 @@ def _bin(
     rows: Judgements,
     *,
     cluster: IntArray | None,
+    size: float,
     level: float,
     target: int | None,
     bootstrap: int,
     seed: int,
 ) -> ParityBin:
+    """One bin; `size` is the mean number of rows of a unit in all bins.
+
+    A unit may have more rows in a bin than those that are seen there: all raters of an item, or the one who
+    dissents.
+    """
     human, model = rows.right(rows.human), rows.right(rows.model)
     items = len(np.unique(rows.item))
     _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
     counts = np.bincount(unit).astype(np.float64)
-    delta, p_value = estimate_difference(np.bincount(unit, human - model).astype(np.float64), counts, level)
+    effective = None if cluster is None else effective_clusters(unit)
+    why = "" if cluster is None else explain_few_clusters(unit)
+    delta, p_value = estimate_difference(
+        np.bincount(unit, human - model).astype(np.float64),
+        counts,
+        level,
+        size=size,
+        effective=effective,
+        why=why,
+    )
     p_d = float(rows.p_d.mean())
 
     def share(right: FloatArray) -> Share:
-        few = cluster is not None
-        return estimate_share(np.bincount(unit, right).astype(np.float64), counts, level, few=few)
+        sums = np.bincount(unit, right).astype(np.float64)
+        return estimate_share(sums, counts, level, size=size, effective=effective, seed=seed, why=why)
 
     clusters = None if cluster is None else len(counts)
-    flags = []
-    if len(counts) < FEW:
-        flags.append("few_items" if cluster is None else "few_clusters")
     detected = None
-    if target is not None and clusters is not None and clusters < FEWEST_CLUSTERS:
-        flags.append(f"too_few_clusters: {clusters}")
-    elif target is not None:
+    if target is not None:
         detected = measure_detection(
-            rows, unit, target, clusters=clusters, level=level, bootstrap=bootstrap, seed=seed
+            rows,
+            unit,
+            target,
+            clustered=cluster is not None,
+            size=size,
+            level=level,
+            bootstrap=bootstrap,
+            seed=seed,
         )
     return ParityBin(
         name=name,
@@ -158,7 +186,7 @@ def _bin(
         delta=delta,
         p_value=p_value,
         detection=detected,
-        flags=tuple(flags),
+        flags=("few_items" if cluster is None else "few_clusters",) if len(counts) < FEW else (),
         clusters=clusters,
     )
 

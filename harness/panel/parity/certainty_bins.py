@@ -33,8 +33,7 @@ class ParityBin:
     detection
         Precision, recall and F1 of the positive class, if one was named.
     flags
-        ``"few_items"`` below 30, ``"few_clusters"`` likewise; ``"too_few_clusters: n"`` where fewer than 20
-        give no detection.
+        ``"few_items"`` below 30, ``"few_clusters"`` likewise.
     """
 
     name: str
@@ -51,9 +50,16 @@ class ParityBin:
     clusters: int | None = None
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why intervals may not hold, and what is withheld and why, in words."""
+        shares = (self.human, self.model, self.delta)
+        found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
+        return (*found, *(() if self.detection is None else self.detection.notes))
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
+        """What a reader must know, in words: the flags and the doubts."""
+        return (*map(explain_flag, self.flags), *self.doubts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +101,7 @@ class Parity(Shown):
                 for who in ("human", "model", "delta")
                 for end in ("", "_low", "_high")
             }
-            | {"p_value": b.p_value, "flags": ", ".join(b.flags)}
+            | {"p_value": b.p_value, "holds": b.delta.holds, "flags": ", ".join(b.flags)}
             for b in (*self.bins, self.overall)
         ]
 

@@ -13,69 +13,113 @@ from scipy.special import stdtr, stdtrit
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
-from harness.estimate import z_value
+from harness.panel.ratings import Score, WeightedUnits
+
+DRAWS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share or a difference with its interval."""
+    """A share or a difference with its interval.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the interval; by simulation it covers from 5 items on.
+    why
+        Why the interval may hold the truth less often than its level says; empty where it does not.
+    """
 
     value: float
     low: float
     high: float
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval covers the truth as often as its level says."""
+        return not self.why
 
 
-def estimate_share(sums: FloatArray, counts: FloatArray, level: float = 0.95, *, few: bool = False) -> Share:
-    """p̂ = Σ sums/Σ counts over clusters, Wilson's interval at the effective number of rows.
-
-    The variance of a ratio over clusters, s² = k/(k − 1) Σ (sums − p̂ counts)²/(Σ counts)², gives
-    n_eff = p̂(1 − p̂)/s², at most the rows there are. Where all clusters agree (s = 0) it is the
-    number of clusters: rows of one item are no independent evidence.
+def estimate_share(
+    sums: FloatArray,
+    counts: FloatArray,
+    level: float = 0.95,
+    *,
+    size: float | None = None,
+    effective: float | None = None,
+    seed: int = 0,
+    why: str = "",
+) -> Share:
+    """p̂ = Σ sums/Σ counts over units; if all rows of a unit are alike, Clopper & Pearson's interval of units.
 
     Parameters
     ----------
     sums, counts
-        Shape (k,): right rows and rows of every cluster, counts > 0.
-    few
-        Whether n_eff pays for the k clusters that s² is measured with, by (z/t)².
+        Shape (k,): right rows and rows of every unit, counts > 0.
+    size
+        Rows of a unit on average; by default as seen in `counts`.
+    effective
+        Effective number of clusters; None if units are items.
 
     Raises
     ------
     EstimateError
-        If there is no cluster.
+        If there is no unit.
     """
-    k, rows = len(counts), float(counts.sum())
-    if k == 0:
+    if len(counts) == 0:
         raise EstimateError("a share needs at least 1 item, there are 0")
-    p = float(sums.sum()) / rows
-    variance = k / max(1, k - 1) * float(((sums - p * counts) ** 2).sum()) / rows**2
-    n = float(k) if variance < 1e-15 else min(rows, p * (1 - p) / variance)
-    z = z_value(level)
-    if few and k > 1:
-        n *= (z / float(stdtrit(k - 1, 0.5 + level / 2))) ** 2
-    z2 = z**2
-    centre = (p * n + z2 / 2) / (n + z2)
-    half = math.sqrt(z2 * (p * (1 - p) * n + z2 / 4)) / (n + z2)
-    low, high = max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
-    return Share(value=p, low=low, high=high)
+    units = (size or float(counts.mean())) * np.array([[0.0, 1.0], [1.0, 1.0]])
+    weighted = WeightedUnits.draw(np.stack([sums, counts], axis=1), DRAWS, seed)
+    return make_share(weighted, _share, units, level=level, effective=effective, why=why)
 
 
-def estimate_difference(sums: FloatArray, counts: FloatArray, level: float = 0.95) -> tuple[Share, float]:
+def make_share(
+    weighted: WeightedUnits,
+    score: Score,
+    units: FloatArray,
+    *,
+    level: float,
+    effective: float | None,
+    why: str = "",
+) -> Share:
+    """Score of all units with its interval; arguments as in `WeightedUnits.find_interval`."""
+    value = float(score(weighted.total))
+    low, high = weighted.find_interval(score, units, level, effective)
+    return Share(value=value, low=min(value, low), high=max(value, high), why=why)
+
+
+def _share(sums: FloatArray) -> FloatArray:
+    share: FloatArray = sums[..., 0] / sums[..., 1]
+    return share
+
+
+def estimate_difference(
+    sums: FloatArray,
+    counts: FloatArray,
+    level: float = 0.95,
+    *,
+    size: float | None = None,
+    effective: float | None = None,
+    why: str = "",
+) -> tuple[Share, float]:
     """Δ = Σ sums/Σ counts of paired differences in [−counts, counts], with a two-sided p of Δ = 0.
 
-    Student's t over clusters after one pseudo-cluster of +1 and one of −1 (Bonett & Price 2012, for
-    clusters): never of width 0, and near nominal for few clusters and rare differences.
+    Student's t over units after one pseudo-unit of +1 and one of −1 (Bonett & Price 2012, for
+    clusters): never of width 0, and near nominal for few units and rare differences. Degrees of freedom are
+    those of the effective number of clusters, if it is given.
     """
     k = len(counts)
     if k == 0:
         raise EstimateError("a difference needs at least 1 item, there are 0")
     value = float(sums.sum() / counts.sum())
-    typical = float(counts.mean())
+    typical = size or float(counts.mean())
     d = np.concatenate([sums, [typical, -typical]])
     c = np.concatenate([counts, [typical, typical]])
     centre = float(d.sum() / c.sum())
     se = math.sqrt((k + 2) / (k + 1) * float(((d - centre * c) ** 2).sum())) / float(c.sum())
-    half = float(stdtrit(k + 1, 0.5 + level / 2)) * se
-    p = float(2 * stdtr(k + 1, -abs(centre) / se))
+    freedom = (k if effective is None else effective) + 1
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * se
+    p = float(2 * stdtr(freedom, -abs(centre) / se))
     low, high = max(-1.0, min(value, centre - half)), min(1.0, max(value, centre + half))
-    return Share(value=value, low=low, high=high), p
+    return Share(value=value, low=low, high=high, why=why), p

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of one class against a vote, with intervals by resampling items or clusters.
+"""Precision, recall and F1 of one class against a vote, with intervals over items or clusters.
 
 They stand beside the scores to expect of an expert, if truth is what most experts say with probability p_d.
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), equations 1, 2, 7–9.
@@ -6,15 +6,24 @@ Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
 from math import ceil
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray, divide
-from harness.estimate import binomial_at_least, check_least, check_unit
-from harness.panel.parity.clustered_shares import Share
-from harness.panel.ratings import Judgements, resampled_interval
+from harness.arrays import FloatArray, IntArray
+from harness.estimate import (
+    FEWEST_EFFECTIVE,
+    binomial_at_least,
+    check_least,
+    check_unit,
+    count_effective,
+)
+from harness.panel.parity.clustered_shares import Share, make_share
+from harness.panel.ratings import Judgements, WeightedUnits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +38,18 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """None where undefined: precision without a claim, recall without a positive, F1 without either."""
+    """Precision, recall and F1; None where undefined or withheld.
+
+    Attributes
+    ----------
+    undefined
+        Name of a score that is None → why.
+    """
 
     precision: Share | None
     recall: Share | None
     f1: Share | None
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +63,9 @@ class Detection:
     expected
         Scores of an expert who draws from the votes: mean certainty and this share of positives.
     delta_f1
-        Human − model; None where either is undefined.
+        Human − model; None where either is undefined, or it is withheld.
+    undefined
+        ``"delta_f1"`` → why it is None.
     """
 
     positive: float
@@ -55,6 +73,34 @@ class Detection:
     human: Scores
     model: Scores
     delta_f1: Share | None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is None, and why, in words."""
+        found = [
+            (f"{who}'s {name}", why)
+            for who in ("human", "model")
+            for name, why in getattr(self, who).undefined.items()
+        ]
+        found += [("difference of F1", why) for why in self.undefined.values()]
+        return tuple(f"no {name}: {why}" for name, why in found)
+
+
+_ONE = {"precision": ((1, 0, 0), (1, 1, 0)), "recall": ((1, 0, 0), (1, 0, 1)), "f1": ((2, 0, 0), (2, 1, 1))}
+"""Score → how often it counts TP, FP and FN above and below."""
+_NOTHING = {
+    "precision": "the class was given to no item",
+    "recall": "no item has the class by vote",
+    "f1": "the class was given to no item, and no item has it by vote",
+}
+_ROWS = np.array(
+    [
+        [h * true, h * (1 - true), (1 - h) * true, m * true, m * (1 - true), (1 - m) * true]
+        for true, h, m in product((0.0, 1.0), repeat=3)
+    ]
+)
+"""What one row may add to TP, FP and FN of human and model."""
 
 
 def measure_detection(
@@ -62,22 +108,27 @@ def measure_detection(
     unit: IntArray,
     target: int,
     *,
-    clusters: int | None,
+    clustered: bool,
+    size: float,
     level: float,
     bootstrap: int,
     seed: int,
 ) -> Detection:
-    """Count who said the class `target`, by unit, and resample the units.
+    """Count who said the class `target`, by unit, and draw weights of the units.
 
     Parameters
     ----------
     unit
         Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
-    clusters
-        Number of clusters; None where units are items.
+    clustered
+        Whether units are clusters of items.
+    size
+        Rows of a unit on average.
+    bootstrap
+        Number of draws.
     """
     reference = rows.reference[:, target]
-    sums = np.stack(
+    sums: FloatArray = np.stack(
         [
             np.bincount(unit, weights=w)
             for said in (rows.human == target, rows.model == target)
@@ -85,40 +136,69 @@ def measure_detection(
         ],
         axis=1,
     )
-    rng = np.random.default_rng(seed)
-    k = len(sums)
-    resampled = np.stack([rng.multinomial(k, np.full(k, 1 / k)) @ sums for _ in range(bootstrap)])
-    (point,), draws = _scores(sums.sum(axis=0)), _scores(resampled)
-
-    def make_share(value: float, drawn: FloatArray, least: float = 0.0) -> Share | None:
-        if np.isnan(value) or np.isnan(drawn).mean() > 0.5:
-            return None
-        low, high = resampled_interval(float(value), drawn, level, clusters, least)
-        return Share(value=float(value), low=low, high=high)
+    estimate = partial(
+        _estimate,
+        sums,
+        WeightedUnits.draw(sums, bootstrap, seed),
+        clustered=clustered,
+        size=size,
+        seen=len(unit) / len(sums),
+        level=level,
+    )
 
     def make_scores(who: int) -> Scores:
-        precision, recall, f1 = (make_share(point[who, s], draws[:, who, s]) for s in range(3))
-        return Scores(precision=precision, recall=recall, f1=f1)
+        made = {name: estimate([(who, name)], _NOTHING[name]) for name in _ONE}
+        found = {name: share for name, share in made.items() if isinstance(share, Share)}
+        undefined = {name: why for name, why in made.items() if isinstance(why, str)}
+        return Scores(**{name: found.get(name) for name in _ONE}, undefined=undefined)
 
+    delta = estimate([(0, "f1"), (1, "f1")], _NOTHING["f1"])
     positive = float(reference.mean())
     return Detection(
         positive=positive,
         expected=expected_scores(float(rows.p_d.mean()), positive),
         human=make_scores(0),
         model=make_scores(1),
-        delta_f1=make_share(point[0, 2] - point[1, 2], draws[:, 0, 2] - draws[:, 1, 2], -1.0),
+        delta_f1=None if isinstance(delta, str) else delta,
+        undefined={"delta_f1": delta} if isinstance(delta, str) else {},
     )
 
 
-def _scores(sums: FloatArray) -> FloatArray:
-    """(precision, recall, F1) of human and model, shape (rows, 2, 3); nan where 0/0.
+def _estimate(
+    sums: FloatArray,
+    weighted: WeightedUnits,
+    parts: list[tuple[int, str]],
+    nothing: str,
+    *,
+    clustered: bool,
+    size: float,
+    seen: float,
+    level: float,
+) -> Share | str:
+    """A score of human (0) or model (1), or the first minus the second; or why there is none.
 
-    From the columns TP, FP and FN of either, shape (rows, 6).
+    `size` is the mean number of rows of a unit, `seen` that of the units that are given.
     """
-    tp, fp, fn = np.moveaxis(sums.reshape(-1, 2, 3), -1, 0)
-    over = np.stack([tp, tp, 2 * tp], axis=-1)
-    under = np.stack([tp + fp, tp + fn, 2 * tp + fp + fn], axis=-1)
-    return divide(over, under, where=under > 0)
+    over, under = np.zeros((2, len(parts), 6))
+    for j, (who, name) in enumerate(parts):
+        over[j, 3 * who : 3 * who + 3], under[j, 3 * who : 3 * who + 3] = _ONE[name]
+
+    def score(of: FloatArray) -> FloatArray:
+        ratios = (of @ over.T) / (of @ under.T)
+        return ratios[..., 0] - ratios[..., 1] if len(parts) == 2 else ratios[..., 0]
+
+    if (weighted.total @ under.T == 0).any():
+        return nothing
+    effective = None
+    if clustered:
+        counted = sums @ (under > 0).any(axis=0)
+        size, effective = size * float(counted[counted > 0].mean()) / seen, count_effective(counted)
+        if effective < FEWEST_EFFECTIVE:
+            return (
+                f"the rows it counts tell as much as {effective:.1f} clusters of equal size; an interval "
+                f"needs at least {FEWEST_EFFECTIVE:g}"
+            )
+    return make_share(weighted, score, size * _ROWS, level=level, effective=effective)
 
 
 def expected_scores(p_d: float, positive: float) -> Expected:

@@ -15,7 +15,8 @@ from .panel import (
     Panel as Panel, check_votes as check_votes, make_panel as make_panel,
     make_panel_from_grid as make_panel_from_grid,
 )
-from .resampled_intervals import (
-    CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, FEWEST_CLUSTERS as FEWEST_CLUSTERS,
-    resampled_interval as resampled_interval,
+from .weighted_units import (
+    CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, Score as Score, WeightedUnits as WeightedUnits,
+    draw_unit_more as draw_unit_more, explain_few_clusters as explain_few_clusters, find_ends as find_ends,
+    find_extremes as find_extremes,
 )

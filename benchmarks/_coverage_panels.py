@@ -1,0 +1,99 @@
+"""Scores of panels on few items: agreement, accuracies, and precision, recall and F1 of one class."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from benchmarks._coverage_designs import CLASSES, Design
+from harness.panel import Agreement, Panel, Share, make_panel_from_grid, measure_agreement, measure_parity
+
+_MANY = 40_000
+SCORES = ("human", "model", "delta", "model precision", "model recall", "human f1", "delta_f1")
+SIZES = (5, 8, 10, 15, 20, 30, 50, 100)
+
+
+def panel_cells(sizes: tuple[int, ...] = SIZES) -> list[Design]:
+    """Every score of four panels on few items, and of one panel with its items in clusters."""
+    # classes, share of the first class, accuracies of people and model, number of people
+    panels = ((2, 0.1, 0.8, 0.9, 3), (2, 0.05, 0.98, 0.95, 2), (3, 0.3, 0.8, 0.6, 3), (2, 0.5, 0.5, 0.7, 5))
+    alone = [
+        _design(score, n, panel)
+        for n, score, panel in product(sizes, ("alpha", *SCORES), panels)
+        if n > 5 or panel[1] > 0.05
+    ]
+    clustered = [
+        _design(score, 0, panels[0], clusters=clusters)
+        for clusters, score in product(("even", "zipf"), ("alpha", *SCORES))
+    ]
+    return alone + clustered
+
+
+def _design(score: str, n: int, panel: tuple[int, float, float, float, int], **options: Any) -> Design:
+    K, rare, people, model, annotators = panel
+    return Design(
+        kind="panel",
+        protocol="panel",
+        K=(K,),
+        accuracies=(people, model),
+        n=n,
+        rare=rare,
+        options={"score": score, "annotators": annotators, **options},
+    )
+
+
+def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, Agreement | Share | None]:
+    """A score of the population, and the one of a draw; None where it is undefined or withheld."""
+    score = design.options["score"]
+    if str(design) not in _TRUE:
+        many = _measure(*_draw(design, np.random.default_rng(0), _MANY), score)
+        _TRUE[str(design)] = float("nan") if many is None else many.value
+    return _TRUE[str(design)], _measure(*_draw(design, rng), score)
+
+
+def _draw(design: Design, rng: np.random.Generator, least: int = 0) -> tuple[Panel, np.ndarray[Any, Any]]:
+    """Draw a panel and predictions; items or clusters are repeated until there are about `least` items."""
+    K, people = design.K[0], design.options["annotators"]
+    sizes = _CLUSTERS.get(design.options.get("clusters", ""), np.ones(max(1, design.n), dtype=np.int64))
+    sizes = np.tile(sizes, max(1, least // int(sizes.sum())))
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(cluster)
+
+    def draw_uniform(columns: int) -> np.ndarray[Any, Any]:
+        own, shared = rng.random((n, columns)), rng.random((len(sizes), columns))[cluster]
+        return np.where(rng.random((n, columns)) < 0.5, shared, own)
+
+    share = np.cumsum([design.rare, *[(1 - design.rare) / (K - 1)] * (K - 1)])
+    truth = np.minimum(np.searchsorted(share, draw_uniform(1)), K - 1)
+    right = draw_uniform(people + 1) < [*[design.accuracies[0]] * people, design.accuracies[1]]
+    other = (truth + 1 + rng.integers(0, K - 1, right.shape)) % K
+    said = np.where(right, truth, other)
+    panel = make_panel_from_grid(said[:, :people], CLASSES[:K])
+    if "clusters" in design.options:
+        panel = panel.clustered(dict(zip(panel.items, map(str, cluster), strict=True)))
+    return panel, said[:, people]
+
+
+def _measure(panel: Panel, predicted: np.ndarray[Any, Any], score: str) -> Agreement | Share | None:
+    if score == "alpha":
+        alpha = measure_agreement(panel, bootstrap=400).alpha
+        return alpha if alpha is None or alpha.low is not None else None
+    found = measure_parity(panel, predicted, positive=CLASSES[0], edges=(), bootstrap=400).overall
+    if hasattr(found, score):
+        share: Share = getattr(found, score)
+        return share
+    of = found.detection
+    for name in score.split():
+        of = getattr(of, name)
+    detected: Share | None = of  # type: ignore[assignment]
+    return detected
+
+
+_CLUSTERS = {
+    "even": np.full(12, 5),
+    "zipf": np.maximum(1, np.round(60 / np.arange(1, 31) ** 1.2)).astype(np.int64),
+}
+"""Sizes of clusters; Zipf's are 60, 26, 16, …, as much as 6.8 of equal size."""
+_TRUE: dict[str, float] = {}
