@@ -61,6 +61,12 @@ class ModelComparison(Shown):
     pairs: tuple[Comparison, ...]
     ranking: Ranking | None = None
 
+    def doubted(self, why: str) -> ModelComparison:
+        """The same, with `why` in every pair that has no reason of its own."""
+        pairs = tuple(replace(pair, why=pair.why or why) for pair in self.pairs)
+        ranking = None if self.ranking is None else replace(self.ranking, comparisons=pairs)
+        return replace(self, pairs=pairs, ranking=ranking)
+
     def records(self) -> list[dict[str, Any]]:
         """A row a pair; those of the ranking are its own."""
         return [row for pair in self.pairs for row in pair.records()]
@@ -169,9 +175,8 @@ def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
 
 def _flagged(found: ModelComparison, flags: tuple[str, ...], why: str) -> ModelComparison:
     """The same, every pair with further flags, and with `why` where it has no reason of its own."""
-    pairs = tuple(replace(c, flags=flags + c.flags, why=c.why or why) for c in found.pairs)
-    ranking = None if found.ranking is None else replace(found.ranking, comparisons=pairs)
-    return ModelComparison(pairs=pairs, ranking=ranking)
+    pairs = tuple(replace(c, flags=flags + c.flags) for c in found.pairs)
+    return replace(found, pairs=pairs).doubted(why)
 
 
 def _resolved_shares(
