@@ -79,7 +79,8 @@ from .model_comparison import (
     compare as compare,
 )
 from .planning import (
-    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, REACHED as REACHED,
+    SamplePlan as SamplePlan,
     accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, make_plan as make_plan,
