@@ -147,27 +147,39 @@ class RehearsedProtocol:
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
         """Difference that so many questions find with the planned power, at most 1."""
-        asked, most = questions * self.free / self.variance, max(accuracy, 1 - accuracy) - 0.01
+        asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
-            tried = round(min(most, max(1e-3, found)), 4)
+            tried = round(min(1.0, max(1e-4, found)), 4)
             found = tried * self._stretch(K, accuracy, aim, tried, asked)
-            if found >= most or abs(found / tried - 1) < 0.05:
+            if found >= 1 or abs(found / tried - 1) < 0.05:
                 break
         return min(1.0, found)
 
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Times by which z-values, in proportion to difference and √questions, fall short of the power."""
-        better = (accuracy, accuracy - difference) if accuracy >= 0.5 else (accuracy + difference, accuracy)
-        population = stand_in(K, tuple(round(each, 6) for each in better))
-        each = questions_per_item(self.name, population, accuracy)
+        """Times by which z-values, in proportion to difference and √questions, fall short of the power.
+
+        Where more questions are planned than are rehearsed, a larger difference is rehearsed that stands out
+        as much.
+        """
+        most = max(accuracy, 1 - accuracy) - 0.01
+        each = questions_per_item(self.name, _stand_in_pair(K, accuracy, min(difference, most)), accuracy)
         items = round(min(_MOST_TESTED, max(_FEW, questions / each)))
+        asked = items * each
+        tried = min(most, max(difference, aim.distance * math.sqrt(self.free / asked)))
+        population = _stand_in_pair(K, accuracy, tried)
         mean, spread = rehearse_tests(self.name, population, items, _TESTS)
-        most = spread * (1 + 1 / math.sqrt(2 * _TESTS))
-        needed = z_value(aim.level) + float(ndtri(aim.power)) * most
-        return needed / (max(0.1, mean) * math.sqrt(questions / (items * each)))
+        most_spread = spread * (1 + 1 / math.sqrt(2 * _TESTS))
+        needed = z_value(aim.level) + float(ndtri(aim.power)) * most_spread
+        return needed / (max(0.1, mean) * difference / tried * math.sqrt(questions / asked))
+
+
+def _stand_in_pair(K: int, accuracy: float, difference: float) -> StandIn:
+    """The better of two models first; one of them has the accuracy, the other one is nearer to one half."""
+    better = accuracy if accuracy >= 0.5 else accuracy + difference
+    return stand_in(K, (round(better, 5), round(better - difference, 5)))
 
 
 @lru_cache(maxsize=256)
