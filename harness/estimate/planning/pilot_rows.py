@@ -35,8 +35,8 @@ from harness.estimate.routed import routed_accuracy, weigh_votes
 LEAST_ANSWERS = 50
 """Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""
 _GRID = 9
-_WIDER, _SETTLED = 1.05, 1.015
-"""Times as wide as their variance says intervals come out at most on average, and exact ones of a share."""
+_WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
+"""Times as wide as their variance says intervals come out on average; exact ones of a share, and of its strata."""
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
@@ -110,7 +110,7 @@ def _keep_promise(
     K, near = round(float(pilot.data.n_options.mean())), min(0.98, max(0.02, round(mean, 2)))
     varies = log_spread(name, K, near, models, items, aim.level)
     learned = float(ndtri(REACHED)) * math.log(high / sought) / z_value(aim.level)
-    wider = _SETTLED if settled and side == NONE else _WIDER
+    wider = _WIDER if not settled else _SETTLED if side == NONE else _STRATA
     return wider**power * math.exp(math.hypot(learned, power * varies))
 
 
