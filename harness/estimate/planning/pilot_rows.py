@@ -36,7 +36,7 @@ LEAST_ANSWERS = 50
 """Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""
 _GRID = 9
 _WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
-"""Times as wide as their variance says intervals come out on average; exact ones of a share, and of its strata."""
+"""Times as wide as the variance says: intervals on average, exact ones of a share, and those with strata."""
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
