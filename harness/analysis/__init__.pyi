@@ -10,7 +10,7 @@ from .beginning import (
 )
 from .chosen_runs import find_newest_runs as find_newest_runs
 from .by_class import compare_study_classes as compare_study_classes
-from .collected_labels import study_labels as study_labels
+from .collected_labels import advise_on_texts as advise_on_texts, study_labels as study_labels
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
     ExpertQuality as ExpertQuality, describe_errors as describe_errors, doubt_answers as doubt_answers,

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
 from harness.analysis.inputs import study_clusters
-from harness.columns import ItemIndex, ItemValues, LabelColumns
+from harness.columns import (
+    RELEVANT_EXCESS,
+    TEXT_CLUSTER,
+    ItemIndex,
+    ItemValues,
+    LabelColumns,
+    count_repeated,
+)
 from harness.config import Study
 from harness.output import counted
 from harness.store import Store
@@ -43,6 +52,31 @@ def read_second_labels(store: Store, labels: LabelColumns) -> LabelColumns | Non
 def unused_text(second: int) -> str:
     """That so many second questions are not used."""
     return f"{counted(second, 'second question')} about items answered no: only oversight estimate uses them"
+
+
+def advise_on_texts(study: Study) -> str:
+    """What to do about texts that several items have."""
+    if study.items.cluster is None:
+        return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
+    if study.items.cluster == TEXT_CLUSTER:
+        return "items.cluster makes the items of a text one unit"
+    return f"the column {study.items.cluster!r} (items.cluster) must name one cluster for the items of a text"
+
+
+def doubt_repeated(study: Study, store: Store, labels: LabelColumns) -> str:
+    """Why intervals may not hold because answered items repeat each other's texts; empty if few do.
+
+    Items of one cluster may repeat each other's texts.
+    """
+    items = np.flatnonzero(labels.answered)
+    cluster = None if labels.cluster is None else labels.cluster.code[items]
+    found = count_repeated(store.columns.read_text_digests(labels.index)[items], cluster)
+    if found.excess <= RELEVANT_EXCESS:
+        return ""
+    return (
+        f"{found.items} of {items.size} answered items share their text with another one, and count as "
+        f"independent; {advise_on_texts(study)}"
+    )
 
 
 def count_pool(labels: LabelColumns) -> tuple[int, int] | None:

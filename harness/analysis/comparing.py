@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, study_labels, unused_text
+from harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
 from harness.analysis.controls import (
     ControlAnswers,
     describe_rates,
@@ -88,9 +88,11 @@ def compare_study(
         labels = study_labels(study, opened, index)
         controls = read_control_answers(opened)
         second = len(opened.content.read_questions(second=True))
+        repeated = doubt_repeated(study, opened, labels)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found, corrected = _compare(study, models, labels, controls, (test, adjustment, level))
+    found = found.doubted(repeated)
     if second:
         corrected = "; ".join(filter(None, [corrected, unused_text(second)]))
     errors = "" if find_correction(study, controls, labels) is None else _ERRORS
@@ -132,7 +134,7 @@ def _compare(
     found = compare(models, labels, test=test, adjustment=adjustment, level=level)
     if why:
         why += doubt or "; no gold and no ranges tell how often"
-        found = replace(found, pairs=tuple(replace(pair, why=pair.why or why) for pair in found.pairs))
+        found = found.doubted(why)
     return found, ""
 
 

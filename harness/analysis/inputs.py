@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
 
-from harness.columns import ItemValues
+from harness.columns import TEXT_CLUSTER, ItemValues, digest_text
 from harness.config import Study
 from harness.datasets import (
     PRESETS,
     BadRows,
     ItemFields,
     ItemMapping,
+    Portion,
     PresetReading,
     iterate_fields,
     load_preset,
@@ -35,16 +36,21 @@ MANY = 10_000
 def study_clusters(study: Study) -> dict[str, str]:
     """Cluster of every item by id, from the column that study.toml names; empty without one.
 
-    It is read from the items' own source, so that a study may name the column after it was begun.
+    Clusters are read from the items' own source, so that a study may name the column after it was begun. With
+    ``"@text"`` the digest of an item's text and options is its cluster.
 
     Raises
     ------
+    ConfigError
+        If study.toml says ``"@text"`` and the items have a column of that name.
     DataError
         Naming file, line and field where an item has none.
     """
     column = study.items.cluster
     if column is None:
         return {}
+    if column == TEXT_CLUSTER:
+        return _cluster_by_text(study)
     section = study.items.model_copy(update={"meta": [*study.items.meta, column]})
     items = study_items(study.model_copy(update={"items": section}))
     for item in items:
@@ -52,6 +58,18 @@ def study_clusters(study: Study) -> dict[str, str]:
             where = study.items.file or study.items.preset or study.items.hub
             raise DataError(f"the item {item.id!r} has no cluster", file=where, field=column)
     return {item.id: item.meta[column] for item in items}
+
+
+def _cluster_by_text(study: Study) -> dict[str, str]:
+    rows = () if study.items.preset else chain.from_iterable(_source_portions(study)[0])
+    first = next(iter(rows), None)
+    if first is not None and TEXT_CLUSTER in first.fields:
+        raise ConfigError(
+            f"items.cluster: {TEXT_CLUSTER!r} stands for the digest of the text, but the items have a column "
+            "of that name; rename the column"
+        )
+    fields = chain.from_iterable(stream_fields(study))
+    return {name: f"{digest_text(text, options):016x}" for name, text, options, *_ in fields}
 
 
 def study_items(study: Study) -> list[Item]:
@@ -109,23 +127,24 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
         seed=study.study.seed,
         skip_bad=section.skip_bad,
     )
-    if section.file:
-        path = study.path(section.file)
-        found = iterate_fields(read_portions(path), mapping, str(path), bad)
-    else:
-        found = iterate_fields(
-            read_hub_portions(
-                section.hub or "", config=section.hub_config, split=section.split, revision=section.revision
-            ),
-            mapping,
-            section.hub or "",
-            bad,
-        )
+    portions, source = _source_portions(study)
+    found = iterate_fields(portions, mapping, source, bad)
     # Beyond the limit all are looked at: a bad row counts wherever it stands.
     left = section.limit
     for portion in found:
         yield portion[:left]
         left = None if left is None else max(0, left - len(portion))
+
+
+def _source_portions(study: Study) -> tuple[Iterable[Portion], str]:
+    """The rows of a file or of a data set on the hub, and the name of the source."""
+    section = study.items
+    if section.file:
+        path = study.path(section.file)
+        return read_portions(path), str(path)
+    hub = section.hub or ""
+    rows = read_hub_portions(hub, config=section.hub_config, split=section.split, revision=section.revision)
+    return rows, hub
 
 
 def read_new_items(study: Study) -> ItemsAhead | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,17 @@ class ModelReport:
     usd: float | None = None
     usd_per_correct: tuple[float, float, float | None] | None = None
     classes: ClassEstimates | None = None
+
+    def doubted(self, why: str) -> ModelReport:
+        """The same, with `why` in every estimate that has no reason of its own."""
+        classes = self.classes
+        if classes is not None:
+            classes = ClassEstimates(_doubt(classes, why), classes.undefined)
+        return replace(self, estimates=_doubt(self.estimates, why), classes=classes)
+
+
+def _doubt(estimates: Mapping[str, Estimate], why: str) -> dict[str, Estimate]:
+    return {name: replace(estimate, why=estimate.why or why) for name, estimate in estimates.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

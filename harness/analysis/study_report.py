@@ -13,7 +13,12 @@ import numpy as np
 
 from harness.analysis.by_class import plan_class_task
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, read_second_labels, study_labels
+from harness.analysis.collected_labels import (
+    count_pool,
+    doubt_repeated,
+    read_second_labels,
+    study_labels,
+)
 from harness.analysis.controls import (
     ExpertQuality,
     find_correction,
@@ -167,6 +172,8 @@ def report_study(
         second=read_second_labels(store, labels),
     )
     models = _report_models(store, study, chosen.runs, data)
+    if repeated := doubt_repeated(study, store, labels):
+        models = tuple(model.doubted(repeated) for model in models)
     if options.looks:
         note_look(store, look)
     quality = controls.report(options.level) if controls else ()

@@ -14,3 +14,7 @@ from .label_columns import (
 from .offered_options import OfferedOptions as OfferedOptions
 from .prediction_columns import ABSENT as ABSENT, PredictionColumns as PredictionColumns
 from .question_columns import QuestionColumns as QuestionColumns, key_of as key_of
+from .repeated_texts import (
+    RELEVANT_EXCESS as RELEVANT_EXCESS, RepeatedTexts as RepeatedTexts, TEXT_CLUSTER as TEXT_CLUSTER,
+    count_repeated as count_repeated, digest_text as digest_text,
+)

@@ -38,7 +38,8 @@ class ItemsSection(Section):
         Columns to keep with the items, for estimates by stratum.
     cluster
         Column whose equal values make items depend on each other, such as the patient that images are of;
-        estimates, comparisons and panels then take clusters as the independent units.
+        estimates, comparisons and panels then take clusters as the independent units. ``"@text"`` is no
+        column: it joins items with the same text and the same options under different ids.
     shuffle
         Whether options are shown in a random order, drawn for each item and stored with it.
     skip_bad

@@ -84,7 +84,7 @@ from .planning import (
     difference_variances as difference_variances, make_plan as make_plan,
     outcomes_to_settle as outcomes_to_settle, plan as plan, plan_from_pilot as plan_from_pilot,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
-    uniform_design_variance as uniform_design_variance,
+    uniform_design_variance as uniform_design_variance, REACHED as REACHED,
 )
 from .routed import (
     ErrorRanges as ErrorRanges, GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,

@@ -65,6 +65,12 @@ class ModelComparison(Shown):
     pairs: tuple[Comparison, ...]
     ranking: Ranking | None = None
 
+    def doubted(self, why: str) -> ModelComparison:
+        """The same, with `why` in every pair that has no reason of its own."""
+        pairs = tuple(replace(pair, why=pair.why or why) for pair in self.pairs)
+        ranking = None if self.ranking is None else replace(self.ranking, comparisons=pairs)
+        return replace(self, pairs=pairs, ranking=ranking)
+
     def records(self) -> list[dict[str, Any]]:
         """A row a pair; those of the ranking are its own."""
         return [row for pair in self.pairs for row in pair.records()]

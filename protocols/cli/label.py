@@ -91,7 +91,10 @@ def _tell_second(second: SecondDraw) -> str:
         f"{counted(second.left, 'item')} answered no"
     )
     if second.narrower < 1:
-        text += f"; by the models' votes intervals should get {1 - second.narrower:.0%} narrower"
+        text += (
+            f"; by the models' votes intervals of oversight estimate should get {1 - second.narrower:.0%} "
+            "narrower; compare and gate use first answers only"
+        )
     return text
 
 
@@ -199,7 +202,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     some = "draw as many items as so many questions settle (default: [experts] questions, else all)"
     option("--questions", type=int, metavar="N", help=some)
     option("--more", type=int, metavar="N", help="add items to those drawn, for so many questions more")
-    seconds = "with --more N: ask second questions about items answered no, where they tell most"
+    seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
     option = verb["export"].add_argument
     option("--folder", default="questions", help="default: %(default)s")

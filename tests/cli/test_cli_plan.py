@@ -13,9 +13,12 @@ def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "10", "--accuracy", "0.7", "--width", "0.03", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     rows = {row["protocol"]: row for row in answer["estimate"]}
-    assert rows["targeted"]["questions"] == 897
+    assert 897 < rows["targeted"]["questions"] < 960
+    assert answer["half_width_reached_in"] == 0.8
+    assert rows["targeted"]["half_width"] == 0.03
+    assert 0.029 < rows["targeted"]["half_width_expected"] < 0.03
     assert rows["uniform"]["saving"] == 1
-    assert rows["targeted"]["saving"] == pytest.approx(5.8, abs=0.05)
+    assert rows["targeted"]["saving"] == pytest.approx(5.8, abs=0.2)
     compared = {row["protocol"]: row for row in answer["compare"]}
     assert compared["disagreements, targeted"]["saving"] > 30
 
@@ -24,7 +27,7 @@ def test_what_a_number_of_questions_buys(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["plan", "--options", "4", "--accuracy", "0.7", "--questions", "897", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     rows = {row["protocol"]: row["half_width"] for row in answer["estimate"]}
-    assert rows["targeted"] == pytest.approx(0.03, abs=1e-4)
+    assert 0.03 < rows["targeted"] < 0.031
     assert rows["targeted"] < rows["uniform"] < rows["uniform, complementary only"]
     assert all(row["detectable"] > 0 for row in answer["compare"])
 

@@ -110,7 +110,9 @@ def test_a_row_is_a_plain_sentence(
         f"{row['questions']:,} questions ({row['low']:,.0f} to {row['high']:,.0f}) with these 4 models' "
         in out
     )
-    assert f"votes buy ± 6.0 points; {row['without']:,.0f} without" in out
+    expected = f"± {100 * row['half_width_expected']:.1f} expected"
+    assert f"votes buy ± 6.0 points in 80 % of studies, {expected}; {row['without']:,.0f} without" in out
+    assert row["half_width_expected"] < row["half_width"] == WIDTH
     assert row["sentence"] in out
     assert "with the judge wise buy" in out
     assert "b (120 answered items)" in out

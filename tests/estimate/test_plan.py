@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks._coverage_planner import Promise, kept, planned_items
 from harness import EstimateError, NotIdentified
 from harness.estimate import (
     accuracy_target,
@@ -14,6 +15,7 @@ from harness.estimate import (
     complementary_design_variance,
     difference_variances,
     make_plan,
+    plan,
     shared_propensities,
     synthesise_population,
     targeted_design_variance,
@@ -108,6 +110,31 @@ def test_plans_price_every_protocol() -> None:
     assert plans["targeted"].saving == pytest.approx(plans["uniform"].questions / 897, rel=1e-3)
     bought = {p.protocol: p for p in make_plan(variances, questions=897)}
     assert bought["targeted"].half_width == pytest.approx(0.03, abs=1e-4)
+
+
+@pytest.mark.parametrize("protocol", ["targeted", "partitioned"])
+def test_a_planned_half_width_is_reached_in_most_studies(protocol: str) -> None:
+    promise = Promise(kind="width", protocol=protocol, K=4, accuracy=0.9, size=0.06)
+    _, items = planned_items(promise)
+    assert np.mean([kept(promise, items, seed) for seed in range(100)]) > 0.8 - 2.6 * 0.04
+
+
+def test_a_planned_power_is_reached() -> None:
+    promise = Promise(kind="power", protocol="disagreement", K=4, accuracy=0.9, size=0.08, models=2)
+    _, items = planned_items(promise)
+    assert np.mean([kept(promise, items, seed) for seed in range(100)]) > 0.8 - 2.6 * 0.04
+
+
+def test_a_plan_names_the_promised_and_the_expected_half_width() -> None:
+    made = plan(4, 0.8, half_width=0.06)
+    bought = plan(4, 0.8, questions=made.accuracy[-1].questions)
+    row, back = made.accuracy[-1], bought.accuracy[-1]
+    assert row.protocol == "targeted"
+    assert row.half_width_expected is not None
+    assert 0.9 * 0.06 < row.half_width_expected < row.half_width == 0.06
+    assert back.half_width == pytest.approx(0.06, rel=0.02)
+    assert back.half_width <= 0.06
+    assert all(one.half_width_expected is None for one in made.difference)
 
 
 def test_impossible_plans_are_refused() -> None:

@@ -13,6 +13,7 @@ import pytest
 from harness import BadInput, ConfigError
 from harness.analysis import compare_study, import_predictions, report_study
 from harness.analysis.gate import Bars, gate_study
+from harness.cli.main import main
 from harness.config import Study, read_study
 from harness.estimate import second_rates
 from harness.store import Response, Store
@@ -74,6 +75,19 @@ def answer(study: Study, truth: dict[str, int], *, abstention: float = 0.0, seed
 def estimates_of(study: Study) -> dict[str, Any]:
     with Store(study.store_url) as store:
         return {m.name: m for m in report_study(store, study).models}
+
+
+def test_the_promise_names_the_verb_that_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, truth = lay_out(tmp_path)
+    route_questions(study)
+    answer(study, truth)
+    monkeypatch.chdir(tmp_path)
+    assert main(["label", "route", "--more", "40", "--second"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "intervals of oversight estimate should get" in told
+    assert "compare and gate use first answers only" in told
 
 
 def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(

@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from harness.analysis.inputs import load_study_preset, stream_fields, study_items, template_of
+from harness.columns import RepeatedTexts, count_repeated, digest_text
 from harness.config import Study
 from harness.datasets import BadRows, PresetReading
 from harness.errors import BadInput
@@ -30,6 +34,8 @@ class ItemsOverview:
         Number of items by number of options.
     median_words, longest_words
         Words of an item's text.
+    repeated
+        How many items have the text and options of another one.
     first
         The first item.
     bad
@@ -42,6 +48,7 @@ class ItemsOverview:
     by_options: dict[int, int]
     median_words: int
     longest_words: int
+    repeated: RepeatedTexts
     first: Item
     bad: BadRows
     preset: PresetReading | None
@@ -54,10 +61,11 @@ def check_items(study: Study) -> ItemsOverview:
     fields = chain.from_iterable(() if preset else stream_fields(study, bad))
     items = iter(preset.items) if preset else (Item(*each) for each in fields)
     first = next(items)
-    by_options, by_words = Counter[int](), Counter[int]()
+    by_options, by_words, digests = Counter[int](), Counter[int](), array("q")
     for item in chain([first], items):
         by_options[len(item.options)] += 1
         by_words[len(item.text.split())] += 1
+        digests.append(digest_text(item.text, item.options))
     template_of(study)
     words = sorted(by_words.elements())
     return ItemsOverview(
@@ -65,6 +73,7 @@ def check_items(study: Study) -> ItemsOverview:
         by_options=dict(sorted(by_options.items())),
         median_words=words[len(words) // 2],
         longest_words=words[-1],
+        repeated=count_repeated(np.array(digests)),
         first=first,
         bad=bad,
         preset=preset,

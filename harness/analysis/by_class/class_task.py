@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import study_labels
+from harness.analysis.collected_labels import doubt_repeated, study_labels
 from harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
 from harness.analysis.options import EstimateOptions
 from harness.columns import LabelColumns, PredictionColumns, keep_drawn
@@ -134,6 +134,7 @@ def compare_study_classes(
             for run in chosen.runs
         }
         task = _make_task(store, study, metrics, costs, read_control_answers(store))
+        repeated = doubt_repeated(study, store, labels)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare_classes(
@@ -145,7 +146,7 @@ def compare_study_classes(
         level=level or study.estimate.level,
     )
     results = {
-        name: tuple(replace(pair, why=pair.why or task.errors) for pair in pairs)
+        name: tuple(replace(pair, why=pair.why or task.errors or repeated) for pair in pairs)
         for name, pairs in found.results.items()
     }
     return replace(found, results=results, left_out=chosen.remarks)

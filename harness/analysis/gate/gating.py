@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, study_labels, unused_text
+from harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
 from harness.analysis.controls import describe_rates, doubt_answers, find_rates, read_control_answers
 from harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
@@ -84,6 +84,8 @@ def gate_study(
         elif errors is not None:
             told = f"experts' errors are allowed for, {describe_rates(errors)}"
             checks = [replace(check, notes=[*check.notes, told]) for check in checks]
+        if repeated := doubt_repeated(study, store, labels):
+            checks = [_withhold(check, repeated) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             note_look(store, look)
     return GateReport(
@@ -168,8 +170,6 @@ def _hold(
     )
 
 
-def _withhold(check: GateCheck, errors: str) -> GateCheck:
+def _withhold(check: GateCheck, why: str) -> GateCheck:
     """The check, undecided for this reason and those before."""
-    return replace(
-        check, verdict=check.verdict.withheld("; ".join(filter(None, [check.verdict.why, errors])))
-    )
+    return replace(check, verdict=check.verdict.withheld("; ".join(filter(None, [check.verdict.why, why]))))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from harness.analysis import check_items, write_items
+from harness.analysis import advise_on_texts, check_items, write_items
 from harness.cli.conventions import add_study, emit, study_of
 from harness.config import Study
 from harness.errors import BadInput
@@ -55,10 +55,16 @@ def _check(args: argparse.Namespace, study: Study) -> int:
         "items_by_number_of_options": found.by_options,
         "words": {"median": found.median_words, "longest": found.longest_words},
         "left_out": found.bad.number,
+        "repeated_texts": {"texts": found.repeated.texts, "items": found.repeated.items},
         "first": {"id": first.id, "text": first.text[:200], "options": list(first.shown_options)},
     }
     options = ", ".join(f"K={k}: {n}" for k, n in found.by_options.items())
     text = f"{counted(found.items, 'item')} ({options}), median {found.median_words} words\n"
+    if found.repeated.items:
+        text += (
+            f"{counted(found.repeated.texts, 'text')} in {found.repeated.items} items under different ids; "
+            f"{advise_on_texts(study)}\n"
+        )
     if found.preset:
         rows, left_out, whole = found.preset.rows, dict(found.preset.left_out), found.preset.whole
         published = {"rows": dict(found.preset.published), "items_of_the_paper": found.preset.printed}

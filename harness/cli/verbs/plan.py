@@ -9,7 +9,8 @@ examples: oversight plan --width 0.05
 
 In a study whose experts have answered something (a pilot), it tells of every model what the votes of all
 models, the study's judge, and items drawn from the study's by agreement save. With --options it needs no
-study: it compares protocols at a guessed accuracy. Items in clusters count for fewer: questions are
+study: it compares protocols at a guessed accuracy. At least 80 % of studies reach the half-width, and at
+least the power, by default 80 %, detect the difference. Items in clusters count for fewer: questions are
 multiplied by 1 + (M − 1)·R.
 """
 
@@ -23,9 +24,11 @@ from typing import Any
 from harness.cli.conventions import add_study, emit, study_of
 from harness.config import STUDY_FILE
 from harness.errors import BadInput
-from harness.estimate import PilotPlan, SamplePlan, check_least, check_unit, plan
+from harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
 
 _NOTE = (
+    "In 80 % of studies the half-width is at most the one shown; in brackets: the expected one.\n"
+    "In {power:.0%} of studies the difference is found between such a model and one that is nearer to 0.5.\n"
     "Savings: against uniform routing (accuracy) and the sign test on its no-answers (difference).\n"
     "How often models agree is guessed as among language models on MMLU-Pro.\n"
     "What models' votes, a judge or a pool of items save, a study's own runs and answers tell: "
@@ -53,10 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
     add("--models", type=int, metavar="M", help="models measured (default 1)")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--width", type=float, metavar="H", help="half-width: 0.03 is ±3 points (default)")
+    size.add_argument(
+        "--width",
+        type=float,
+        metavar="H",
+        help="half-width that 80 %% of studies reach; 0.03 is 3 points (default)",
+    )
     size.add_argument("--questions", type=int, metavar="N", help="questions there is money for")
     add("--level", type=float, help="confidence level (default: the study's, 0.95)")
-    add("--power", type=float, help="to detect a difference (default 0.8)")
+    add("--power", type=float, help="least share of studies that detect the difference (default 0.8)")
     add("--sensitivity", type=float, help="experts' P(yes | it is), default 1")
     add("--specificity", type=float, help="experts' P(no | it is not), default 1")
     add("--cluster-size", type=float, metavar="M", help="items a cluster, such as a patient's")
@@ -66,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what a study's further questions buy, or what questions cost without a study."""
     if args.width is not None and not 0 < args.width < 1:
-        raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is ±3 points")
+        raise BadInput(f"--width must lie in (0, 1), is {args.width:g}: 0.03 is 3 points")
     return _plan_study(args) if args.options is None else _plan_anew(args)
 
 
@@ -139,6 +147,7 @@ def _plan_anew(args: argparse.Namespace) -> int:
     names += ["cluster_size", "intraclass"] if args.cluster_size > 1 and args.intraclass > 0 else []
     payload = {
         **{name: getattr(args, name) for name in names},
+        "half_width_reached_in": REACHED,
         "estimate": [_row(p, "half_width") for p in made.accuracy],
         "compare": [_row(p, "detectable") for p in made.difference],
     }
@@ -160,7 +169,10 @@ def _refuse(args: argparse.Namespace, names: Any, why: str) -> None:
 
 
 def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
-    return {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width, "saving": p.saving}
+    row = {"protocol": p.protocol, "questions": p.questions, width_name: p.half_width}
+    if p.half_width_expected is not None:
+        row["half_width_expected"] = p.half_width_expected
+    return row | {"saving": p.saving}
 
 
 def _tables(payload: dict[str, Any]) -> list[Any]:
@@ -179,7 +191,8 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
         for name in ("questions", width_title, "saving"):
             table.add_column(name, justify="right")
         for row in payload[key]:
-            size = (f"{row['questions']:,}", f"±{row[field]:.3f}", f"{row['saving']:.1f}×")
+            expected = f" ({row['half_width_expected']:.3f})" if "half_width_expected" in row else ""
+            size = (f"{row['questions']:,}", f"±{row[field]:.3f}{expected}", f"{row['saving']:.1f}×")
             table.add_row(row["protocol"], *size)
         tables.append(table)
-    return [*tables, _NOTE]
+    return [*tables, _NOTE.format(power=payload["power"])]

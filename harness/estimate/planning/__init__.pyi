@@ -1,3 +1,4 @@
+from .kept_promises import REACHED as REACHED
 from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
 from .planned_row import PlannedRow as PlannedRow
 from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan

@@ -19,7 +19,10 @@ class PlannedRow:
     model, uses
         Name; ``none``, or what is made use of: ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
-        What is put to experts, and half the interval it gives; None where it is not known.
+        What is put to experts, and the half-width that at least 80 % of such studies reach; None where it is
+        not known.
+    half_width_expected
+        The mean half-width of such studies.
     low, high
         Ends of an approximate interval of the one of the two that was sought.
     without
@@ -36,6 +39,7 @@ class PlannedRow:
     uses: str
     questions: int | None = None
     half_width: float | None = None
+    half_width_expected: float | None = None
     low: float | None = None
     high: float | None = None
     without: float | None = None
@@ -84,13 +88,17 @@ class PlanWords:
     def fill(
         self,
         row: PlannedRow,
-        sought: float,
+        found: tuple[float, float],
         ends: tuple[float, float],
         without: float | None = None,
         ratio: FoundRatio | None = None,
     ) -> PlannedRow:
-        """A row with what was sought, the ends of its interval, and the same without side information."""
+        """A row with what was sought, the ends of its interval, and the same without side information.
+
+        `found` is what 80 % of studies reach and the mean.
+        """
         wanted, given = self.aim.half_width, self.aim.questions
+        sought, expected = found
         whole = wanted is not None
         low, high, value, other = (
             x if x is None or not math.isfinite(x) or not whole else float(math.ceil(x - 1e-9))
@@ -101,6 +109,7 @@ class PlanWords:
             row,
             questions=int(value or 0) if whole else given,
             half_width=wanted if whole else value,
+            half_width_expected=expected if wanted is None else wanted * math.sqrt(expected / sought),
             low=low,
             high=high,
             without=other,
@@ -113,11 +122,12 @@ class PlanWords:
     def _say(self, row: PlannedRow, sought: float) -> str:
         use = "" if row.uses == NONE else f" {self._use(row.uses)}"
         asked, width = f"{row.questions:,}", f"± {_points(row.half_width)} points"
+        mean = f" in 80 % of studies, ± {_points(row.half_width_expected)} expected"
         if self.aim.half_width is not None:
-            text = f"{asked} questions ({row.low:,.0f} to {row.high:,.0f}){use} buy {width}"
+            text = f"{asked} questions ({row.low:,.0f} to {row.high:,.0f}){use} buy {width}{mean}"
             text += "" if row.without is None else f"; {row.without:,.0f} without"
         else:
-            text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)})"
+            text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)}){mean}"
             text += "" if row.without is None else f"; ± {_points(row.without)} without"
         over = self.count_items(sought) > self.size
         return text + (f"; there are {self.size:,} items" if over else "")

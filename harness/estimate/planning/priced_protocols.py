@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
+from harness.errors import EstimateError
 from harness.estimate.core import check_least, check_unit
+from harness.estimate.planning.kept_promises import PlannedTest, RehearsedProtocol
+from harness.estimate.planning.rehearsed_studies import SIGN_TEST, UNIFORM, stand_in
 from harness.estimate.planning.sample_size import (
-    SIGN_TEST,
     SamplePlan,
     accuracy_variances,
     difference_variances,
-    make_plan,
     power_factor,
 )
 from harness.types import HtmlTable, Shown
@@ -47,7 +48,12 @@ class QuestionPlan(Shown):
         return tuple(
             HtmlTable(
                 title=title,
-                columns=("protocol", "questions", "half-width", "saving"),
+                columns=(
+                    "protocol",
+                    "questions",
+                    "half-width in 80 %" if "Acc" in title else "difference",
+                    "saving",
+                ),
                 rows=[
                     (p.protocol, f"{p.questions:,}", f"±{p.half_width:.3f}", f"{p.saving:.1f}×")
                     for p in plans
@@ -80,13 +86,21 @@ def plan(
     models
         Models measured with the same questions.
     half_width, questions
-        Give one: 0.03 is ± 3 points (the default); or the questions there is money for.
+        Give one: the half-width that at least 80 % of studies shall reach, by default 0.03 (3 points); or the
+        questions there is money for.
     level, power
-        Of intervals, and to detect a difference.
+        Of intervals; and the least share of studies that shall detect a difference of `half_width` between a
+        model of this accuracy and one that is nearer to one half.
     sensitivity, specificity
         Experts' P(yes | it is) and P(no | it is not).
     cluster_size, intraclass
         Items a cluster and their correlation R: M items of a cluster count for M/(1 + (M − 1)R).
+
+    Notes
+    -----
+    Studies are rehearsed on a stand-in population (`synthesise_population`), whose experts never err and
+    whose items are independent. Experts' errors and clusters enlarge the variance, and what else they do to
+    half-widths is not counted.
 
     Raises
     ------
@@ -95,15 +109,66 @@ def plan(
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
+    aim = _check_aim(half_width, questions, level, power)
     effect = 1 + (cluster_size - 1) * intraclass
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     single = accuracy_variances(options, accuracy, models=models, **rates)
-    pair, factor = difference_variances(options, accuracy, **rates), power_factor(level, power)
-    width = 0.03 if half_width is None and questions is None else half_width
+    pair = difference_variances(options, accuracy, **rates)
+    free = accuracy_variances(options, accuracy, models=models) | difference_variances(options, accuracy)
     asked = None if questions is None else max(1, round(questions / effect))
-    price = partial(make_plan, half_width=width, questions=asked, level=level)
-    accurate, different = (
-        tuple(p if effect == 1 else replace(p, questions=math.ceil(p.questions * effect)) for p in plans)
-        for plans in (price(single), price(pair, factor=factor, reference=SIGN_TEST))
+    width = 0.03 if half_width is None else half_width
+    accurate, different = list[SamplePlan](), list[SamplePlan]()
+    population = stand_in(options, (accuracy,) * models)
+    for name, variance in (single | pair).items():
+        protocol = RehearsedProtocol(name=name, variance=variance, free=free[name])
+        if name in pair:
+            needed = asked or protocol.plan_test(options, accuracy, aim, width)
+            off = width if asked is None else protocol.plan_difference(options, accuracy, aim, asked)
+            different.append(_row(name, variance, needed, off, effect))
+        else:
+            needed, kept = protocol.promise_width(
+                population, accuracy, level, half_width=width, questions=asked
+            )
+            off = width if asked is None else kept.reach(needed)
+            expected = kept.expect(needed)
+            accurate.append(_row(name, variance, needed, off, effect, expected))
+    accuracies = _compare_prices(accurate, UNIFORM, by_width=asked is not None)
+    differences = _compare_prices(different, SIGN_TEST, by_width=asked is not None)
+    return QuestionPlan(accuracy=accuracies, difference=differences, level=level)
+
+
+def _check_aim(half_width: float | None, questions: int | None, level: float, power: float) -> PlannedTest:
+    power_factor(level, power)  # which refuses both outside (0, 1)
+    if half_width is not None and questions is not None:
+        raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
+    if half_width is not None and not 0 < half_width < 1:
+        raise EstimateError(f"half_width must lie in (0, 1), is {half_width}")
+    if questions is not None:
+        check_least("questions", questions, 1)
+    return PlannedTest(level=level, power=power)
+
+
+def _row(
+    name: str, variance: float, questions: int, half: float, effect: float, expected: float | None = None
+) -> SamplePlan:
+    asked = math.ceil(questions * effect - 1e-9)
+    return SamplePlan(
+        protocol=name,
+        variance=variance,
+        questions=asked,
+        half_width=half,
+        saving=1.0,
+        half_width_expected=expected,
     )
-    return QuestionPlan(accuracy=accurate, difference=different, level=level)
+
+
+def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
+    """With the questions of the reference over each protocol's; at equal questions, the widths' squares."""
+    (base,) = (plan for plan in plans if plan.protocol == reference)
+    return tuple(
+        replace(
+            plan,
+            saving=(base.half_width / plan.half_width) ** 2 if by_width else base.questions / plan.questions,
+        )
+        for plan in plans
+    )

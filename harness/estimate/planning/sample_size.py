@@ -19,6 +19,7 @@ from scipy.special import ndtri
 from harness.arrays import IntArray
 from harness.errors import EstimateError
 from harness.estimate.core import check_level, z_value
+from harness.estimate.planning.rehearsed_studies import SIGN_TEST
 from harness.estimate.planning.synthetic_population import (
     check_accuracy,
     population_variance,
@@ -36,8 +37,6 @@ from harness.estimate.routed import (
 )
 from harness.registry import name_protocol
 
-SIGN_TEST = "uniform, sign test"
-"""What differences are priced against."""
 _POPULATION = 20_000
 
 
@@ -54,9 +53,12 @@ class SamplePlan:
     questions
         Questions to put to experts.
     half_width
-        Half the interval they give (or, for a comparison, the difference they detect).
+        Half-width that at least 80 % of such studies do not exceed, by `plan`; by `make_plan` its mean. For a
+        comparison, the difference that is detected.
     saving
         Questions the reference protocol needs, divided by this protocol's.
+    half_width_expected
+        Mean half-width of such studies. None for a comparison and by `make_plan`.
     """
 
     protocol: str
@@ -64,6 +66,7 @@ class SamplePlan:
     questions: int
     half_width: float
     saving: float
+    half_width_expected: float | None = None
 
 
 def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
@@ -199,8 +202,9 @@ def make_plan(
     factor: float = 1.0,
     reference: str = "uniform",
 ) -> tuple[SamplePlan, ...]:
-    """Price every protocol at one half-width, or what one number of questions buys.
+    """Price every protocol by the formula at one half-width, or what one number of questions buys.
 
+    The half-width is the mean one: about half of all studies come out wider. `plan` says what most reach.
     ``factor`` widens the half-width to a detectable difference (`power_factor`).
 
     Raises

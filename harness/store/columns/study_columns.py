@@ -20,6 +20,7 @@ from harness.columns import (
     LabelColumns,
     OfferedOptions,
     QuestionColumns,
+    digest_text,
     mark,
 )
 from harness.errors import BadInput
@@ -205,6 +206,20 @@ class ColumnRepository(Repository):
         query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, _ITEM.options)
         rows = self._read(query.where(_ITEM.position.in_(places)))
         return {place: (name, text, options) for place, name, text, options in rows}
+
+    def read_text_digests(self, index: ItemIndex) -> IntArray:
+        """Digest of the text and options of every item asked about, shape (N,); 0 for all other items.
+
+        Texts are read some thousand at a time, so that none stays in memory.
+        """
+        found = np.zeros(index.size, np.int64)
+        asked = sa.select(_QUESTION.item_id)
+        query = sa.select(_ITEM.position, _ITEM.text, sa.cast(_ITEM.options, sa.Text))
+        with self._database.reading():
+            for places, texts, options in self._database.read_portions(query.where(_ITEM.id.in_(asked))):
+                sets = {one: orjson.loads(one) for one in set(options)}
+                found[np.array(places)] = list(map(digest_text, texts, (sets[one] for one in options)))
+        return found
 
     def _label_columns(
         self,

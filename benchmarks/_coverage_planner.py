@@ -1,0 +1,176 @@
+"""Does the planner keep its word? Shares of studies that reach a planned half-width, and power reached.
+
+Every cell asks the call behind `oversight plan` for the questions of a half-width, or of a difference. The
+protocol's own rule then asks so many in expectation about items of a stand-in population, experts answer
+without error, and the public call estimates or compares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import harness as h
+from benchmarks._coverage_designs import ROSTER, item_of
+from harness.estimate import disagreement, plan, questions_asked, synthesise_population, vote_posterior
+from harness.types import Answer, Prediction
+from protocols.collect import SimulatedExperts
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted
+
+PROMISED = 0.8
+_LARGE = 100_000
+_RULES: dict[str, Any] = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
+_ROWS = {
+    ("width", "partitioned", 1): "uniform",
+    ("width", "complementary", 1): "uniform, complementary only",
+    ("width", "targeted", 1): "targeted",
+    ("width", "targeted", 5): "shared",
+    ("width", "sequential", 5): "sequential",
+    ("power", "partitioned", 2): "uniform, paired",
+    ("power", "sign", 2): "uniform, sign test",
+    ("power", "disagreement", 2): "disagreements, targeted",
+    ("power", "sequential", 2): "disagreements, sequential",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A promise of the planner: a half-width that 80 % of studies reach, or a power of 80 %.
+
+    Attributes
+    ----------
+    kind
+        ``width`` or ``power``.
+    size
+        The half-width, or the difference of the two models.
+    centred
+        Whether the models of a comparison lie on both sides of the guessed accuracy; else the first has it.
+    """
+
+    kind: str
+    protocol: str
+    K: int
+    accuracy: float
+    size: float
+    models: int = 1
+    centred: bool = False
+
+    @property
+    def row(self) -> str:
+        """The protocol in the planner's words."""
+        return _ROWS[self.kind, self.protocol, self.models]
+
+    @property
+    def accuracies(self) -> tuple[float, ...]:
+        """Of the models."""
+        if self.kind == "width":
+            return (self.accuracy,) * self.models
+        first = self.accuracy + (self.size / 2 if self.centred else 0)
+        return first, first - self.size
+
+    def __str__(self) -> str:
+        """In a table."""
+        return f"{self.kind}: {self.row}, K={self.K}, A={self.accuracy:g}, {self.size:g}" + (
+            ", centred" if self.centred else ""
+        )
+
+
+@lru_cache(maxsize=64)
+def _questions_per_item(promise: Promise) -> float:
+    truth, predicted = synthesise_population(_LARGE, promise.K, promise.accuracies, np.random.default_rng(5))
+    share = 1.0
+    if promise.kind == "power" and promise.protocol in ("disagreement", "sequential"):
+        differ = disagreement(predicted)
+        share, truth, predicted = float(differ.mean()), truth[differ], predicted[differ]
+    if promise.protocol != "sequential":
+        return share
+    votes = vote_posterior(
+        predicted, promise.K, promise.K, accuracy=np.full(predicted.shape[1], promise.accuracy)
+    )
+    return share * float(questions_asked(predicted, votes, truth).mean())
+
+
+def planned_items(promise: Promise) -> tuple[int, int]:
+    """Questions that the planner names, and the items about which so many are asked in expectation."""
+    made = plan(promise.K, promise.accuracy, models=promise.models, half_width=promise.size)
+    rows = made.accuracy if promise.kind == "width" else made.difference
+    questions = next(row.questions for row in rows if row.protocol == promise.row)
+    return questions, math.ceil(questions / _questions_per_item(promise))
+
+
+def kept(promise: Promise, items: int, seed: int) -> bool:
+    """Whether one study of so many items keeps the promise."""
+    rng = np.random.default_rng([seed, items])
+    truth, options = synthesise_population(items, promise.K, promise.accuracies, rng)
+    asked = [item_of(j, promise.K) for j in range(items)]
+    models = {
+        f"m{m}": [Prediction(item.id, int(k)) for item, k in zip(asked, column, strict=True)]
+        for m, column in enumerate(options.T)
+    }
+    known = {name: {p.item_id: p.option for p in rows} for name, rows in models.items()}
+    rule = _RULES.get(promise.protocol)
+    plan_of = Partitioned(ROSTER, seed) if rule is None else rule(ROSTER, known, seed)
+    experts = SimulatedExperts({item.id: int(t) for item, t in zip(asked, truth, strict=True)})
+    answers: list[Answer] = []
+    waiting = drawn = plan_of.route(asked)
+    while waiting:
+        answers += experts.answer(waiting)
+        waiting = plan_of.next_questions(asked, answers) if plan_of.statement.asks_on else []
+        drawn = [*drawn, *waiting]
+    labels = h.decode(answers, drawn)
+    if promise.kind == "power":
+        test = "sign" if promise.protocol == "sign" else "auto"
+        (pair,) = h.compare(models, labels, test=test).pairs
+        return pair.verdict == "m0"
+    estimator = "comp" if promise.protocol == "complementary" else "ml"
+    found = h.accuracy(models["m0"], labels, estimator=estimator)
+    return (found.high - found.low) / 2 <= promise.size + 1e-9
+
+
+def full_promises() -> Iterator[Promise]:
+    """Every protocol that the planner prices, numbers of options, and accuracies from .6 to .95."""
+    for (kind, protocol, models), K, accuracy in product(_ROWS, (4, 10), (0.6, 0.8, 0.95)):
+        wide = protocol in ("sign", "complementary") or (protocol == "partitioned" and K == 10)
+        size = (0.1 if wide else 0.06) if kind == "width" else (0.15 if wide else 0.08)
+        yield Promise(kind=kind, protocol=protocol, K=K, accuracy=accuracy, size=size, models=models)
+    for protocol, accuracy in product(("disagreement", "sequential", "partitioned"), (0.7, 0.85)):
+        size = 0.15 if protocol == "partitioned" else 0.08
+        yield Promise(
+            kind="power", protocol=protocol, K=4, accuracy=accuracy, size=size, models=2, centred=True
+        )
+
+
+def quick_promises() -> list[Promise]:
+    """One of every kind, small."""
+    return [
+        Promise(kind="width", protocol="partitioned", K=4, accuracy=0.8, size=0.1),
+        Promise(kind="width", protocol="targeted", K=4, accuracy=0.9, size=0.06),
+        Promise(kind="power", protocol="disagreement", K=4, accuracy=0.8, size=0.12, models=2),
+    ]
+
+
+def measure_promises(*, quick: bool, draws: int | None = None) -> list[dict[str, Any]]:
+    """The share of studies that keep each promise, and whether it is below 80 % by more than chance."""
+    number = draws or (60 if quick else 300)
+    found = []
+    for promise in quick_promises() if quick else full_promises():
+        questions, items = planned_items(promise)
+        share = float(np.mean([kept(promise, items, seed) for seed in range(number)]))
+        error = math.sqrt(PROMISED * (1 - PROMISED) / number)
+        found.append(
+            {
+                "cell": str(promise),
+                "questions": questions,
+                "kept": round(share, 3),
+                "draws": number,
+                "low": share < PROMISED - 2.6 * error,
+            }
+        )
+        print(f"{share:8.3f} {questions:7,} questions  planner {promise}", flush=True)
+    return found
