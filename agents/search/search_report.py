@@ -200,7 +200,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
         wrong = sum(p.status.no_option for p in predictions)
         failed = sum(p.status is PredictionStatus.FAILED for p in predictions)
         if wrong or failed:
-            told.append(f"{name} {wrong} unreadable (wrong), {failed} failed (left out)")
+            told.append(f"{name} {wrong} unreadable or failed alone (wrong), {failed} failed (left out)")
     return "; ".join(told)
 
 
