@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from agents.programs import Example
-from agents.search.fitness import ExpertLabels, keep_complementary, score_items
+from agents.search.fitness import ClassCounts, ExpertLabels, find_rates, keep_complementary, score_items
 from harness import BadInput, NotIdentified, derive_seed
 from harness.columns import AnyLabels, LabelColumns, align_models
 from harness.estimate import collected_part
@@ -32,6 +32,39 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
     except NotIdentified as error:
         raise NotIdentified(f"search: {error}") from None
     return found, list(flags)
+
+
+FEW = 5
+"""With fewer answers about a class than this, weights cannot make up for those that are missing."""
+
+
+def refuse_silent(answered: ClassCounts, how: str) -> None:
+    """Refuse a search by "no" alone if hardly any question about one of the classes was answered.
+
+    Raises
+    ------
+    NotIdentified
+        Naming the class: nothing would refute a program that always answers with it.
+    """
+    for name, rate in find_rates(answered).items():
+        asked, said = answered[name]
+        if how != "all" and said < FEW and rate < max(find_rates(answered).values()):
+            raise NotIdentified(
+                f"search: {said} of {asked} questions about {name!r} were answered, so nothing refutes a "
+                f"program that always answers {name!r}; labels = {how!r} needs at least {FEW} of them: "
+                'collect more answers, or use labels = "all"'
+            )
+
+
+def describe_rates(rates: Mapping[str, float]) -> list[str]:
+    """What unequal answering rates of classes mean for the scores, in words; nothing where they are equal."""
+    if not rates:
+        return []
+    name = min(rates, key=lambda each: rates[each])
+    return [
+        f"experts answered {rates[name]:.0%} of the questions about {name!r} and up to "
+        f"{max(rates.values()):.0%} of those about other classes; every answer counts in inverse proportion"
+    ]
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:

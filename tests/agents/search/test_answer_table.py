@@ -47,7 +47,7 @@ def at(second: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("second", "excused"), [(0, True), (60, True), (61, False)])
-def test_a_failure_is_left_out_if_another_program_failed_within_a_minute(second: int, *, excused: bool) -> None:
+def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, excused: bool) -> None:
     table = AnswerTable()
     for name in "pq":
         table.put(name, 0, SAID)

@@ -1,0 +1,63 @@
+"""How often the questions about each class were answered, and whether that differs between classes.
+
+An expert who leaves more questions unanswered than others makes "no" rare for their class. A program that
+often answers with this class is then refuted too seldom. An answer about class k arrives with probability
+π_k r_k, so the inverse of the answering rate r_k as its weight undoes this, as for any nonresponse that is
+random within known classes (Little & Rubin 2019, Statistical Analysis with Missing Data, 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import chdtrc
+
+from harness.arrays import AnyIntArray, BoolArray, FloatArray
+from harness.columns.label_columns import ABSTAINED, LabelColumns
+from harness.columns.question_columns import QuestionColumns
+
+CHANCE = 0.05
+"""The χ² test of equal answering rates takes a smaller p-value as proof that they differ."""
+
+
+def answering_rates(asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray) -> FloatArray:
+    """Share of the questions about each class that was answered, in [0, 1]; the same for all without proof.
+
+    Parameters
+    ----------
+    asked, answered
+        Shape (C,): questions about each class, and those of them with a yes or a no.
+
+    Returns
+    -------
+    array
+        Shape (C,). The common rate if a χ² test at 5 % finds no difference; a class without a question has
+        the common rate.
+
+    Examples
+    --------
+    >>> answering_rates([100, 100], [95, 94]).tolist()
+    [0.945, 0.945]
+    >>> answering_rates([100, 100], [100, 20]).tolist()
+    [1.0, 0.2]
+    """
+    n, said = (np.asarray(x, dtype=np.float64) for x in (asked, answered))
+    known = n > 0
+    common = float(said.sum() / max(1.0, n.sum()))
+    rates = np.full(n.size, common)
+    expected = n[known] * common * (1 - common)
+    if known.sum() < 2 or not 0 < common < 1:
+        return rates
+    statistic = float(((said[known] - n[known] * common) ** 2 / expected).sum())
+    if chdtrc(int(known.sum()) - 1, statistic) < CHANCE:
+        rates[known] = said[known] / n[known]
+    return rates
+
+
+def read_questions(labels: LabelColumns, *, with_open: bool = True) -> tuple[QuestionColumns, BoolArray]:
+    """All questions, and which have a yes or a no; with those that have no answer yet, if they are known."""
+    if labels.drawn is None or not with_open:
+        return labels.questions, np.asarray(labels.kind != ABSTAINED)
+    row = labels.answers
+    return labels.drawn, (row >= 0) & (np.append(labels.kind, ABSTAINED)[row] != ABSTAINED)
