@@ -3,7 +3,7 @@ from .alignment import (
     align_pool as align_pool,
     keep_drawn as keep_drawn,
 )
-from .answering_rates import (
+from .answer_shares import (
     answering_rates as answering_rates, read_questions as read_questions,
 )
 from .draw_weights import share_of_draw as share_of_draw, weigh_draws as weigh_draws

@@ -31,7 +31,14 @@ from harness.errors import BadInput
 from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
+from harness.estimate.data import (
+    UNIFORM_ASSUMPTIONS,
+    Conditioning,
+    Strata,
+    estimate_tallies,
+    find_unequal,
+    tally_pool,
+)
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
 from harness.types import Counts, Estimate
@@ -86,10 +93,19 @@ def accuracy(
     predicted, said = align(predictions, labels)
     one = _check_options(said, estimator, interval, strata, gold, published=published)
     part, flags = collected_part(said, predicted.is_there)
+    tilted = False
     if interval == "anytime":
         estimate = estimate_anytime(predicted, part, level=level, n_options=n_options)
     elif one:
         estimate = estimate_by_design(predicted, part, level=level, gold=gold)
+        tilted = gold is None
+    elif (
+        estimator == "ml"
+        and interval in (None, "exact")
+        and not (strata is not None or published or split != "auto")
+        and needs_tilting(predicted, part)
+    ):
+        estimate, tilted = estimate_tilted(predicted, part, level=level), True
     else:
         estimate = estimate_tallies(
             tally_pool(predicted, part, strata, split),
@@ -98,7 +114,25 @@ def accuracy(
             level=level,
             published=published,
         )
-    return complete(estimate, predicted, part, flags)
+    return complete(estimate, predicted, part, flags, tilted=tilted)
+
+
+def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
+    """Whether experts answered unequally often about the options, and `estimate_tilted` corrects for it."""
+    unequal = find_unequal(labels, predictions.is_there)
+    return unequal is not None and unequal.rates is not None
+
+
+def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, level: float) -> Estimate:
+    """The estimate of uniformly drawn options with the answering rate of every option taken into account.
+
+    Raises
+    ------
+    NotIdentified
+        If no question about several of the options was answered.
+    """
+    estimate = estimate_by_design(predictions, labels, level=level, gold=None)
+    return replace(estimate, estimator="ml", assumptions=UNIFORM_ASSUMPTIONS)
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
@@ -144,20 +178,33 @@ def _check_options(
 
 
 def complete(
-    estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, flags: tuple[str, ...]
+    estimate: Estimate,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    flags: tuple[str, ...],
+    *,
+    tilted: bool = False,
 ) -> Estimate:
-    """With the assumptions of the protocol, all counts, and what is known of a run that is not finished."""
+    """With the assumptions of the protocol, all counts, and what is known of a run that is not finished.
+
+    `tilted` says that the estimate is corrected for unequal answering rates wherever that is possible.
+    """
     counts = count_labels(predictions, labels)
     answered = np.count_nonzero(predictions.ran)
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
         "answered first may be no random part of them"
     )
+    unequal, bent = find_unequal(labels, predictions.is_there), ""
+    if unequal is not None and tilted and unequal.rates is not None:
+        flags += (unequal.flag,)
+    elif unequal is not None:
+        bent = unequal.why
     return replace(
         _with_assumptions(estimate, labels),
         n=counts,
         flags=flags + estimate.flags,
-        why=estimate.why or (unfinished if counts.unpredicted else ""),
+        why=estimate.why or (unfinished if counts.unpredicted else bent),
     )
 
 

@@ -14,7 +14,7 @@ from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
 from harness.estimate.by_design import bound_missing
 from harness.estimate.collected import collected_part
 from harness.estimate.data import Conditioning, Estimates, ModelEstimates, Strata, all_estimators, tally_pool
-from harness.estimate.evaluation import accuracy, complete
+from harness.estimate.evaluation import accuracy, complete, needs_tilting
 from harness.estimate.judged import judge_models, withhold_judged
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
@@ -56,6 +56,7 @@ def accuracies(
     """
     predictions, labels = align(predictions, labels)
     main = main_estimator(labels)
+    options: dict[str, Any]
     try:
         part, flags = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
@@ -63,13 +64,11 @@ def accuracies(
     if main == "ml" and labels.cluster is None:
         tallies = tally_pool(predictions, part, strata, split)
         made = all_estimators(tallies, interval=interval, level=level, published=published)
-        more = [
-            Estimates(
-                {name: complete(e, predictions, part, flags) for name, e in made.items()}, made.undefined
-            )
-        ]
+        own = {name: complete(e, predictions, part, flags) for name, e in made.items()}
+        options = {"interval": interval, "strata": strata, "published": published, "split": split}
+        more = [_tilt_main(Estimates(own, made.undefined), predictions, labels, part, level, options)]
     else:
-        options: dict[str, Any] = {"interval": interval, "strata": strata, "published": published}
+        options = {"interval": interval, "strata": strata, "published": published}
         more = [_try(main, predictions, labels, level=level, **options)]
     if anytime is not None:
         more.append(_try("anytime", predictions, labels, level=anytime, interval="anytime"))
@@ -80,6 +79,22 @@ def accuracies(
     if bounded is not None:
         found["worst_case"] = bounded
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
+
+
+def _tilt_main(
+    made: Estimates,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    part: LabelColumns,
+    level: float,
+    options: Mapping[str, Any],
+) -> Estimates:
+    """The same with an estimate ``ml`` that is corrected for unequal answering rates, if they are."""
+    if not needs_tilting(predictions, part):
+        return made
+    main = _try("ml", predictions, labels, level=level, **options)
+    others = {name: e for name, e in made.items() if name != "ml"}
+    return Estimates({**others, **main}, {**made.undefined, **main.undefined})
 
 
 def main_estimator(labels: LabelColumns) -> str:

@@ -34,6 +34,9 @@ FLAG_WORDS = {
     ),
     "missing": "{}; the interval holds whatever is hidden there",
     "open_questions": "{} questions are open and are left out like unanswered ones",
+    "answering_rates": (
+        "experts answered between {} of the questions about an option; answers count in inverse proportion"
+    ),
     "passed_over": "{} questions were passed over; the interval holds whatever would be answered to them",
     "open_items": "{} items wait for an answer and are taken as right or wrong, whichever is worse",
     "partial": "the collection is not finished: {}",

@@ -17,23 +17,29 @@ from harness.arrays import AnyIntArray, BoolArray, FloatArray
 from harness.columns.label_columns import ABSTAINED, LabelColumns
 from harness.columns.question_columns import QuestionColumns
 
+LEAST = 5
+"""With fewer questions than this a class has the common rate: its own tells nothing."""
 CHANCE = 0.05
 """The χ² test of equal answering rates takes a smaller p-value as proof that they differ."""
 
 
-def answering_rates(asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray) -> FloatArray:
+def answering_rates(
+    asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray, *, chance: float = CHANCE
+) -> FloatArray:
     """Share of the questions about each class that was answered, in [0, 1]; the same for all without proof.
 
     Parameters
     ----------
     asked, answered
         Shape (C,): questions about each class, and those of them with a yes or a no.
+    chance
+        p-value of the test below which the rates differ.
 
     Returns
     -------
     array
-        Shape (C,). The common rate if a χ² test at 5 % finds no difference; a class without a question has
-        the common rate.
+        Shape (C,). The common rate if a χ² test finds no difference; a class with fewer than five questions
+        always has the common rate.
 
     Examples
     --------
@@ -43,14 +49,15 @@ def answering_rates(asked: Sequence[int] | AnyIntArray, answered: Sequence[int] 
     [1.0, 0.2]
     """
     n, said = (np.asarray(x, dtype=np.float64) for x in (asked, answered))
-    known = n > 0
+    known = n >= LEAST
     common = float(said.sum() / max(1.0, n.sum()))
     rates = np.full(n.size, common)
-    expected = n[known] * common * (1 - common)
-    if known.sum() < 2 or not 0 < common < 1:
+    of_tested = float(said[known].sum() / max(1.0, n[known].sum()))
+    if known.sum() < 2 or not 0 < of_tested < 1:
         return rates
-    statistic = float(((said[known] - n[known] * common) ** 2 / expected).sum())
-    if chdtrc(int(known.sum()) - 1, statistic) < CHANCE:
+    gaps = (said[known] - n[known] * of_tested) ** 2 / (n[known] * of_tested * (1 - of_tested))
+    statistic = float(gaps.sum())
+    if chdtrc(int(known.sum()) - 1, statistic) < chance:
         rates[known] = said[known] / n[known]
     return rates
 

@@ -1,0 +1,104 @@
+"""Experts who leave more questions about some options unanswered than about others.
+
+Where options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
+answered items are a random part of all items, and among them option k was asked about with probability
+r_k/Σ_j r_j. So the estimators for recorded propensities apply with these in place of 1/K. That needs one
+question per item and one number of options; other designs get a reason why their intervals may not hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.arrays import BoolArray, FloatArray, IntArray
+from harness.columns import LabelColumns, QuestionColumns, answering_rates, read_questions
+from harness.estimate.routed import FEW_OPEN, RoutedSample
+
+_DOUBT = 0.01
+"""p-value below which rates count as unequal if estimates cannot be corrected for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnequalAnswers:
+    """Answering rates that differ between options.
+
+    Attributes
+    ----------
+    least, most
+        The smallest and the largest rate.
+    rates
+        Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
+    """
+
+    least: float
+    most: float
+    rates: FloatArray | None
+
+    @property
+    def flag(self) -> str:
+        """What a reader of a corrected number must know."""
+        return f"answering_rates: {self.least:.0%} and {self.most:.0%}"
+
+    @property
+    def why(self) -> str:
+        """Why the interval of an estimate that is not corrected may not hold."""
+        return (
+            f"experts answered {self.least:.0%} of the questions about one option and {self.most:.0%} of "
+            "those about another, and this estimate is not corrected for it"
+        )
+
+    def tilt(self, data: RoutedSample) -> RoutedSample:
+        """The sample with the propensities that the answered questions have; unchanged without `rates`."""
+        if self.rates is None:
+            return data
+        tilted = data.propensities * self.rates
+        return replace(data, propensities=tilted / tilted.sum(axis=1, keepdims=True))
+
+
+def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | None:
+    """Find out whether answering rates differ between options by more than chance.
+
+    Parameters
+    ----------
+    labels
+        A part of them, too, if it is the same share of every expert's answers.
+    items
+        Items that matter, shape (N,): those with a prediction.
+
+    Returns
+    -------
+    UnequalAnswers or None
+        None where rates are equal as far as can be told, and for items that are asked about until resolved.
+    """
+    if labels.is_resolved or not len(labels):
+        return None
+    is_whole = labels.drawn is None or np.mean(labels.answers < 0) <= FEW_OPEN
+    asked, answered = read_questions(labels, with_open=bool(is_whole))
+    rows = np.flatnonzero(items[asked.item])
+    if not rows.size:
+        return None
+    mine, answered = asked.take(rows), answered[rows]
+    is_simple = labels.is_even and _is_simple(mine)
+    cells = mine.option if is_simple else _number_options(mine)
+    size = int(mine.n_options[0] if is_simple else cells.max() + 1)
+    counts = (np.bincount(cells, minlength=size), np.bincount(cells[answered], minlength=size))
+    rates = answering_rates(*counts) if is_simple else answering_rates(*counts, chance=_DOUBT)
+    least, most = float(rates.min()), float(rates.max())
+    if least == most:
+        return None
+    return UnequalAnswers(least=least, most=most, rates=rates if is_simple else None)
+
+
+def _is_simple(asked: QuestionColumns) -> bool:
+    """Whether each item has one question about one of K options, drawn uniformly, K the same for all."""
+    K = asked.n_options
+    is_uniform = not asked.offered.values.size and bool((np.abs(asked.propensity * K - 1) < 1e-6).all())
+    return is_uniform and int(np.ptp(K)) == 0 and int(np.bincount(asked.item).max()) == 1
+
+
+def _number_options(asked: QuestionColumns) -> IntArray:
+    """Number of the option of every question, those of other K apart."""
+    key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
+    return np.unique(key, return_inverse=True)[1].astype(np.int64)
