@@ -18,11 +18,13 @@ from harness import EstimateError
 from harness.analysis import study_labels, true_accuracy
 from harness.columns import LabelColumns, PredictionColumns, mark
 from harness.config import Study
-from harness.estimate import accuracy
+from harness.estimate import accuracy, collected_part, run_checks
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
 from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
 
+VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+"""Checks of assumptions whose failure leaves a gate undecided."""
 _Bounded = TypeVar("_Bounded", Standing, Winner)
 
 
@@ -168,6 +170,7 @@ def report_winner(
         truth=truths[0],
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
+        why=_doubt_winner(archive, found.id, labels),
     )
 
 
@@ -205,11 +208,29 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 
 
 def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Estimate | None, str]:
-    """The accuracy on the test items, or why there is none."""
+    """The accuracy on the test items, or why there is none; it says so if a check speaks against it."""
     try:
-        return accuracy(predictions, labels), ""
+        found = accuracy(predictions, labels)
     except EstimateError as error:
         return None, str(error)
+    return replace(found, why=found.why or find_failed_checks(predictions, labels)), ""
+
+
+def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
+    """The failed checks of assumptions that would void a gate's verdict, in words; empty if none failed."""
+    try:
+        part = collected_part(labels, predictions.is_there)[0]
+    except EstimateError as error:
+        return str(error)
+    failed = [c for c in run_checks(predictions, part) if c.passed is False and c.name in VOIDING_CHECKS]
+    return "; ".join(f"check {c.name!r} failed: {c.message}" for c in failed)
+
+
+def _doubt_winner(archive: Archive, winner: str, labels: LabelColumns) -> str:
+    """Why the numbers from selection and confirmation may not hold; empty if no check speaks against them."""
+    items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
+    predictions = PredictionColumns.of(archive.predictions(winner, items), labels.index)
+    return find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
 
 
 def _difference(context: SearchContext, winner: str) -> str:

@@ -101,4 +101,5 @@ def _is_simple(asked: QuestionColumns) -> bool:
 def _number_options(asked: QuestionColumns) -> IntArray:
     """Number of the option of every question, those of other K apart."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return number

@@ -148,3 +148,23 @@ def test_a_constant_program_of_a_silent_class_wins_no_search(
     assert standings["red"]["low"] < 0.26
     assert found["winner"]["name"] != "red"
     assert any("of the questions about 'red'" in line for line in found["power"])
+
+
+def test_a_search_says_which_check_of_the_answers_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with fake_openai(answer) as server:
+        lay_out(tmp_path, server.url, concurrency=4, n=400)
+        path = str(tmp_path / "study.toml")
+        for expert in ("red", "blue"):
+            silence(tmp_path, expert, 0.7)
+        capsys.readouterr()
+        assert main(["search", "start", "--study", path, "--json"]) == 0
+    winner = json.loads(capsys.readouterr().out)["search"]["winner"]
+    assert "check 'abstention' failed" in winner["why"]
+    assert "check 'abstention' failed" in winner["test"]["why"]
+    assert main(["search", "show", "--study", path, "--page", str(tmp_path / "page.html")]) == 0
+    told = capsys.readouterr().out
+    assert "the winner's interval may not hold: check 'abstention' failed" in told
+    assert told.count("the interval may not hold: check 'abstention' failed") >= 2  # the test's two numbers
+    assert "The interval may not hold: check 'abstention' failed" in (tmp_path / "page.html").read_text()
