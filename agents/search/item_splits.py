@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy as np
 from agents.programs import Example
 from agents.search.fitness import ClassCounts, ExpertLabels, find_rates, keep_complementary, score_items
 from harness import BadInput, NotIdentified, derive_seed
-from harness.columns import AnyLabels, LabelColumns, align_models
-from harness.estimate import collected_part
+from harness.columns import AnyLabels, LabelColumns, align_models, read_questions
+from harness.estimate import collected_part, find_unequal
 from harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
@@ -32,6 +33,43 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
     except NotIdentified as error:
         raise NotIdentified(f"search: {error}") from None
     return found, list(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGaps:
+    """How many questions of a study were put, and how many of them have neither a yes nor a no."""
+
+    asked: int
+    missing: int
+
+    def explain(self, value: float, low: float, high: float) -> str:
+        """Why an interval may not hold; empty if it contains the accuracy whatever the missing answers are.
+
+        Items of a search all have an answer, so what is missing concerns items like them.
+        """
+        share = self.missing / max(1, self.asked)
+        least, most = (1 - share) * value, (1 - share) * value + share
+        if low <= least and most <= high:
+            return ""
+        return (
+            f"{self.missing} of {self.asked} questions have neither a yes nor a no, and items without an "
+            f"answer are left out: with theirs the accuracy could be anywhere from {least:.0%} to {most:.0%}"
+        )
+
+
+def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
+    """Labels with the answering rate of every option in the whole study, and what is unanswered there.
+
+    Items of a search all have an answer, so their own questions tell no rate.
+    """
+    try:
+        part, partial = collect_labels(labels)
+    except NotIdentified:
+        part, partial = labels, []
+    unequal = find_unequal(part, np.ones(labels.index.size, np.bool_))
+    answered = read_questions(part, with_open=not partial)[1]
+    gaps = AnswerGaps(answered.size, int(np.count_nonzero(~answered)))
+    return replace(labels, rates=None if unequal is None else unequal.rates), gaps
 
 
 FEW = 5

@@ -13,6 +13,7 @@ from agents.search.checked_settings import check_settings
 from agents.search.confirmation import Winner, decide
 from agents.search.context import SearchContext
 from agents.search.fitness import Archive, Board, compare_paired, score_items
+from agents.search.item_splits import AnswerGaps, know_rates
 from agents.search.loop import TWICE
 from harness import EstimateError
 from harness.analysis import study_labels, true_accuracy
@@ -23,8 +24,10 @@ from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
 from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
 
-VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+VOIDING_CHECKS = {"asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention"}
 """Checks of assumptions whose failure leaves a gate undecided."""
+_OF_EQUAL_RATES = {"asked_predicted", "hausman"}
+"""Those of them that suppose equal answering rates; where these differ, the estimate is corrected for it."""
 _Bounded = TypeVar("_Bounded", Standing, Winner)
 
 
@@ -147,12 +150,13 @@ def report_winner(
 ) -> SearchedWinner:
     """The winner that was named, by the labels of now; with `truth` by that, too."""
     archive, labels = context.archive, study_labels(study, store, store.columns.read_index())
+    whole, gaps = know_rates(labels)
     noted = archive.events["winner"]
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
-    own = _test_labels(items, labels)
-    estimates = [_estimate(PredictionColumns.of(p, labels.index), own) for p in tested.values()]
+    own = _test_labels(items, whole)
+    estimates = [_estimate(PredictionColumns.of(p, labels.index), own, gaps) for p in tested.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
         id=found.id,
@@ -170,7 +174,7 @@ def report_winner(
         truth=truths[0],
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
-        why=_doubt_winner(archive, found.id, labels),
+        why=_doubt_winner(archive, found, whole, gaps),
     )
 
 
@@ -186,11 +190,11 @@ def _with_tests(
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
-    labels = study_labels(study, store, store.columns.read_index())
+    labels, gaps = know_rates(study_labels(study, store, store.columns.read_index()))
     own = _test_labels(items, labels)
     said = {c.id: context.archive.predictions(c.id, items) for c in found}
     return [
-        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own)[0])
+        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own, gaps)[0])
         if said[c.id]
         else c
         for c in found
@@ -207,13 +211,17 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
     return "; ".join(told)
 
 
-def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Estimate | None, str]:
+def _estimate(
+    predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
+) -> tuple[Estimate | None, str]:
     """The accuracy on the test items, or why there is none; it says so if a check speaks against it."""
     try:
         found = accuracy(predictions, labels)
     except EstimateError as error:
         return None, str(error)
-    return replace(found, why=found.why or find_failed_checks(predictions, labels)), ""
+    doubts = (found.why, find_failed_checks(predictions, labels))
+    missing = gaps.explain(found.clipped, found.low, found.high)
+    return replace(found, why="; ".join(filter(None, (*doubts, missing)))), ""
 
 
 def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
@@ -222,15 +230,18 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
         return str(error)
-    failed = [c for c in run_checks(predictions, part) if c.passed is False and c.name in VOIDING_CHECKS]
+    voiding = VOIDING_CHECKS - (_OF_EQUAL_RATES if labels.rates is not None else set())
+    failed = [c for c in run_checks(predictions, part) if c.passed is False and c.name in voiding]
     return "; ".join(f"check {c.name!r} failed: {c.message}" for c in failed)
 
 
-def _doubt_winner(archive: Archive, winner: str, labels: LabelColumns) -> str:
+def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
     """Why the numbers from selection and confirmation may not hold; empty if no check speaks against them."""
     items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
-    predictions = PredictionColumns.of(archive.predictions(winner, items), labels.index)
-    return find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
+    predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
+    failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
+    missing = gaps.explain(min(1.0, max(0.0, winner.reported)), winner.low, winner.high)
+    return "; ".join(filter(None, (failed, missing)))
 
 
 def _difference(context: SearchContext, winner: str) -> str:

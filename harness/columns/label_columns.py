@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, IntArray
+from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns.item_index import ItemIndex
 from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
@@ -40,6 +40,9 @@ class LabelColumns:
         Cluster of every item; None if items are independent.
     pool
         The items that were drawn from a larger pool; None where all were meant to be asked about.
+    rates
+        Share of the questions about each option that was answered, shape (K,), if it is known from more
+        questions than these labels are about; else None.
     """
 
     questions: QuestionColumns
@@ -49,6 +52,7 @@ class LabelColumns:
     asked: BoolArray
     cluster: ItemValues | None = None
     pool: ItemPool | None = None
+    rates: FloatArray | None = None
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:

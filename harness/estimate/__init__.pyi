@@ -31,6 +31,7 @@ from .data import (
     Tallies as Tallies, Tally as Tally, UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS,
     all_estimators as all_estimators, decode as decode, estimate_counts as estimate_counts,
     estimate_tallies as estimate_tallies, fill_open as fill_open, find_strata as find_strata,
+    find_unequal as find_unequal,
     tally as tally,
     tally_arrays as tally_arrays,
 )

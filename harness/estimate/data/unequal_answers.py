@@ -63,7 +63,8 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     Parameters
     ----------
     labels
-        A part of them, too, if it is the same share of every expert's answers.
+        A part of them, too, if it is the same share of every expert's answers. `LabelColumns.rates` take
+        the place of the rates among these labels.
     items
         Items that matter, shape (N,): those with a prediction.
 
@@ -85,6 +86,8 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     size = int(mine.n_options[0] if is_simple else cells.max() + 1)
     counts = (np.bincount(cells, minlength=size), np.bincount(cells[answered], minlength=size))
     rates = answering_rates(*counts) if is_simple else answering_rates(*counts, chance=_DOUBT)
+    if is_simple and labels.rates is not None and labels.rates.size == size:
+        rates = labels.rates
     least, most = float(rates.min()), float(rates.max())
     if least == most:
         return None
