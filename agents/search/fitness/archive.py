@@ -161,7 +161,7 @@ def load_archive(store: Store, search: str) -> Archive:
     table.expect(len(candidates), [item for ids in drawn.values() for item in ids])
     for columns in store.candidate_columns.read_answers(search):
         table.put_columns(columns)
-    events = dict(searches.read_events(search))
+    events: dict[str, Mapping[str, Any]] = dict(searches.read_events(search))
     for key, noted in events.items():
         if key.startswith(_FAILURES):
             table.add_failures((noted["candidate"], noted["replicate"]), noted["times"])

@@ -131,9 +131,10 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
     """Weighted numbers of items by candidate: whole items if all weigh the same, else millionths of one."""
-    if _is_even(weight):
-        return these.sum(axis=1)
-    return np.rint(_PARTS * (these @ weight)).astype(np.int64)
+    number: IntArray = these.sum(axis=1)
+    if not _is_even(weight):
+        number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
+    return number
 
 
 def _likelihood(

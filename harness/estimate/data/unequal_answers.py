@@ -54,7 +54,8 @@ class UnequalAnswers:
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates
-        return replace(data, propensities=tilted / tilted.sum(axis=1, keepdims=True))
+        total = tilted.sum(axis=1, keepdims=True)  # 0 for an item that was passed over
+        return replace(data, propensities=np.divide(tilted, total, out=tilted, where=total > 0))
 
 
 def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | None:

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from agents.search.fitness import count_answers, find_rates, keep_complementary, score_items
 from agents.search.fitness.expert_labels import ExpertLabels
 from agents.search.item_splits import refuse_silent
-from harness import IntArray, NotIdentified
+from harness import FloatArray, IntArray, NotIdentified
 from harness.cli.main import main
 from harness.columns import align_models
 from harness.types import Item, Label, LabelKind
@@ -44,10 +43,11 @@ def rates_of(labels: Sequence[Label]) -> dict[str, float]:
 
 def score(
     labels: Sequence[Label], answers: IntArray, how: str, estimator: str, rates: dict[str, float]
-) -> np.ndarray[Any, Any]:
+) -> FloatArray:
     labelled = keep_complementary(ExpertLabels.of(ITEMS, labels, rates=rates), how, 1)
     scores = score_items(answers, labelled, estimator)
-    return np.nanmean(scores, axis=1)
+    mean: FloatArray = np.nanmean(scores, axis=1)
+    return mean
 
 
 @pytest.mark.parametrize("silent", [0.1, 0.3, 0.8])
