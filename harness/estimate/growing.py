@@ -19,7 +19,7 @@ from harness.columns import ItemValues, LabelColumns, PredictionColumns, Questio
 from harness.errors import EstimateError
 from harness.estimate.anytime_accuracy import estimate_anytime_tallies
 from harness.estimate.collected import flag_open
-from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
+from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, find_unequal, tally_columns
 from harness.estimate.evaluation import accuracy
 from harness.types import Estimate
 
@@ -40,7 +40,10 @@ def growing_accuracy(
 
     The earliest may be undefined and are left out. Parameters as in `accuracy`.
     """
-    portions = _cut(labels, points) if strata is None and predictions.is_there.all() else None
+    # counts can be added up only where all labels weigh the same
+    is_even = find_unequal(labels, predictions.is_there) is None
+    is_whole = strata is None and bool(predictions.is_there.all())
+    portions = _cut(labels, points) if is_even and is_whole else None
     found = []
     if portions is not None:
         for n, flags, tallies in _sum_up(predictions, labels, portions):

@@ -9,7 +9,7 @@ import pytest
 
 from harness import IntArray, NotIdentified
 from harness.columns import ABSTAINED, align, answering_rates
-from harness.estimate import accuracies, accuracy, compare, model_accuracies
+from harness.estimate import accuracies, accuracy, compare, growing_accuracy, model_accuracies
 from harness.types import Label, LabelKind, Prediction
 
 K, N, STUDIES = 4, 300, 16
@@ -132,6 +132,17 @@ def test_items_that_all_have_an_answer_take_the_rates_of_the_study() -> None:
     assert found.holds
     assert found.flags == ("answering_rates: 20% and 100%",)
     assert "about one option" in accuracy(predictions, answered, estimator="comp").why
+
+
+def test_a_growing_curve_ends_at_the_estimate() -> None:
+    truth, models = draw(7)
+    predictions, labels = align(
+        predict(models["leaning"]), ask(truth, [0.2, 1, 1, 1], np.random.default_rng(7))
+    )
+    *_, (number, last) = growing_accuracy(predictions, labels, 4)
+    assert number == len(labels)
+    assert last.value == pytest.approx(accuracy(predictions, labels).value)
+    assert last.holds
 
 
 def test_a_rate_that_chance_explains_is_the_common_one() -> None:
