@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from harness.arrays import UNREADABLE
 from harness.columns import (
     ABSTAINED,
     NO,
@@ -32,9 +33,11 @@ from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
 from harness.estimate.collected import collected_part
 from harness.estimate.data import (
+    REFUSALS,
     UNIFORM_ASSUMPTIONS,
     Conditioning,
     Strata,
+    estimate_refusals,
     estimate_tallies,
     find_unequal,
     tally_pool,
@@ -120,7 +123,7 @@ def accuracy(
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
     """Whether experts answered unequally often about the options, and `estimate_tilted` corrects for it."""
     unequal = find_unequal(labels, predictions.is_there)
-    return unequal is not None and unequal.rates is not None
+    return unequal is not None and not (unequal.rates is None and unequal.refusal_rates is None)
 
 
 def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, level: float) -> Estimate:
@@ -129,8 +132,13 @@ def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, lev
     Raises
     ------
     NotIdentified
-        If no question about several of the options was answered.
+        If no question about several of the options was answered, or about one where all answers are "no".
     """
+    unequal = find_unequal(labels, predictions.is_there)
+    if unequal is not None and unequal.refusal_rates is not None:
+        rows = np.flatnonzero((labels.kind == NO) & predictions.ran[labels.item])
+        options = np.maximum(predictions.option[labels.item[rows]], UNREADABLE).astype(np.int64)
+        return estimate_refusals(options, labels.option[rows], unequal.refusal_rates, level)
     estimate = estimate_by_design(predictions, labels, level=level, gold=None)
     return replace(estimate, estimator="ml", assumptions=UNIFORM_ASSUMPTIONS)
 
@@ -196,7 +204,8 @@ def complete(
         "answered first may be no random part of them"
     )
     unequal, bent = find_unequal(labels, predictions.is_there), ""
-    if unequal is not None and tilted and unequal.rates is not None:
+    is_weighted = estimate.interval.startswith(REFUSALS)
+    if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
         flags += (unequal.flag,)
     elif unequal is not None:
         bent = unequal.why

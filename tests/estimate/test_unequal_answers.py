@@ -10,6 +10,7 @@ import pytest
 from harness import IntArray, NotIdentified
 from harness.columns import align, answering_rates
 from harness.estimate import accuracies, accuracy, compare, growing_accuracy, model_accuracies
+from harness.estimate.data import estimate_refusals
 from harness.types import Label, LabelKind, Prediction
 
 K, N, STUDIES = 4, 300, 16
@@ -131,6 +132,38 @@ def test_items_that_all_have_an_answer_take_the_rates_of_the_study() -> None:
     assert found.holds
     assert found.flags == ("answering_rates: 20% and 100%",)
     assert "about one option" in accuracy(predictions, answered, estimator="comp").why
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.7])
+def test_items_with_a_no_alone_weigh_by_the_rates_of_the_study(rate: float) -> None:
+    held, gaps = [], []
+    for seed in range(60):
+        truth, models = draw(seed, 400)
+        labels = ask(truth, [rate, 1, 1, 1], np.random.default_rng([seed, 14]))
+        asked = np.bincount([x.option for x in labels], minlength=K)
+        answered = np.bincount([x.option for x in labels if x.kind is not LabelKind.ABSTAINED], minlength=K)
+        said = [x for x in labels if x.kind is LabelKind.COMPLEMENTARY]
+        known = {x.item_id for x in said}
+        for name in ("constant", "leaning"):
+            part = [p for p in predict(models[name]) if p.item_id in known]
+            predictions, columns = align(part, said)
+            found = accuracy(predictions, replace(columns, rates=answering_rates(asked, answered)))
+            assert found.holds
+            assert found.interval.startswith("weighted-refusals")
+            held.append(found.low <= TRUE[name] <= found.high)
+            gaps.append(found.value - TRUE[name])
+    assert np.mean(held) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / len(held))
+    assert abs(np.mean(gaps)) < 4 * np.std(gaps) / np.sqrt(len(gaps))
+
+
+def test_refusals_of_each_option_are_needed() -> None:
+    predicted = np.array([0, 1, -1, 2, 3] * 4)
+    refused = np.array([1, 0, 2, 3, 2] * 4)
+    found = estimate_refusals(predicted, refused, np.array([1.0, 0.5, 1.0, 1.0]), 0.95)
+    assert 0 <= found.low <= found.clipped <= found.high <= 1
+    assert found.interval == "weighted-refusals+share"
+    with pytest.raises(NotIdentified, match="option 3 has no answer"):
+        estimate_refusals(predicted, refused % 3, np.ones(K), 0.95)
 
 
 def test_a_growing_curve_ends_at_the_estimate() -> None:

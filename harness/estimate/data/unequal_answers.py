@@ -13,9 +13,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.columns import LabelColumns, QuestionColumns, answering_rates, read_questions
+from harness.columns import YES, LabelColumns, QuestionColumns, answering_rates, read_questions
+from harness.errors import NotIdentified
+from harness.estimate.core import blaker, z_value
+from harness.estimate.data.combine import mover_sum, with_unreadable
+from harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
+from harness.estimate.intervals import count_effective
 from harness.estimate.routed import FEW_OPEN, RoutedSample
+from harness.types import Counts, Estimate, Interval
 
+REFUSALS = "weighted-refusals"
+"""Name of the interval of `estimate_refusals`."""
 _DOUBT = 0.01
 """p-value below which rates count as unequal if estimates cannot be corrected for them."""
 
@@ -30,11 +38,14 @@ class UnequalAnswers:
         The smallest and the largest rate.
     rates
         Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
+    refusal_rates
+        The same where every answer is a "no", as of items that were taken for that; else None.
     """
 
     least: float
     most: float
     rates: FloatArray | None
+    refusal_rates: FloatArray | None = None
 
     @property
     def flag(self) -> str:
@@ -92,7 +103,55 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     least, most = float(rates.min()), float(rates.max())
     if least == most:
         return None
+    if is_simple and not (labels.kind[items[labels.item]] == YES).any():
+        return UnequalAnswers(least=least, most=most, rates=None, refusal_rates=rates)
     return UnequalAnswers(least=least, most=most, rates=rates if is_simple else None)
+
+
+def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray, level: float) -> Estimate:
+    """Estimate the accuracy from items with a "no" alone, each option's by the inverse of its answering rate.
+
+    With q_k the share of the refusals of option k that hit the prediction and s_k ∝ n_k/r_k the share of
+    option k, A = 1 − (K − 1) Σ_k s_k q_k. Its interval is made of those of the q_k (`mover_sum`).
+
+    Parameters
+    ----------
+    predicted, refused
+        Shape (N,): the predicted option, −1 for unreadable, and the one with a "no".
+    rates
+        Shape (K,), in [0, 1].
+
+    Raises
+    ------
+    NotIdentified
+        If an option was never refused on an item with a readable prediction.
+    """
+    K, readable = rates.size, predicted >= 0
+    n = np.bincount(refused[readable], minlength=K)
+    hits = np.bincount(refused[readable & (predicted == refused)], minlength=K)
+    if not n.all():
+        raise NotIdentified(f"option {int(np.argmin(n))} has no answer, so nothing refutes predictions of it")
+    weight = 1 / rates[refused]
+    share, q = (n / rates) / (n / rates).sum(), hits / n
+    centre, z = float(share @ q), z_value(level)
+    between = float(share @ (q - centre) ** 2) / count_effective(weight[readable])
+    lows, highs = zip(*(blaker(int(v), int(m), level) for v, m in zip(hits, n, strict=True)), strict=True)
+    least, most = mover_sum(q.tolist(), lows, highs, share.tolist(), z**2 * between)
+    low, high = (min(1.0, max(0.0, 1 - (K - 1) * end)) for end in (most, least))
+    se = (K - 1) * float(np.sqrt((share**2 * q * (1 - q) / n).sum() + between))
+    value = 1 - (K - 1) * centre
+    flags = () if 0 <= value <= 1 else ("out_of_range",)
+    made = Interval(low=low, high=high, level=level, method=REFUSALS, flags=flags)
+    rho, size = float(weight[readable].sum() / weight.sum()), count_effective(weight)
+    whole = with_unreadable(value, se, made, rho, size, len(predicted))
+    return Estimate.from_interval(
+        value=whole.value,
+        se=whole.se,
+        interval=whole.interval,
+        estimator="ml",
+        n=Counts(complementary=len(predicted)),
+        assumptions=UNIFORM_ASSUMPTIONS,
+    )
 
 
 def _is_simple(asked: QuestionColumns) -> bool:
