@@ -89,6 +89,8 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
         return None
     is_whole = labels.drawn is None or np.mean(labels.answers < 0) <= FEW_OPEN
     asked, answered = read_questions(labels, with_open=bool(is_whole))
+    if labels.rates is None and answered.all():
+        return None
     rows = np.flatnonzero(items[asked.item])
     if not rows.size:
         return None
