@@ -1,4 +1,7 @@
 from .broker import Broker as Broker
+from .failure_times import (
+    FailureTimes as FailureTimes, read_failure_time as read_failure_time, stamp_failure as stamp_failure,
+)
 from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
 from .program_answers import (
     answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,

@@ -13,6 +13,7 @@ from typing import Any
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.call import BadCall, read_call
 from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
+from agents.runtime.failure_times import stamp_failure
 from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Host, Payload, Sandbox
 from harness import NoReply, TransientModelError
@@ -63,8 +64,9 @@ class Workbench:
     shape
         How calls are worded in this study.
     blames_program
-        Whether a call without a usable reply is the program's doing, and its item wrong unless it answers
-        all the same, as in a search; else the item failed, as in any run.
+        Whether a call without a usable reply is the program's doing, as in a search: the item is then wrong,
+        unless the program answers all the same, and the reason of any other failure names its time. Without
+        it, the item failed, as in any run.
     """
 
     broker: RequestDraws | ObligingBroker
@@ -155,7 +157,8 @@ class WorkflowHost(Host):
             if isinstance(error, NoReply) and self.bench.blames_program:
                 tally.no_reply = str(error)
             else:
-                tally.failed = str(error)
+                # in a search a failure's time tells whether the endpoint or the program caused it
+                tally.failed = stamp_failure(str(error)) if self.bench.blames_program else str(error)
             raise RuntimeError("the call failed") from None
         except Exception as error:  # noqa: BLE001  `answer_items` raises it
             # The budget, the endpoint, the database or a fault of ours: never the program's doing.

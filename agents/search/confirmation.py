@@ -77,7 +77,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-    # failed answers are asked for again, so that as few as can be are left out
+    # failed answers are asked for again, so that as few as possible are wrong or left out
     parts = (context.items("select"), items)
     await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():
@@ -125,7 +125,7 @@ def decide(
     low, high = interval_ends(float(mean[best]), sd, *far, reach)
     table, answered = context.archive.table, (*context.items("select"), *items)
     replies = int(table.is_there([finalists[best]], answered).sum())
-    failed = int(table.has_failed([finalists[best]], answered).sum()) / max(1, replies)
+    failed = int(table.is_left_out([finalists[best]], answered).sum()) / max(1, replies)
     return Winner(
         id=finalists[best],
         naive=chosen[best].value,

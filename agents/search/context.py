@@ -13,6 +13,7 @@ import numpy as np
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime import Replay
 from agents.search.fitness import (
+    OUTCOME,
     Archive,
     Board,
     ExpertLabels,
@@ -204,7 +205,7 @@ class SearchContext:
     def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
         """What a candidate answered to these feedback items, beside what experts said of them."""
         items, labelled = self.items("feedback"), self.labels["feedback"]
-        scores = score_items(self.archive.matrix([candidate], items), labelled, "transformed")[0]
+        scores = score_items(self.archive.matrix([candidate], items), labelled, OUTCOME)[0]
         row = {item.id: i for i, item in enumerate(items)}
         return [
             JudgedAnswer(
@@ -253,9 +254,9 @@ class SearchContext:
     def _fronts(self, board: Board) -> dict[str, int]:
         """On how many selection items each candidate has the best score; those on none are left out."""
         table, items, labels = self.archive.table, self.items("select"), self.labels["select"]
-        # the transform: an item's own outcome, where other scores move with the candidate's other items
+        # other scores of an item move with the candidate's other items
         scored = [
-            self.scored.score(table, board.ids, items, labels, estimator="transformed", replicate=r)
+            self.scored.score(table, board.ids, items, labels, estimator=OUTCOME, replicate=r)
             for r in range(self.section.replicates)
         ]
         return count_fronts(board.ids, np.stack(scored))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from agents.programs import Example
-from agents.search.fitness import ExpertLabels, keep_complementary, score_items
+from agents.search.fitness import ClassCounts, ExpertLabels, find_rates, keep_complementary, score_items
 from harness import BadInput, NotIdentified, derive_seed
-from harness.columns import AnyLabels, LabelColumns, align_models
-from harness.estimate import collected_part
+from harness.columns import AnyLabels, LabelColumns, align_models, read_questions
+from harness.estimate import collected_part, find_unequal, is_negligible
 from harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
@@ -32,6 +33,76 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
     except NotIdentified as error:
         raise NotIdentified(f"search: {error}") from None
     return found, list(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGaps:
+    """How many questions of a study were put, and how many of them have neither a yes nor a no."""
+
+    asked: int
+    missing: int
+
+    def explain(self, value: float, low: float, high: float) -> str:
+        """Say why an interval may not hold; empty if the missing answers can hardly move the accuracy.
+
+        Items of a search all have an answer, so what is missing concerns items like them.
+        """
+        share = self.missing / max(1, self.asked)
+        least, most = (1 - share) * value, (1 - share) * value + share
+        if is_negligible(least, value, most, high - low):
+            return ""
+        return (
+            f"{self.missing} of {self.asked} questions have neither a yes nor a no, and items without an "
+            f"answer are left out: with theirs the accuracy could be anywhere from {least:.0%} to {most:.0%}"
+        )
+
+
+def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
+    """Labels with the answering rate of every option in the whole study, and what is unanswered there.
+
+    Items of a search all have an answer, so their own questions tell no rate.
+    """
+    try:
+        part, partial = collect_labels(labels)
+    except NotIdentified:
+        part, partial = labels, []
+    unequal = find_unequal(part, np.ones(labels.index.size, np.bool_))
+    answered = read_questions(part, with_open=not partial)[1]
+    gaps = AnswerGaps(answered.size, int(np.count_nonzero(~answered)))
+    return replace(labels, rates=None if unequal is None else unequal.rates), gaps
+
+
+FEW = 5
+"""With fewer answers about a class than this, weights cannot make up for those that are missing."""
+
+
+def refuse_silent(answered: ClassCounts, how: str) -> None:
+    """Refuse a search by "no" alone if hardly any question about one of the classes was answered.
+
+    Raises
+    ------
+    NotIdentified
+        Naming the class: nothing would refute a program that always answers with it.
+    """
+    for name, rate in find_rates(answered).items():
+        asked, said = answered[name]
+        if how != "all" and said < FEW and rate < max(find_rates(answered).values()):
+            raise NotIdentified(
+                f"search: {said} of {asked} questions about {name!r} were answered, so nothing refutes a "
+                f"program that always answers {name!r}; labels = {how!r} needs at least {FEW} of them: "
+                'collect more answers, or use labels = "all"'
+            )
+
+
+def describe_rates(rates: Mapping[str, float]) -> list[str]:
+    """What unequal answering rates of classes mean for the scores, in words; nothing where they are equal."""
+    if not rates:
+        return []
+    name = min(rates, key=lambda each: rates[each])
+    return [
+        f"experts answered {rates[name]:.0%} of the questions about {name!r} and up to "
+        f"{max(rates.values()):.0%} of those about other classes; every answer counts in inverse proportion"
+    ]
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:

@@ -13,12 +13,13 @@ from agents.search.checked_settings import check_settings
 from agents.search.confirmation import Winner, decide
 from agents.search.context import SearchContext
 from agents.search.fitness import Archive, Board, compare_paired, score_items
+from agents.search.item_splits import AnswerGaps, know_rates
 from agents.search.loop import TWICE
 from harness import EstimateError
 from harness.analysis import study_labels, true_accuracy
 from harness.columns import LabelColumns, PredictionColumns, mark
 from harness.config import Study
-from harness.estimate import accuracy
+from harness.estimate import accuracy, collected_part, explain_failures
 from harness.report import SearchedCandidate, SearchedWinner, SearchReport
 from harness.store import Store
 from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
@@ -145,12 +146,13 @@ def report_winner(
 ) -> SearchedWinner:
     """The winner that was named, by the labels of now; with `truth` by that, too."""
     archive, labels = context.archive, study_labels(study, store, store.columns.read_index())
+    whole, gaps = know_rates(labels)
     noted = archive.events["winner"]
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
     items = context.items("test")
     tested = {c: archive.predictions(c, items) for c in (found.id, context.start)}
-    own = _test_labels(items, labels)
-    estimates = [_estimate(PredictionColumns.of(p, labels.index), own) for p in tested.values()]
+    own = _test_labels(items, whole)
+    estimates = [_estimate(PredictionColumns.of(p, labels.index), own, gaps) for p in tested.values()]
     truths = [true_accuracy(p, truth) if truth is not None and items else None for p in tested.values()]
     return SearchedWinner(
         id=found.id,
@@ -168,6 +170,7 @@ def report_winner(
         truth=truths[0],
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
+        why=_doubt_winner(archive, found, whole, gaps),
     )
 
 
@@ -183,11 +186,11 @@ def _with_tests(
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
-    labels = study_labels(study, store, store.columns.read_index())
+    labels, gaps = know_rates(study_labels(study, store, store.columns.read_index()))
     own = _test_labels(items, labels)
     said = {c.id: context.archive.predictions(c.id, items) for c in found}
     return [
-        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own)[0])
+        replace(c, test=_estimate(PredictionColumns.of(said[c.id], labels.index), own, gaps)[0])
         if said[c.id]
         else c
         for c in found
@@ -200,16 +203,38 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
         wrong = sum(p.status.no_option for p in predictions)
         failed = sum(p.status is PredictionStatus.FAILED for p in predictions)
         if wrong or failed:
-            told.append(f"{name} {wrong} unreadable (wrong), {failed} failed (left out)")
+            told.append(f"{name} {wrong} unreadable or failed alone (wrong), {failed} failed (left out)")
     return "; ".join(told)
 
 
-def _estimate(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Estimate | None, str]:
-    """The accuracy on the test items, or why there is none."""
+def _estimate(
+    predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
+) -> tuple[Estimate | None, str]:
+    """The accuracy on the test items, or why there is none; it says so if a check speaks against it."""
     try:
-        return accuracy(predictions, labels), ""
+        found = accuracy(predictions, labels)
     except EstimateError as error:
         return None, str(error)
+    missing = gaps.explain(found.clipped, found.low, found.high)
+    return replace(found, why="; ".join(filter(None, (found.why, missing)))), ""
+
+
+def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> str:
+    """The failed checks of assumptions that would void a gate's verdict, in words; empty if none failed."""
+    try:
+        part = collected_part(labels, predictions.is_there)[0]
+    except EstimateError as error:
+        return str(error)
+    return explain_failures(predictions, part)
+
+
+def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
+    """Why the numbers from selection and confirmation may not hold; empty if no check speaks against them."""
+    items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
+    predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
+    failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""
+    missing = gaps.explain(min(1.0, max(0.0, winner.reported)), winner.low, winner.high)
+    return "; ".join(filter(None, (failed, missing)))
 
 
 def _difference(context: SearchContext, winner: str) -> str:

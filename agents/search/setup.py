@@ -13,13 +13,22 @@ from agents.programs import NAMES, Example, PromptFormat, Role, load_program, re
 from agents.sandbox import open_sandbox
 from agents.search.checked_settings import check_settings, optimiser_name
 from agents.search.context import FEWEST, SearchContext
-from agents.search.fitness import ExpertLabels, keep_complementary, load_archive
+from agents.search.fitness import (
+    Archive,
+    ExpertLabels,
+    count_answers,
+    find_rates,
+    keep_complementary,
+    load_archive,
+)
 from agents.search.item_splits import (
     collect_labels,
+    describe_rates,
     draw_splits,
     find_pool,
     find_solved,
     order_by_worth,
+    refuse_silent,
     refuse_unscorable,
 )
 from agents.search.published_settings import LEAST, as_published
@@ -92,6 +101,8 @@ def prepare_search(
     if search not in {s["id"] for s in searches.read_searches()}:
         labels, partial = collect_labels(study_labels(study, store, store.columns.read_index()))
         labels.refuse_unequal_chances()
+        answered = count_answers(items, labels, with_open=not partial)
+        refuse_silent(answered, section.labels)
         pool = find_pool(items, labels, section.labels, seed)
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
         splits = draw_splits(pool, labels, section.split, seed, rungs)
@@ -104,7 +115,7 @@ def prepare_search(
         splits["select"] = order_by_worth(splits["select"], select)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
-        known = {**spec, "shown": examples, "partial": partial}
+        known = {**spec, "shown": examples, "partial": partial, "answered": answered}
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
@@ -161,6 +172,8 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         )
     archive, clusters = load_archive(store, name), study_clusters(study)
     labels = store.columns.read_labels(store.columns.read_index())
+    counts = spec.get("answered") or count_answers(_all_items(archive), labels)
+    rates = find_rates(counts)
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
     section = SearchSection.model_validate({**spec["section"], **caps})
     shape, roles = read_format(spec)
@@ -174,16 +187,24 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         roles=roles,
         shape=shape,
         archive=archive,
-        doubts=(*spec.get("partial", ()), *filter(None, [doubt_answers(study, read_control_answers(store))])),
+        doubts=(
+            *spec.get("partial", ()),
+            *describe_rates(rates),
+            *filter(None, [doubt_answers(study, read_control_answers(store))]),
+        ),
         labels={
             split: keep_complementary(
-                ExpertLabels.of(part, labels, clusters),
+                ExpertLabels.of(part, labels, clusters, rates),
                 "all" if split == "test" else section.labels,
                 spec["seed"],
             )
             for split, part in archive.splits.items()
         },
     )
+
+
+def _all_items(archive: Archive) -> list[Item]:
+    return [item for part in archive.splits.values() for item in part]
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:

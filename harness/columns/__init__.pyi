@@ -3,6 +3,9 @@ from .alignment import (
     align_pool as align_pool,
     keep_drawn as keep_drawn,
 )
+from .answer_shares import (
+    answering_rates as answering_rates, read_questions as read_questions,
+)
 from .draw_weights import share_of_draw as share_of_draw, weigh_draws as weigh_draws
 from .item_groups import ItemGroup as ItemGroup, split_items as split_items
 from .item_index import ItemIndex as ItemIndex

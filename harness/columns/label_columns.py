@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, IntArray
+from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns.item_index import ItemIndex
 from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
@@ -43,6 +43,9 @@ class LabelColumns:
     passed
         Whether each abstention stands for an open question that its expert passed over, shape (L,); None
         if there are none.
+    rates
+        Share of the questions about each option that was answered, shape (K,), if it is known from more
+        questions than these labels are about; else None.
     """
 
     questions: QuestionColumns
@@ -53,6 +56,7 @@ class LabelColumns:
     cluster: ItemValues | None = None
     pool: ItemPool | None = None
     passed: BoolArray | None = None
+    rates: FloatArray | None = None
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:

@@ -6,7 +6,7 @@ from .assisted import (
 from .by_design import number_clusters as number_clusters
 from .checks import (
     Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, explain_failures as explain_failures,
-    run_checks as run_checks,
+    is_negligible as is_negligible, run_checks as run_checks,
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
@@ -34,7 +34,7 @@ from .data import (
     ModelEstimates as ModelEstimates, Strata as Strata, Tallies as Tallies, Tally as Tally,
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
     estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
-    tally as tally, tally_arrays as tally_arrays,
+    tally as tally, tally_arrays as tally_arrays, find_unequal as find_unequal,
 )
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,

@@ -24,7 +24,7 @@ from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import enough_clusters, find_drawn_strata, find_weights
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Estimates
+from harness.estimate.data import Estimates, find_unequal
 from harness.estimate.evaluation import complete
 from harness.estimate.routed import (
     RoutedSample,
@@ -130,6 +130,8 @@ class _Votes:
         data, predicted, items = routed_pool(part, [predictions], unequal=True)
         if np.bincount(data.item).max() > 1:
             raise NotIdentified("items have several questions, and votes are used with one")
+        if (unequal := find_unequal(part, predictions.is_there)) is not None:
+            data = unequal.tilt(data)
         option = predicted[:, 0].astype(np.int64)
         rows = np.flatnonzero(option >= 0)
         if (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
@@ -140,7 +142,7 @@ class _Votes:
             estimate = unequal_accuracy(option, data, weight, **given)
         else:
             estimate = routed_accuracy(option, data, strata=find_drawn_strata(items, labels), **given)
-        return replace(complete(estimate, predictions, part, flags), estimator=ASSISTED)
+        return replace(complete(estimate, predictions, part, flags, tilted=True), estimator=ASSISTED)
 
     def _weigh(self, data: RoutedSample, items: IntArray) -> FloatArray:
         key = items.tobytes()

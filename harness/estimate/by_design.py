@@ -10,6 +10,7 @@ from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.core import check_clusters
+from harness.estimate.data import find_unequal
 from harness.estimate.intervals import DrawnStrata
 from harness.estimate.routed import (
     GoldCounts,
@@ -48,6 +49,8 @@ def estimate_by_design(
         if gold is None and weight is not None:
             estimate = unequal_accuracy(options, data, weight, level=level, cluster=cluster)
         elif gold is None:
+            unequal = find_unequal(labels, predictions.is_there)
+            data = data if unequal is None else unequal.tilt(data)
             strata = find_drawn_strata(items, labels)
             estimate = routed_accuracy(options, data, level=level, cluster=cluster, strata=strata)
         elif allows_gold_score(options, data):

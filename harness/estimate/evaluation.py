@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from harness.arrays import UNREADABLE
 from harness.columns import (
     ABSTAINED,
     NO,
@@ -32,7 +33,16 @@ from harness.estimate.anytime_accuracy import estimate_anytime
 from harness.estimate.by_design import estimate_by_design
 from harness.estimate.checks import explain_failures
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Conditioning, Strata, estimate_tallies, tally_pool
+from harness.estimate.data import (
+    REFUSALS,
+    UNIFORM_ASSUMPTIONS,
+    Conditioning,
+    Strata,
+    estimate_refusals,
+    estimate_tallies,
+    find_unequal,
+    tally_pool,
+)
 from harness.estimate.missing_answers import Estimator, find_hidden
 from harness.estimate.routed import GoldCounts
 from harness.expected import check_mapping
@@ -95,17 +105,45 @@ def accuracy(
     predicted, said = align(predictions, labels)
     one = _check_options(said, estimator, interval, strata, gold, published=published)
     part, flags = collected_part(said, predicted.is_there)
+    is_plain = estimator == "ml" and interval in (None, "exact")
+    is_plain = is_plain and strata is None and not published and split == "auto"
 
     def make(part: LabelColumns) -> Estimate:
         if interval == "anytime":
             return estimate_anytime(predicted, part, level=level, n_options=n_options)
         if one:
             return estimate_by_design(predicted, part, level=level, gold=gold)
+        if is_plain and needs_tilting(predicted, part):
+            return estimate_tilted(predicted, part, level=level)
         tallies = tally_pool(predicted, part, strata, split)
         options: dict[str, Any] = {"interval": interval, "level": level, "published": published}
         return estimate_tallies(tallies, estimator=estimator, **options)
 
-    return complete(make(part), predicted, part, flags, make=make, checks=checks)
+    tilted = interval != "anytime" and (gold is None if one else is_plain)
+    return complete(make(part), predicted, part, flags, make=make, checks=checks, tilted=tilted)
+
+
+def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
+    """Whether experts answered unequally often about the options, and `estimate_tilted` corrects for it."""
+    unequal = find_unequal(labels, predictions.is_there)
+    return unequal is not None and not (unequal.rates is None and unequal.refusal_rates is None)
+
+
+def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, level: float) -> Estimate:
+    """The estimate of uniformly drawn options with the answering rate of every option taken into account.
+
+    Raises
+    ------
+    NotIdentified
+        If no question about several of the options was answered, or about one where all answers are "no".
+    """
+    unequal = find_unequal(labels, predictions.is_there)
+    if unequal is not None and unequal.refusal_rates is not None:
+        rows = np.flatnonzero((labels.kind == NO) & predictions.ran[labels.item])
+        options = np.maximum(predictions.option[labels.item[rows]], UNREADABLE).astype(np.int64)
+        return estimate_refusals(options, labels.option[rows], unequal.refusal_rates, level)
+    estimate = estimate_by_design(predictions, labels, level=level, gold=None)
+    return replace(estimate, estimator="ml", assumptions=UNIFORM_ASSUMPTIONS)
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
@@ -159,11 +197,13 @@ def complete(
     *,
     make: Estimator | None = None,
     checks: bool = True,
+    tilted: bool = False,
 ) -> Estimate:
     """Add the protocol's assumptions, all counts, and why the interval may not hold.
 
-    That is what the estimator itself says, what unanswered questions hide, a check that failed, or a run that
-    is not finished.
+    That is what the estimator itself says, what unanswered questions hide, a check that failed, answering
+    rates that differ, or a run that is not finished. `tilted` says that the estimate is corrected for such
+    rates wherever that is possible.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in _CORRECTED
@@ -173,14 +213,20 @@ def complete(
     unfinished = (
         f"the model answered {answered} of {len(predictions) + counts.unpredicted} items; those it "
         "answered first may be no random part of them"
+        if counts.unpredicted
+        else ""
     )
+    unequal, bent = find_unequal(labels, predictions.is_there), ""
+    is_weighted = estimate.interval.startswith(REFUSALS)
+    if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
+        flags += (unequal.flag,)
+    elif unequal is not None:
+        bent = unequal.why
     return replace(
         _with_assumptions(estimate, labels),
         n=counts,
         flags=flags + estimate.flags,
-        why="; ".join(
-            filter(None, [estimate.why, hidden, failures, unfinished if counts.unpredicted else ""])
-        ),
+        why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, bent])),
     )
 
 

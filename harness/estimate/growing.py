@@ -18,7 +18,7 @@ from harness.columns import ItemValues, LabelColumns, PredictionColumns, Questio
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.anytime_accuracy import estimate_anytime_tallies
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
+from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, find_unequal, tally_columns
 from harness.estimate.evaluation import accuracy
 from harness.types import Estimate
 
@@ -40,13 +40,17 @@ def growing_accuracy(
     The earliest may be undefined and are left out. Parameters as in `accuracy`.
     """
     flags: tuple[str, ...] = ()
+    is_even = True
     if labels.drawn is not None and not labels.statement.asks_on:
         try:
             labels, flags = collected_part(labels, predictions.is_there)
         except NotIdentified:
             return ()
+        # counts can be added up only where all labels weigh the same
+        is_even = find_unequal(labels, predictions.is_there) is None
         labels = _leave_open(labels)
-    portions = _cut(labels, points) if strata is None and predictions.is_there.all() else None
+    is_whole = strata is None and bool(predictions.is_there.all())
+    portions = _cut(labels, points) if is_even and is_whole else None
     found = []
     if portions is not None:
         for n, tallies in _sum_up(predictions, labels, portions):

@@ -23,7 +23,7 @@ from harness.estimate.data import (
     estimate_tallies,
     tally_pool,
 )
-from harness.estimate.evaluation import accuracy, complete
+from harness.estimate.evaluation import accuracy, complete, needs_tilting
 from harness.estimate.judged import judge_models, withhold_judged
 from harness.estimate.missing_answers import bound_missing
 from harness.estimate.routed import GoldCounts
@@ -84,7 +84,8 @@ def accuracies(
             name: complete(e, predictions, part, flags, make=partial(make, name=name))
             for name, e in made.items()
         }
-        more = [Estimates(completed, made.undefined)]
+        tilted: dict[str, Any] = {**shown, "strata": strata, "split": split}
+        more = [_tilt_main(Estimates(completed, made.undefined), predictions, labels, part, tilted)]
     else:
         more = [_try(main, predictions, labels, strata=strata, **shown)]
     if anytime is not None:
@@ -97,6 +98,21 @@ def accuracies(
         if bounded is not None:
             found["worst_case"] = complete(bounded, predictions, part, flags)
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
+
+
+def _tilt_main(
+    made: Estimates,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    part: LabelColumns,
+    options: Mapping[str, Any],
+) -> Estimates:
+    """The same with an estimate ``ml`` that is corrected for unequal answering rates, if they are."""
+    if not needs_tilting(predictions, part):
+        return made
+    main = _try("ml", predictions, labels, **options)
+    others = {name: e for name, e in made.items() if name != "ml"}
+    return Estimates({**others, **main}, {**made.undefined, **main.undefined})
 
 
 def main_estimator(labels: LabelColumns) -> str:

@@ -35,6 +35,7 @@ from harness.estimate.comparison import (
     rank_models,
 )
 from harness.estimate.core import effective_clusters
+from harness.estimate.data import find_unequal
 from harness.estimate.intervals import share_interval
 from harness.estimate.routed import (
     ErrorRanges,
@@ -123,6 +124,11 @@ def compare(
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
     labels, flags = collected_part(labels, everywhere)
     why = why_unfinished(labels.asked_items, everywhere)
+    unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"
+    if unequal is not None and tilts and unequal.rates is not None:
+        flags += (unequal.flag,)
+    elif unequal is not None:
+        why = why or unequal.why
     _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
@@ -174,6 +180,9 @@ def _gather(
         )
     unequal = errors is None and not sign
     data, predicted, items = routed_pool(labels, predictions, error_free=errors is None, unequal=unequal)
+    everywhere = np.logical_and.reduce([p.is_there for p in predictions])
+    if unequal and (rates := find_unequal(labels, everywhere)) is not None:
+        data = rates.tilt(data)
     cluster, weight = enough_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
     return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)
 

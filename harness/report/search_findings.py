@@ -65,6 +65,8 @@ class SearchedWinner:
         By the opened key.
     unanswered
         How many test items either answered with no option, which is wrong, or failed on, in words.
+    why
+        Why the interval from selection and confirmation may not hold; empty if no check speaks against it.
     """
 
     id: str
@@ -82,6 +84,7 @@ class SearchedWinner:
     truth: float | None = None
     start_truth: float | None = None
     unanswered: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,8 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
         f"winner: {on_one_line(w.name)} [{w.id}]: {said(w.reported)}, about 95 % {said(w.low)} – "
         f"{said(w.high)}, corrected for being the best of many (uncorrected {said(w.naive)}{confirmed})"
     ]
+    if w.why:
+        lines.append(f"the winner's interval may not hold: {on_one_line(w.why)}")
     if w.test is not None and w.start_test is not None:
         lines.append(f"test, winner: {w.test}")
         lines.append(f"test, start:  {w.start_test}")

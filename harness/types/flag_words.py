@@ -34,6 +34,9 @@ FLAG_WORDS = {
     ),
     "allows_for_missing": "the interval holds whatever the unanswered questions would have been answered",
     "missing": "{}; the interval holds whatever is hidden there",
+    "answering_rates": (
+        "experts answered between {} of the questions about an option; answers count in inverse proportion"
+    ),
     "passed_over": (
         "{} questions are open although their experts answered later ones; they count like unsure answers"
     ),

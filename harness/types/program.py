@@ -91,7 +91,8 @@ class Standing:
     tokens
         Per item, in and out.
     invalid_rate, error_rate
-        Shares of answers that named no option (scored 0), and of failed ones (left out).
+        Shares of answers that named no option (scored 0; failed ones that the program may have provoked are
+        among them), and of answers that failed together with those of other programs (left out).
     """
 
     n_items: int

@@ -6,16 +6,18 @@ import asyncio
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agents.runtime import Broker, Workbench, answer_items
 from agents.sandbox import open_sandbox
-from agents.search.fitness import Archive, ExpertLabels, score_candidates
+from agents.search.fitness import Archive, ExpertLabels, load_archive, score_candidates
 from agents.search.fitness.board import Board
-from harness import RefusedRequest, TransientModelError
+from harness import FAILED, UNREADABLE, Fault, RefusedRequest, TransientModelError
 from harness.llm import ModelReply, Request
+from harness.store import Store
 from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
 from tests.agents.helpers import FREE
 from tests.agents.scripted import Scripted
@@ -95,6 +97,60 @@ def test_failing_on_purpose_scores_as_wrong(way: str) -> None:
     assert (second.error_rate, second.n_items) == (0, N)
 
 
+PROVOKED = {"HTTP 500": Fault.SERVER, "HTTP 429: a request of 120,000 characters": Fault.RATE_LIMIT}
+
+
+@pytest.mark.parametrize("said", PROVOKED)
+def test_a_failure_of_the_endpoint_that_a_program_provokes_scores_as_wrong(said: str) -> None:
+    def provoked(request: Request) -> ModelReply | Exception:
+        if "LONG" in request.messages[-1].content:
+            return TransientModelError(said, fault=PROVOKED[said], retry_after=0)
+        return reply(request)
+
+    honest, failing = run(HONEST), run(FAILING.replace("WAY", "LONG"), say=provoked)
+    lost = [p for p in failing if p.status is PredictionStatus.FAILED]
+    assert len(lost) > 20
+    found = board(honest, failing)
+    first, second = (found.fitness[c] for c in found.ids)
+    assert second.value < first.value - 0.1
+    assert (second.n_items, second.error_rate) == (N, 0)
+    assert second.invalid_rate == pytest.approx(len(lost) / N)
+    assert found.ranked()[0] == found.ids[0]
+
+
+def test_programs_of_one_line_do_not_excuse_each_others_failures() -> None:
+    failed = [Prediction(i.id, None, PredictionStatus.FAILED, "HTTP 500") for i in ITEMS[:30]]
+    rest = [Prediction(i.id, t) for i, t in zip(ITEMS[30:], TRUTH[30:], strict=True)]
+    archive = Archive({"select": tuple(ITEMS)})
+    programs = [Program(f"p{j}", HONEST + f"# {j}\n") for j in range(3)]
+    for slot, program in enumerate(programs):
+        parents = (programs[0].id,) if slot == 1 else ()
+        archive.add(Candidate(program, slot, "made", parents, ""))
+    for program in programs[:2]:
+        archive.record(program.id, 0, [*failed, *rest])
+    ids = [p.id for p in programs]
+    assert not archive.table.is_left_out(ids, ITEMS).any()
+    archive.record(ids[2], 0, failed[:1])
+    assert archive.table.is_left_out(ids, ITEMS).sum(axis=1).tolist() == [30, 30, 1]
+
+
+def test_the_times_of_failures_are_stored(tmp_path: Path) -> None:
+    first, second = (Program(f"p{j}", HONEST + f"# {j}\n") for j in range(2))
+    with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
+        store.content.add_items(ITEMS)
+        store.searches.add_search("s", {}, {"select": [item.id for item in ITEMS]})
+        archive = load_archive(store, "s")
+        for j, program in enumerate((first, second)):
+            archive.add(Candidate(program, j, "library", (), ""))
+        ids = [first.id, second.id]
+        archive.record(first.id, 0, [Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500")])
+        assert load_archive(store, "s").matrix(ids, ITEMS[:1]).tolist() == [[UNREADABLE], [FAILED]]
+        archive.record(second.id, 0, [Prediction("i1", None, PredictionStatus.FAILED, "HTTP 500")])
+        again = load_archive(store, "s")
+        assert again.matrix(ids, ITEMS[:2]).tolist() == [[FAILED, FAILED]] * 2
+        assert again.digest() == archive.digest()
+
+
 def test_in_a_run_the_same_items_failed_and_are_asked_again() -> None:
     assert {p.status for p in run(FAILING.replace("WAY", "cut"), blames=False)} >= {PredictionStatus.FAILED}
 
@@ -106,9 +162,10 @@ def test_faults_of_the_endpoint_are_left_out_and_bounded_both_ways() -> None:
             return TransientModelError("HTTP 500", retry_after=0)
         return reply(request)
 
-    hurt, whole = run(HONEST, say=faulty), run(HONEST)
+    hurt, whole, other = run(HONEST, say=faulty), run(HONEST), run(HONEST, say=faulty)
     assert sum(p.status is PredictionStatus.FAILED for p in hurt) == 12
-    first, second = (board(hurt, whole).fitness[c] for c in board(hurt, whole).ids)
+    found = board(hurt, whole, other)
+    first, second, _ = (found.fitness[c] for c in found.ids)
     assert first.error_rate == pytest.approx(0.1)
     assert first.shares == ", 10 % failed"
     assert first.high - first.low > second.high - second.low + 0.08

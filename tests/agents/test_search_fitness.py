@@ -181,13 +181,18 @@ def test_more_labels_score_an_archive_again_without_a_call() -> None:
     assert se[1] < 0.9 * se[0]
 
 
-def test_failed_answers_are_left_out_and_counted() -> None:
+def test_answers_that_failed_with_those_of_another_program_are_left_out_and_counted() -> None:
     world = World()
     archive = archive_of(world)
     name = world.library[1].id
     found = archive.predictions(name, world.task.items[:6])
     before = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
-    archive.record(name, 0, [replace(p, option=None, status=PredictionStatus.FAILED) for p in found])
+    failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in found]
+    archive.record(name, 0, failed)
+    alone = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    assert (alone.n_items, alone.error_rate) == (120, 0)
+    assert alone.invalid_rate == pytest.approx(0.05)
+    archive.record(world.library[2].id, 0, failed[:1])
     after = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
     assert (before.n_items, after.n_items) == (120, 114)
     assert after.error_rate == pytest.approx(0.05)

@@ -6,13 +6,14 @@ that is what is kept; texts stay in the database.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.runtime import FailureTimes
 from harness import FAILED, UNREADABLE, BoolArray, IntArray
 from harness.store import STATUSES, CandidateColumns
 from harness.types import Item, Prediction, PredictionStatus
@@ -29,7 +30,7 @@ Number = TypeVar("Number", bound=np.integer[Any])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Shape (M,) each: answers, failed ones, those that name no option, and the sum of their tokens."""
+    """Shape (M,) each: answers, failed ones left out, ones without an option (wrong), sum of their tokens."""
 
     answers: IntArray
     failed: IntArray
@@ -52,17 +53,21 @@ class AnswerTable:
         Number of the row of a candidate's replicate, and of the column of an item, from 1.
     changes, version
         How often each row changed, and all of them together.
+    failures
+        When answers failed, which tells faults of the endpoint from failures that a program provokes.
     """
 
     rows: dict[Key, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     changes: dict[Key, int] = field(default_factory=dict)
     version: int = 0
+    failures: FailureTimes = field(default_factory=FailureTimes)
     _option: NDArray[np.int32] = field(default_factory=lambda: _empty(1, 1)[0])
     _status: NDArray[np.int8] = field(default_factory=lambda: _empty(1, 1)[1])
     _tokens: IntArray = field(default_factory=lambda: _empty(1, 1)[2])
     _sought: tuple[Iterable[Item], IntArray] = ((), np.zeros(0, np.int64))
     _last: tuple[tuple[str, ...], IntArray] | None = None
+    _failed: set[Key] = field(default_factory=set)
 
     def expect(self, rows: int, items: Iterable[str]) -> None:
         """Make room for so many rows, and for these items in this order."""
@@ -86,11 +91,35 @@ class AnswerTable:
         self._option[row, places], self._status[row, places] = found.option, found.status
         self._tokens[row, places] = found.tokens
 
+    def add_failures(self, key: Key, times: Mapping[str, str]) -> None:
+        """Take in when answers of a candidate's replicate failed: item id → time in ISO format."""
+        self.failures.add(key, times)
+        self._failed.add(key)
+        for other in self._failed:  # whose failures these may show to be the endpoint's
+            self.changes[other] = self.changes.get(other, 0) + 1
+        self.version += 1
+
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Shape (M, n): the option, `UNREADABLE`, or `FAILED` for what failed or is not there."""
+        """Shape (M, n): the option, `UNREADABLE` for an answer without one, `FAILED` for what is left out.
+
+        An answer is left out if it is missing, or if the endpoint failed (`is_left_out`). Any other failed
+        answer is `UNREADABLE`, so it counts as wrong.
+        """
         option, status = self.read(ids, items, replicate)
-        gone = (status == _ABSENT) | (status == _FAILED)
+        gone = (status == _ABSENT) | self._is_excused(status, ids, items, replicate)
         return np.where(gone, FAILED, option).astype(np.int64)
+
+    def is_left_out(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
+        """Shape (M, n): whether the answer failed while an unrelated candidate's calls failed as well."""
+        return self._is_excused(self._take(self._status, ids, items, replicate), ids, items, replicate)
+
+    def _is_excused(
+        self, status: NDArray[np.int8], ids: Sequence[str], items: Sequence[Item], replicate: int
+    ) -> BoolArray:
+        excused: BoolArray = np.asarray(status == _FAILED)
+        for j, i in np.argwhere(excused):
+            excused[j, i] = self.failures.is_shared((ids[j], replicate), items[i].id)
+        return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
         """Shape (M, n): whether there is an answer, a failed one among them."""
@@ -103,10 +132,11 @@ class AnswerTable:
     def count(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> AnswerCounts:
         """Sum up each candidate's answers to these items."""
         status = self._take(self._status, ids, items, replicate)
+        excused = self._is_excused(status, ids, items, replicate)
         return AnswerCounts(
             answers=(status != _ABSENT).sum(axis=1),
-            failed=(status == _FAILED).sum(axis=1),
-            no_option=np.isin(status, _NO_OPTION).sum(axis=1),
+            failed=excused.sum(axis=1),
+            no_option=(np.isin(status, (*_NO_OPTION, _FAILED)) & ~excused).sum(axis=1),
             tokens=self._take(self._tokens, ids, items, replicate).sum(axis=1),
         )
 
@@ -122,14 +152,20 @@ class AnswerTable:
         return int(self._tokens[:, self._find(items)].sum())
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Answers to those of these items that have one: option and status alone."""
+        """Answers to those of these items that have one: option and status alone.
+
+        A failed answer that is not left out (`is_left_out`) is unreadable, so it counts as wrong.
+        """
         row, found = self.rows.get((candidate, replicate), 0), list[Prediction]()
         for item in items:
             where = row, self.places.get(item.id, 0)
             if (number := int(self._status[where])) != _ABSENT:
                 option = int(self._option[where])
                 kept = None if option == UNREADABLE else option
-                found.append(Prediction(item.id, kept, STATUSES[number], sample=replicate))
+                status = STATUSES[number]
+                if number == _FAILED and not self.failures.is_shared((candidate, replicate), item.id):
+                    status = PredictionStatus.UNREADABLE
+                found.append(Prediction(item.id, kept, status, sample=replicate))
         return found
 
     def all_predictions(self) -> dict[Key, list[Prediction]]:

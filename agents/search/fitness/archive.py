@@ -10,15 +10,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from agents.runtime import read_failure_time, stamp_failure
 from agents.search.fitness.answer_table import AnswerTable
 from harness import IntArray, StoreError
 from harness.store import SearchRepository, Store
-from harness.types import Candidate, Item, Prediction
+from harness.types import Candidate, Item, Prediction, PredictionStatus
+
+_FAILURES = "failed/"
+"""How the keys of events begin that hold the times of failed answers."""
 
 
 @dataclass(slots=True)
@@ -44,6 +48,10 @@ class Archive:
     search: str = ""
     store: SearchRepository | None = None
 
+    def __post_init__(self) -> None:
+        for candidate in self.candidates.values():
+            self._join_family(candidate)
+
     def add(self, candidate: Candidate) -> None:
         """Take a candidate in, unless its program is there already.
 
@@ -59,9 +67,22 @@ class Archive:
             if self.store:
                 self.store.add_candidate(self.search, candidate)
             self.candidates[candidate.id] = candidate
+            self._join_family(candidate)
+
+    def _join_family(self, candidate: Candidate) -> None:
+        """Note which proposals a candidate was made from; programs of the library are in nobody's line."""
+        families = self.table.failures.families
+        made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
+        families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))
 
     def record(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Take in what a candidate answered in one of its replicates."""
+        """Take in what a candidate answered in one of its replicates, and when answers failed."""
+        predictions, failed = _stamp(predictions)
+        if failed:
+            number = sum(key.startswith(f"{_FAILURES}{candidate}/{replicate}/") for key in self.events)
+            noted = {"candidate": candidate, "replicate": replicate, "times": failed}
+            self.note(f"{_FAILURES}{candidate}/{replicate}/{number}", noted)
+            self.table.add_failures((candidate, replicate), failed)
         if self.store:
             self.store.add_answers(self.search, candidate, replicate, predictions)
         self.table.put(candidate, replicate, predictions)
@@ -93,7 +114,7 @@ class Archive:
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
-        """SHA-256 of all that was decided and answered; two equal searches have equal digests."""
+        """SHA-256 of all decisions and answers, without times; two equal searches have equal digests."""
         content = {
             "candidates": [
                 (c.id, c.program.name, c.slot, c.op, c.parents, c.note) for c in self.candidates.values()
@@ -103,10 +124,17 @@ class Archive:
                 for (c, r), found in self.table.all_predictions().items()
                 for p in found
             ),
-            "events": self.events,
+            "events": {k: v for k, v in self.events.items() if not k.startswith(_FAILURES)},
         }
         text = json.dumps(content, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _stamp(predictions: Sequence[Prediction]) -> tuple[list[Prediction], dict[str, str]]:
+    """Predictions whose failures all have a time, and these times by item."""
+    failed = PredictionStatus.FAILED
+    stamped = [replace(p, reason=stamp_failure(p.reason)) if p.status is failed else p for p in predictions]
+    return stamped, {p.item_id: read_failure_time(p.reason) for p in stamped if p.status is failed}
 
 
 def load_archive(store: Store, search: str) -> Archive:
@@ -133,11 +161,15 @@ def load_archive(store: Store, search: str) -> Archive:
     table.expect(len(candidates), [item for ids in drawn.values() for item in ids])
     for columns in store.candidate_columns.read_answers(search):
         table.put_columns(columns)
+    events: dict[str, Mapping[str, Any]] = dict(searches.read_events(search))
+    for key, noted in events.items():
+        if key.startswith(_FAILURES):
+            table.add_failures((noted["candidate"], noted["replicate"]), noted["times"])
     return Archive(
         splits=splits,
         candidates=candidates,
         table=table,
-        events=dict(searches.read_events(search)),
+        events=events,
         search=search,
         store=searches,
     )

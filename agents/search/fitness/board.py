@@ -180,8 +180,8 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Share of the items with a no, and an answer, whose refused options were not chosen."""
+    """Share of the items with a no, and an answer, whose refused options were not chosen; weighted."""
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
-    asked = int(refused.any(axis=1).sum())
-    return 1 - float(hit.sum()) / asked if asked else None
+    asked = float(labelled.weight @ refused.any(axis=1))
+    return 1 - float(labelled.weight @ hit) / asked if asked else None

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from harness import BoolArray, EstimateError, FloatArray, IntArray
-from harness.columns import ABSTAINED, NO, YES, AnyLabels, LabelColumns, align_models
+from harness.columns import (
+    ABSTAINED,
+    NO,
+    YES,
+    AnyLabels,
+    LabelColumns,
+    QuestionColumns,
+    align_models,
+    answering_rates,
+    read_questions,
+)
 from harness.estimate import RoutedSample
 from harness.types import Item
+
+COMMON = 5
+"""A class is an option that this many questions are about; rarer options are taken together by expert."""
+ClassCounts = Mapping[str, tuple[int, int]]
+"""Class → questions about it, and those of them with a yes or a no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,9 @@ class ExpertLabels:
         Whether the item's options were drawn with unequal propensities, shape (n,).
     cluster
         Number of the item's cluster, shape (n,); all different where items are independent.
+    weight
+        How much the item counts, shape (n,), above 0: more if the experts of the classes that it was asked
+        about answered fewer of their questions. By default all items count alike.
     """
 
     items: tuple[str, ...]
@@ -42,6 +61,11 @@ class ExpertLabels:
     propensities: FloatArray
     routed: BoolArray
     cluster: IntArray
+    weight: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        if not self.weight.size:
+            object.__setattr__(self, "weight", np.ones(len(self.items)))
 
     @property
     def answered(self) -> BoolArray:
@@ -56,12 +80,18 @@ class ExpertLabels:
 
     @classmethod
     def of(
-        cls, items: Sequence[Item], labels: AnyLabels, clusters: Mapping[str, str] | None = None
+        cls,
+        items: Sequence[Item],
+        labels: AnyLabels,
+        clusters: Mapping[str, str] | None = None,
+        rates: Mapping[str, float] | None = None,
     ) -> ExpertLabels:
         """Gather labels of these items; labels of others and abstentions are left out.
 
         An item with an abstention among routed questions is left out whole, because which questions
-        stay unanswered may depend on the truth. `clusters` names the cluster of every item by id.
+        stay unanswered may depend on the truth. `clusters` names the cluster of every item by id. With
+        `rates`, of `find_rates`, an item weighs the inverse of the rates at which its questions were
+        answered, and an item of which only a part of several questions was answered is left out.
 
         Raises
         ------
@@ -71,7 +101,8 @@ class ExpertLabels:
         ids = tuple(item.id for item in items)
         n_options = np.array([len(item.options) for item in items], dtype=np.int64)
         n, width = len(items), int(n_options.max(initial=2))
-        row, said = _rows_of(ids, align_models([], labels)[1])
+        columns = align_models([], labels)[1]
+        row, said = _rows_of(ids, columns)
         option, answered = said.option, said.kind != ABSTAINED
         _refuse_contradictions(ids, row[answered], option[answered], said.kind[answered] == YES)
         truth, refused = np.full(n, -1), np.zeros((n, width), np.bool_)
@@ -87,13 +118,14 @@ class ExpertLabels:
         routed, silent = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         routed[row[certain | (offered.number > 0)]] = True
         silent[row[~answered]] = True
-        drop = silent & routed
+        weight, partial = _weigh(items, columns, rates or {})
+        drop = (silent & routed) | (partial & ~routed)
         truth[drop], refused[drop], routed[drop] = -1, False, False
         for i in np.flatnonzero(refused.sum(axis=1) >= n_options):
             raise EstimateError(f"labels: item {ids[i]!r} has all its {n_options[i]} options refused")
         names = [clusters[i] if clusters else i for i in ids]
         cluster = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        return cls(ids, n_options, truth, refused, propensities, routed, cluster)
+        return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
         """Answers about some items, as the estimators of `harness.estimate.routed` take them."""
@@ -108,11 +140,70 @@ class ExpertLabels:
         )
 
 
-def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """The labels of these items, and which of the items each is about."""
+def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: bool = True) -> ClassCounts:
+    """Count the questions about each class, and those with a yes or a no.
+
+    Parameters
+    ----------
+    with_open
+        Whether a question that has no answer yet counts as one without a yes or a no.
+    """
+    asked, answered = read_questions(labels, with_open=with_open)
+    rank = _ranks([item.id for item in items], labels)[asked.item]
+    mine = np.flatnonzero(rank >= 0)
+    texts = Counter(items[i].options[k] for i, k in zip(rank[mine], asked.option[mine], strict=True))
+    common = {text for text, number in texts.items() if number >= COMMON}
+    names = _name_classes(items, rank[mine], asked.take(mine), common)
+    total, said = Counter(names), Counter(n for n, has in zip(names, answered[mine], strict=True) if has)
+    return {name: (total[name], said[name]) for name in sorted(total)}
+
+
+def find_rates(counts: ClassCounts) -> dict[str, float]:
+    """Class → share of its questions that was answered; empty if the shares differ no more than by chance."""
+    asked, answered = zip(*counts.values(), strict=True) if counts else ((), ())
+    rates = answering_rates(asked, answered).tolist()
+    return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}
+
+
+def _name_classes(
+    items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
+) -> list[str]:
+    """The class that each question is about: its option's text, or its expert if the text is a rare one."""
+    texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
+    experts = [asked.experts[e] for e in asked.expert.tolist()]
+    return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
+
+
+def _weigh(
+    items: Sequence[Item], labels: LabelColumns, rates: Mapping[str, float]
+) -> tuple[FloatArray, BoolArray]:
+    """Weight of every item, and whether only a part of its questions was answered; of unequal rates alone."""
+    weight, partial = np.ones(len(items)), np.zeros(len(items), np.bool_)
+    if not rates:
+        return weight, partial
+    asked, answered = read_questions(labels)
+    rank = _ranks([item.id for item in items], labels)[asked.item]
+    mine = np.flatnonzero(rank >= 0)
+    rank, answered = rank[mine], answered[mine]
+    names = _name_classes(items, rank, asked.take(mine), rates)
+    rate = np.array([rates.get(name, 1.0) for name in names])
+    np.divide.at(weight, rank[answered], rate[answered])
+    number = np.bincount(rank, minlength=len(items))
+    said = np.bincount(rank[answered], minlength=len(items))
+    return weight, (said > 0) & (said < number)
+
+
+def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
+    """Which of these items each place of the index is, −1 for other items."""
     place = labels.index.find(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
+    return rank
+
+
+def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
+    """The labels of these items, and which of the items each is about."""
+    rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)
 

@@ -13,12 +13,18 @@ item whose mean over the items *is* the estimate.
                 (K − 1)q − (K − 2), item by item
 ``ivw``         the same, weighted by the plug-in weight of Eq. 7 of the two samples
 ``raw``         refused options only: 1{ŷ not refused}, which is not on the accuracy scale
+``outcome``     ``transformed`` of the item alone, whatever it weighs: for comparisons on one item
 ==============  ======================================================================================
 
 An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
 texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
 whose option was drawn with other than uniform propensities score by the doubly robust outcome of
 `harness.estimate.routed.doubly_robust`. Items of different K are separate samples, weighted by their number.
+
+Where experts of some classes answered fewer of their questions, items weigh differently
+(`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
+and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
+as their spread.
 Sources: "Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
 the delta method, u_i from (★) in `harness.estimate.estimators.likelihood`.
 """
@@ -42,9 +48,12 @@ from harness.estimate import (
     varies,
 )
 
-ONE_EACH_WAY = BinomialSample(2, 2, 1)
-"""Two imaginary checked answers, one right, one wrong: where the influence is taken. At the estimate
-itself a candidate without a single hit would seem known almost without error."""
+IMAGINARY = 2
+"""Imaginary checked answers, half of them right: where the influence is taken. At the estimate itself a
+candidate without a single hit would seem known almost without error."""
+OUTCOME = "outcome"
+_PARTS = 1_000_000
+"""Counts of weighted items are taken in millionths, as samples have whole counts."""
 
 
 def score_items(
@@ -99,17 +108,44 @@ def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, est
     hit = settled & (y == labelled.truth[columns])
     wrong = readable & np.where(settled, ~hit, refused[np.arange(len(columns)), np.maximum(y, 0)])
     effective = 1 + 1 / labelled.ruled_out[columns]
-    scores = ESTIMATORS[estimator](readable, readable & ~wrong, effective)
+    weight = labelled.weight[columns]
+    scores = ESTIMATORS[estimator](readable, readable & ~wrong, effective, weight)
     nothing = (K - 2) / (K - 1) if estimator == "raw" else 0.0
     scores = np.where(y == UNREADABLE, nothing, scores)
-    return np.where((y == FAILED) | (settled & (estimator == "raw")), np.nan, scores)
+    scores = np.where((y == FAILED) | (settled & (estimator == "raw")), np.nan, scores)
+    return scores if estimator == OUTCOME or _is_even(weight) else _spread_weights(scores, weight)
 
 
-def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
+def _is_even(weight: FloatArray) -> bool:
+    return bool((weight == weight[0]).all())
+
+
+def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
+    """Scores whose plain mean is the weighted mean of those given, by candidate; NaN stays."""
+    known = ~np.isnan(scores)
+    total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
+    mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
+    found: FloatArray = mean + weight * known.sum(axis=1, keepdims=True) / total * (scores - mean)
+    return found
+
+
+def _count(these: BoolArray, weight: FloatArray) -> IntArray:
+    """Weighted numbers of items by candidate: whole items if all weigh the same, else millionths of one."""
+    number: IntArray = these.sum(axis=1)
+    if not _is_even(weight):
+        number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
+    return number
+
+
+def _likelihood(
+    readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
+) -> FloatArray:
     """Â_ML of every candidate's readable answers plus each item's influence on it."""
     groups = np.unique(effective)
-    n = np.stack([(readable & (effective == g)).sum(axis=1) for g in groups], axis=1)
-    S = np.stack([(avoided & (effective == g)).sum(axis=1) for g in groups], axis=1)
+    whole = 1 if _is_even(weight) else _PARTS
+    n = np.stack([_count(readable & (effective == g), weight) for g in groups], axis=1)
+    S = np.stack([_count(avoided & (effective == g), weight) for g in groups], axis=1)
+    imagined = BinomialSample(2, IMAGINARY * whole, IMAGINARY * whole // 2)
     total = np.maximum(n.sum(axis=1), 1)
     A: FloatArray = np.zeros(len(readable))
     at: FloatArray = np.full((len(readable), 1), 0.5)
@@ -117,42 +153,45 @@ def _likelihood(readable: BoolArray, avoided: BoolArray, effective: FloatArray) 
         counts = zip(groups.tolist(), n[j].tolist(), S[j].tolist(), strict=True)
         parts = tuple(BinomialSample(g, m, hits) for g, m, hits in counts)
         A[j] = maximum_likelihood(parts)
-        at[j] = maximum_likelihood((*parts, ONE_EACH_WAY))
+        at[j] = maximum_likelihood((*parts, imagined))
     slope = np.where(avoided, 1 / (at + effective - 2), -1 / (1 - at))
     slope = np.where(readable, slope, 0.0)
+    share = slope if whole == 1 else whole * weight * slope
     information = (n / ((at + groups - 2) * (1 - at))).sum(axis=1, keepdims=True)
-    score = slope.sum(axis=1)
+    score = share.sum(axis=1)
     step = np.divide(score, information[:, 0], out=np.zeros_like(score), where=information[:, 0] > 0)
     A = np.where((A <= 0) & (total > 0), np.minimum(0.0, at[:, 0] + step), A)
-    centred = slope - slope.sum(axis=1, keepdims=True) / total[:, None]
+    centred = slope - share.sum(axis=1, keepdims=True) / total[:, None]
     scale = np.divide(total[:, None], information, out=np.zeros_like(at), where=information > 0)
     scores: FloatArray = A[:, None] + centred * scale
     return scores
 
 
-def _transformed(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
+def _transformed(readable: BoolArray, avoided: BoolArray, effective: FloatArray, _: FloatArray) -> FloatArray:
     return np.where(avoided, 1.0, 2.0 - effective) * readable
 
 
-def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray) -> FloatArray:
+def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray) -> FloatArray:
     return (avoided & readable).astype(np.float64)
 
 
-def _weighted(readable: BoolArray, avoided: BoolArray, effective: FloatArray) -> FloatArray:
+def _weighted(
+    readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
+) -> FloatArray:
     """The transform with every candidate's own plug-in weight on its two samples."""
-    plain = _transformed(readable, avoided, effective)
+    plain = _transformed(readable, avoided, effective, weight)
     ordinary = effective == 2
-    n_o, n_c = (readable & ordinary).sum(axis=1), (readable & ~ordinary).sum(axis=1)
-    S_o, S_c = (avoided & ordinary).sum(axis=1), (avoided & ~ordinary).sum(axis=1)
+    n_o, n_c = _count(readable & ordinary, weight), _count(readable & ~ordinary, weight)
+    S_o, S_c = _count(avoided & ordinary, weight), _count(avoided & ~ordinary, weight)
     K = float(effective.max())
-    weight = np.ones_like(plain)
+    each = np.ones_like(plain)
     for j in np.flatnonzero((n_o > 0) & (n_c > 0)):
         counts = int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j])
         # Eq. 7 as published: a sample that does not vary takes all the weight; ½ if neither does.
         w = plugin_weight(K, *counts) if varies(*counts[:2]) or varies(*counts[2:]) else 0.5
         n = n_o[j] + n_c[j]
-        weight[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
-    return plain * weight
+        each[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
+    return plain * each
 
 
 def _routed(
@@ -170,9 +209,10 @@ def _routed(
     return np.where(y == FAILED, np.nan, np.array(rows))
 
 
-ESTIMATORS: dict[str, Callable[[BoolArray, BoolArray, FloatArray], FloatArray]] = {
+ESTIMATORS: dict[str, Callable[[BoolArray, BoolArray, FloatArray, FloatArray], FloatArray]] = {
     "ml": _likelihood,
     "transformed": _transformed,
     "ivw": _weighted,
     "raw": _raw,
+    OUTCOME: _transformed,
 }

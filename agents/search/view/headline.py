@@ -87,14 +87,17 @@ def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> lis
 
 def _reported(winner: SearchedWinner) -> dict[str, Any]:
     ends = (winner.low, winner.high)
-    return _number(
-        "reported", "winner, corrected for being the best of many", winner.reported, ends, _REPORTED
-    )
+    name = "winner, corrected for being the best of many"
+    return _number("reported", name, winner.reported, ends, _add_doubt(_REPORTED, winner.why))
+
+
+def _add_doubt(words: str, why: str) -> str:
+    return f"{words} The interval may not hold: {why}." if why else words
 
 
 def _test(found: Estimate, key: str, name: str, words: str) -> dict[str, Any]:
     answers = found.n.ordinary + found.n.complementary
-    number = _number(key, name, found.value, (found.low, found.high), words)
+    number = _number(key, name, found.value, (found.low, found.high), _add_doubt(words, found.why))
     return {**number, "level": found.level, "answers": answers}
 
 

@@ -100,9 +100,10 @@ class HeldCandidates:
             runs[run].append(candidate)
         for run, ids in runs.items():
             for split, items in self._archive.splits.items():
+                failed = self._table.has_failed(ids, items, run)
                 numbers = {
-                    "failed": self._table.has_failed(ids, items, run),
-                    "unreadable": self._table.options(ids, items, run) == UNREADABLE,
+                    "failed": failed,
+                    "unreadable": (self._table.options(ids, items, run) == UNREADABLE) & ~failed,
                     "answered": self._table.options(ids, items, run) >= 0,
                 }
                 sums = {status: where.sum(axis=1).tolist() for status, where in numbers.items()}

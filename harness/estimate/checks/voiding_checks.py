@@ -7,10 +7,13 @@ from functools import lru_cache
 from harness.columns import LabelColumns, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.suite import run_checks
+from harness.estimate.data import find_unequal
 
 VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
 ERROR_CHECKS = ("yes_rate", "hausman")
 """Those that fail where experts err. They void nothing that is corrected for experts' errors."""
+EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
+"""Those that assume equal answering rates. Where these differ, estimates are corrected or say so."""
 
 
 def explain_failures(
@@ -28,6 +31,7 @@ def explain_failures(
         Whether the number holds whatever unanswered questions hide.
     """
     spared = ERROR_CHECKS * corrected + ("abstention",) * bounded
+    spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
     failed = [check for check in _find_failed(predictions, labels) if check.name not in spared]
     return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
 

@@ -15,6 +15,7 @@ import numpy as np
 from harness.arrays import FloatArray, IntArray
 from harness.columns import ItemValues, LabelColumns, PredictionColumns
 from harness.estimate.by_design import number_clusters
+from harness.estimate.data import find_unequal
 from harness.estimate.routed import RoutedSample, informed, pseudo_outcomes, read_item_answers, routed_pool
 
 
@@ -56,6 +57,8 @@ class ItemTruths:
             data, truth = None, read_item_answers(labels).truth[items]
         else:
             data, predicted, items = routed_pool(labels, models)
+            unequal = find_unequal(labels, np.logical_and.reduce([m.is_there for m in models]))
+            data = data if unequal is None else unequal.tilt(data)
             data, truth = informed(predicted.astype(np.int64), data), np.zeros(0, np.int64)
         return cls(
             items=items,

@@ -15,4 +15,8 @@ from .stratified import (
 from .tallies import (
     tally as tally, tally_arrays as tally_arrays, tally_columns as tally_columns, tally_pool as tally_pool,
 )
+from .unequal_answers import (
+    REFUSALS as REFUSALS, UnequalAnswers as UnequalAnswers, estimate_refusals as estimate_refusals,
+    find_unequal as find_unequal,
+)
 from .uniform_assumptions import UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS

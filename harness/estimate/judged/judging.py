@@ -16,7 +16,7 @@ from harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from harness.errors import EstimateError, NotIdentified
 from harness.estimate.by_design import enough_clusters
 from harness.estimate.collected import collected_part
-from harness.estimate.data import Estimates
+from harness.estimate.data import Estimates, find_unequal
 from harness.estimate.evaluation import complete
 from harness.estimate.judged.judge_features import JudgeOpinion
 from harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
@@ -97,6 +97,8 @@ def _judge_model(
         data, option, items = _take_resolved(part, predictions)
     else:
         data, predicted, items = routed_pool(part, [predictions], unequal=True)
+        if (unequal := find_unequal(part, predictions.is_there)) is not None:
+            data = unequal.tilt(data)
         option = predicted[:, 0].astype(np.int64)
     rows = np.flatnonzero(option >= 0)
     if labels.pool is not None:
@@ -107,7 +109,7 @@ def _judge_model(
     heard = [opinion.take(items) for opinion in opinions]
     estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
     worth = measure_worth(option, data, heard, level=level, cluster=cluster)
-    return _tell_worth(complete(estimate, predictions, part, flags), worth)
+    return _tell_worth(complete(estimate, predictions, part, flags, tilted=True), worth)
 
 
 def _take_resolved(

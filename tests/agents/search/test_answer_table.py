@@ -28,18 +28,42 @@ def test_what_was_answered_is_there_and_nothing_else() -> None:
     table.put("p", 0, SAID)
     table.put("p", 1, SAID[:1])
     assert table.options(["p", "q"], ITEMS).tolist() == [
-        [FAILED, 2, FAILED, UNREADABLE, FAILED],
+        [FAILED, 2, FAILED, UNREADABLE, UNREADABLE],
         [FAILED] * 5,
     ]
     assert table.is_there(["p"], ITEMS).tolist() == [[False, True, False, True, True]]
     assert table.options(["p"], ITEMS, 1).tolist() == [[FAILED, 2, FAILED, FAILED, FAILED]]
     counts = table.count(["q", "p"], ITEMS)
-    assert (counts.answers.tolist(), counts.failed.tolist()) == ([0, 3], [0, 1])
-    assert (counts.no_option.tolist(), counts.tokens.tolist()) == ([0, 1], [0, 16])
-    assert [(p.item_id, p.option, p.status) for p in table.predictions("p", ITEMS)] == [
-        (p.item_id, p.option, p.status) for p in SAID
-    ]
+    assert (counts.answers.tolist(), counts.failed.tolist()) == ([0, 3], [0, 0])
+    assert (counts.no_option.tolist(), counts.tokens.tolist()) == ([0, 2], [0, 16])
+    read = [(p.item_id, p.option, p.status) for p in table.predictions("p", ITEMS)]
+    assert read[:2] == [(p.item_id, p.option, p.status) for p in SAID[:2]]
+    assert read[2:] == [("i4", None, PredictionStatus.UNREADABLE)]
     assert table.sum_tokens(ITEMS) == 23
+
+
+def at(second: int) -> dict[str, str]:
+    return {"i4": f"2026-01-01T00:{second // 60:02}:{second % 60:02}+00:00"}
+
+
+@pytest.mark.parametrize(("second", "excused"), [(0, True), (60, True), (61, False)])
+def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, excused: bool) -> None:
+    table = AnswerTable()
+    for name in "pq":
+        table.put(name, 0, SAID)
+    table.add_failures(("p", 0), at(100))
+    table.add_failures(("p", 1), at(100))  # another replicate of the same program
+    assert table.options(["p"], ITEMS)[0, 4] == UNREADABLE
+    before = table.changes["p", 0]
+    table.add_failures(("q", 0), at(100 + second))
+    assert table.changes["p", 0] > before  # kept scores of p are out of date
+    assert table.is_left_out(["p", "q"], ITEMS)[:, 4].tolist() == [excused, excused]
+    assert (table.options(["p"], ITEMS)[0, 4] == FAILED) == excused
+    assert [p.status for p in table.predictions("p", ITEMS[4:])] == [
+        PredictionStatus.FAILED if excused else PredictionStatus.UNREADABLE
+    ]
+    table.failures.families = {"p": frozenset("p"), "q": frozenset("pq")}
+    assert not table.is_left_out(["p", "q"], ITEMS).any()
 
 
 def test_a_later_answer_stands() -> None:
