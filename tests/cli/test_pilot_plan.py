@@ -129,7 +129,7 @@ def test_the_reverse_says_what_a_number_of_questions_buys(
     assert rows["pool+judge"]["half_width"] < rows["none"]["half_width"] == rows["votes"]["without"]
     assert rows["none"]["sentence"].startswith("500 questions buy ± ")
     again = rows_of(oversight("plan", "--width", rows["votes"]["half_width"], "--model", "c"), "c")
-    assert again["votes"]["questions"] == pytest.approx(500, abs=1)
+    assert again["votes"]["questions"] == pytest.approx(500, rel=0.02)  # other studies are rehearsed
 
 
 def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(

@@ -118,9 +118,9 @@ class RehearsedProtocol:
         return int(asked), kept
 
     def rehearse(self, population: StandIn, accuracy: float, level: float, questions: float) -> WidthPromise:
-        """Studies of so many questions, but of at most 2,000 items."""
-        each = questions_per_item(self.name, population, accuracy)
-        items = math.floor(min(_MANY, max(_FEW, questions / each)) + 1e-9)
+        """Studies that tell as much as so many questions, but of at most 2,000 items."""
+        each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
+        items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
         formula = z * math.sqrt(self.free / asked)
         if self.name in SHARES:
@@ -132,7 +132,10 @@ class RehearsedProtocol:
             normal = mean + float(ndtri(careful)) * float(seen.std(ddof=1))
             high = max(normal, float(np.quantile(seen, careful)))
         return WidthPromise(
-            scale=z * math.sqrt(self.variance), mean=mean / formula, high=high / formula, asked=asked
+            scale=z * math.sqrt(self.variance),
+            mean=mean / formula,
+            high=high / formula,
+            asked=asked * errors,
         )
 
     def plan_test(self, K: int, accuracy: float, aim: PlannedTest, difference: float) -> int:

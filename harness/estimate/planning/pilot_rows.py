@@ -116,7 +116,7 @@ def _keep_promise(
 
 def _round(items: float) -> int:
     """To two digits, as rehearsals of nearly as many items tell the same."""
-    digits = 10 ** max(0, math.floor(math.log10(items)) - 1)
+    digits = int(10 ** max(0, math.floor(math.log10(items)) - 1))
     return max(1, round(items / digits) * digits)
 
 

@@ -77,7 +77,8 @@ class StandIn:
     @property
     def correct(self) -> IntArray:
         """Shape (N, M): 1 where a model is right."""
-        return (self.predicted == self.truth[:, None]).astype(np.int64)
+        right: IntArray = (self.predicted == self.truth[:, None]).astype(np.int64)
+        return right
 
 
 @lru_cache(maxsize=32)
