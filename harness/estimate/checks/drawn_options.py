@@ -27,6 +27,8 @@ class DrawnOptions:
 
     Attributes
     ----------
+    item
+        Place of the item.
     option, predicted
         The option asked about, and the prediction, −1 for unreadable.
     n_options, propensity
@@ -35,6 +37,7 @@ class DrawnOptions:
         The propensities of all options, where they were recorded.
     """
 
+    item: IntArray
     option: IntArray
     predicted: IntArray
     n_options: IntArray
@@ -44,6 +47,7 @@ class DrawnOptions:
     def take(self, rows: AnyIntArray) -> DrawnOptions:
         """Some of the items."""
         return DrawnOptions(
+            item=self.item[rows],
             option=self.option[rows],
             predicted=self.predicted[rows],
             n_options=self.n_options[rows],
@@ -61,6 +65,15 @@ class DrawnOptions:
         """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
         return self.recorded & (self.predicted >= 0)
 
+    @property
+    def chance_of_own(self) -> FloatArray:
+        """Propensity of the predicted option, shape (n,); NaN if it is not known or nothing is predicted."""
+        even = ~self.recorded & (np.abs(self.propensity * self.n_options - 1) < _NEAR)
+        found = np.where(even & (self.predicted >= 0), 1 / self.n_options, np.nan)
+        rows = np.flatnonzero(self.readable)
+        found[rows] = self.offered.take(rows).of_option(self.predicted[rows])
+        return found
+
     def extreme(self, least: np.ufunc) -> FloatArray:
         """`np.minimum` or `np.maximum` of every item's propensities, which all must be recorded."""
         found: FloatArray = least.reduceat(self.offered.values, self.offered.start[:-1])
@@ -74,6 +87,7 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
     rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
     one = drawn.take(rows)
     return DrawnOptions(
+        item=one.item,
         option=one.option,
         predicted=predictions.option[one.item].astype(np.int64),
         n_options=one.n_options,

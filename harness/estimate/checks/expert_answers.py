@@ -1,0 +1,145 @@
+"""Check that no expert says yes far more rarely, or far more often, than the other experts.
+
+Experts judge different classes, and a model may be far better on one class than on another. So an expert
+fails only if the odds of a yes are more than `TOLERATED` times those of other experts on like questions,
+beyond chance. Experts of the same class are asked at random, so `TOLERATED_ALIKE` is enough for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.arrays import FloatArray, IntArray
+from harness.columns import ABSTAINED, YES, LabelColumns
+from harness.estimate.checks.check import Check
+from harness.estimate.checks.model_votes import ModelVotes
+
+TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
+_LEAST = 10
+_NAME = "yes_rate_by_expert"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Numbers of answers and of yes by kind of question, option and expert; one cell an entry."""
+
+    kind: IntArray
+    option: IntArray
+    expert: IntArray
+    n: IntArray
+    yes: IntArray
+
+
+def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
+    """Every expert says yes about as often as others do on questions like theirs.
+
+    Questions are alike if they have the same K, the same chance of being asked (by quarters), as many models
+    that predict the option (by thirds), and the same place in the order of an item's questions. The test of
+    an expert is exact given the answers of all: Fisher's noncentral hypergeometric distribution at the
+    tolerated ratio of odds. Smallest p-value over experts and kinds of questions, times their number
+    (Bonferroni).
+    """
+    labels = votes.labels
+    rows = np.flatnonzero(labels.kind != ABSTAINED)
+    names, who = _name_experts(labels, rows)
+    cells = _count_cells(votes, rows, who)
+    separate = _judge_few_options(cells, len(names))
+    found = [test for expert in range(len(names)) for test in _test_expert(cells, expert, separate=separate)]
+    if not found:
+        return Check.not_made(_NAME, f"fewer than two experts with {_LEAST} answers to questions of one kind")
+    p, expert, yes, n, others = min(found)
+    p = min(1.0, p * len(found))
+    text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
+    if p < alpha:
+        text += "; answers that follow no item look like this, and so does a class that models never get right"
+    return Check(name=_NAME, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
+
+
+def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
+    """Names of the experts who answered, and which of them gave each answer; an option where none is named."""
+    asked = labels.questions
+    own = len(asked.experts)
+    named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
+    codes = np.where(named, asked.expert[rows], own + asked.option[rows])
+    known, who = np.unique(codes, return_inverse=True)
+    names = [asked.experts[code] if code < own else f"option {code - own}" for code in known.tolist()]
+    return names, who.astype(np.int64)
+
+
+def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
+    """Answers counted by kind of question, option and expert."""
+    labels, asked = votes.labels, votes.labels.questions
+    quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
+    third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
+    kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
+    table = np.stack([kind, labels.option[rows], who])
+    cells, which = np.unique(table, axis=1, return_inverse=True)
+    which = which.reshape(-1)
+    n, yes = (
+        np.bincount(which[part], minlength=cells.shape[1])
+        for part in (np.ones(rows.size, np.bool_), labels.kind[rows] == YES)
+    )
+    return _Cells(kind=cells[0], option=cells[1], expert=cells[2], n=n, yes=yes)
+
+
+def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
+    """Whether options stand for classes, since most experts are asked about some of them only."""
+    pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
+    return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
+
+
+def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
+    """p-value, expert, yes and number of answers, and the rate of yes of others; by kind of question."""
+    mine, found = cells.expert == expert, []
+    for kind in np.unique(cells.kind[mine]).tolist():
+        alike = cells.kind == kind
+        groups = [(alike, TOLERATED)]
+        if separate:
+            own = alike & np.isin(cells.option, cells.option[mine & alike])
+            groups.append((own, TOLERATED_ALIKE))
+        for group, tolerated in groups:
+            n, yes, others, rest = (
+                int(values[group & side].sum()) for side in (mine, ~mine) for values in (cells.n, cells.yes)
+            )
+            if n >= _LEAST and others >= _LEAST:
+                p = odds_p_value(yes, n, rest, others, tolerated)
+                found.append((p, expert, yes, n, rest / others))
+    return found
+
+
+def odds_p_value(yes: int, n: int, others_yes: int, others: int, tolerated: float) -> float:
+    """Two-sided exact p-value that the odds of two groups differ by a factor of at most `tolerated`.
+
+    Given the number of yes of both groups, the first group's has Fisher's noncentral hypergeometric
+    distribution; twice the smaller tail at the tolerated ratio of odds and at its inverse.
+
+    Parameters
+    ----------
+    yes, n, others_yes, others
+        Number of yes and of answers in the first group, and in the second.
+    tolerated
+        Ratio of odds, at least 1; at 1 this is twice the smaller tail of Fisher's exact test.
+
+    Examples
+    --------
+    >>> round(odds_p_value(0, 10, 10, 10, tolerated=1.0), 6)
+    1.1e-05
+    """
+    total = yes + others_yes
+    low, high = max(0, total - others), min(n, total)
+    place = yes - low
+    below = _noncentral(low, high, n, others, total, 1 / tolerated)[: place + 1].sum()
+    above = _noncentral(low, high, n, others, total, tolerated)[place:].sum()
+    return min(1.0, 2 * float(min(below, above)))
+
+
+def _noncentral(low: int, high: int, n: int, others: int, total: int, odds: float) -> FloatArray:
+    """Probabilities of low..high yes in the first group, by the ratio of successive ones."""
+    x = np.arange(low, high, dtype=np.float64)
+    step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
+    log_weight = np.concatenate([[0.0], np.cumsum(step)])
+    weight = np.exp(log_weight - log_weight.max())
+    found: FloatArray = weight / weight.sum()
+    return found
