@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from harness.analysis.by_class import ClassTask
-from harness.analysis.controls import Correction
+from harness.analysis.controls import Correction, GoldOnItems
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions
 from harness.arrays import BoolArray, IntArray
@@ -22,6 +22,7 @@ from harness.estimate import (
     Strata,
     accuracies,
     find_strata,
+    gold_errors,
     growing_accuracy,
     joint_level,
     keep_predicted,
@@ -141,6 +142,10 @@ class Collected:
         Which results by class are wanted; None: none.
     second
         Second questions about items, which `labels` do not hold; None without any.
+    models
+        Run → predictions of the items drawn, of all runs reported together; empty for a single one.
+    gold
+        Answers to gold about the study's items; None if no estimate is corrected by gold.
     """
 
     labels: LabelColumns
@@ -153,6 +158,8 @@ class Collected:
     correction: Correction | None = None
     by_class: ClassTask | None = None
     second: LabelColumns | None = None
+    models: Mapping[str, PredictionColumns] = field(default_factory=dict)
+    gold: GoldOnItems | None = None
 
 
 def report_model(
@@ -199,7 +206,7 @@ def report_model(
         )
         if data.curve
         else (),
-        checks=run_checks(predictions, labels, strata=strata),
+        checks=_check(run["id"], predictions, labels, strata, data),
         unreadable=answered.unreadable,
         failed=answered.failed,
         refuted=_count_refuted(predictions, data.labels),
@@ -212,6 +219,18 @@ def report_model(
         if data.by_class is None
         else data.by_class.report(predictions, labels, strata, data.level),
     )
+
+
+def _check(
+    run_id: str, predictions: PredictionColumns, labels: LabelColumns, strata: Strata, data: Collected
+) -> tuple[Check, ...]:
+    """All checks of a run, held against the other runs and gold."""
+    others = [other for name, other in data.models.items() if name != run_id]
+    own = data.models.get(run_id, predictions)
+    checks = run_checks(own, labels, strata=strata, others=others)
+    if data.gold is None:
+        return checks
+    return (*checks, gold_errors(data.gold.answers_for(predictions), 1 + len(others)))
 
 
 def _count_items(

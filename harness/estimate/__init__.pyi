@@ -4,7 +4,10 @@ from .assisted import (
     withhold_assisted as withhold_assisted,
 )
 from .by_design import number_clusters as number_clusters
-from .checks import Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, run_checks as run_checks
+from .checks import (
+    Check as Check, GoldAnswer as GoldAnswer, UNIFORM_CHECKS as UNIFORM_CHECKS, gold_errors as gold_errors,
+    run_checks as run_checks,
+)
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
     METRICS as METRICS, UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,

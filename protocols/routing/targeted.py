@@ -73,7 +73,6 @@ class Targeted:
             "agreement",
             "propensities",
             "routed_for",
-            "seen_answers",
             "abstention",
         ),
         needs=frozenset({"roster", "predictions"}),

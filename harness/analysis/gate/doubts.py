@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,17 @@ from harness.estimate import collected_part, run_checks
 
 MANY_FAILED = 0.02
 """Share of a model's calls that may have failed: those left out may be the hard items."""
-VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+VOIDING_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "yes_rate_by_expert",
+    "agreement",
+    "hausman",
+    "propensities",
+    "coin",
+    "seen_answers",
+    "abstention",
+)
 """Checks that say, where they fail, that the answers are not what every estimate supposes."""
 
 
@@ -22,9 +32,14 @@ ERROR_CHECKS = ("yes_rate", "hausman")
 
 
 def find_doubts(
-    name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool = False
+    name: str,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    *,
+    others: Sequence[PredictionColumns] = (),
+    allows_errors: bool = False,
 ) -> list[str]:
-    """Why a verdict of this model cannot be trusted, whatever the answers say of it."""
+    """Why a verdict of this model cannot be trusted, whatever the answers say of it or of the others."""
     failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
     doubts = []
     if failed > MANY_FAILED * there:
@@ -40,7 +55,7 @@ def find_doubts(
         return doubts
     failing = [
         check
-        for check in run_checks(predictions, part)
+        for check in run_checks(predictions, part, others=others)
         if check.passed is False
         and check.name in VOIDING_CHECKS
         and not (allows_errors and check.name in ERROR_CHECKS)

@@ -158,7 +158,13 @@ def _hold(
     doubts = [
         why
         for name, one in models.items()
-        for why in find_doubts(name, one, labels, allows_errors=errors is not None)
+        for why in find_doubts(
+            name,
+            one,
+            labels,
+            others=[other for other in columns if other is not one],
+            allows_errors=errors is not None,
+        )
     ]
     return GateCheck(
         model=names[0],

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from harness.arrays import FloatArray, IntArray
-from harness.columns import PredictionColumns
+from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.drawn_options import DrawnOptions
 from harness.estimate.checks.model_votes import ModelVotes
@@ -18,7 +18,7 @@ from harness.estimate.routed import vote_posterior
 
 LEAST_SLOPE = 0.1
 """Part of the association of answers with votes that independent models would show, which must be seen."""
-_NEAR = 1e-9
+_NEAR, _EVEN = 1e-9, 1e-6
 
 
 def agreement(votes: ModelVotes, alpha: float) -> Check:
@@ -60,7 +60,7 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Σ P(yes) (v − mean) by the posterior of independent models whose agreement is that of these; 0 for one."""
+    """Σ P(yes) (v − mean) for independent models that agree as often as these; 0 for one model."""
     if votes.kappa <= 0:
         return 0.0
     asked, item = votes.labels.questions.take(rows), votes.labels.item[rows]
@@ -72,33 +72,37 @@ def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
     return float(v @ posterior[np.arange(rows.size), asked.option])
 
 
-def seen_answers(drawn: DrawnOptions, others: Sequence[PredictionColumns], alpha: float) -> Check:
-    """Whether a model's option was asked about does not depend on how many other models predict it.
+def seen_answers(
+    drawn: DrawnOptions, labels: LabelColumns, others: Sequence[PredictionColumns], alpha: float
+) -> Check:
+    """A uniform draw is unrelated to how far other models support a model's predictions.
 
-    The draw knows no answers, so 1{asked = ŷ} has mean π_ŷ whatever the predictions. A model that has seen
-    answers follows confirmed options, which other models predict as well, and avoids refuted ones. One-sided
-    z-test of Σ g (1{asked = ŷ} − π_ŷ), g the share of other models that predict ŷ, less its mean. Nothing
-    shows it with one model, or where all that was asked about is predicted for certain.
+    The draw knows neither predictions nor truth, so asking about ŷ and hearing yes have probability 1/K each,
+    whatever the models predict. A model that has seen answers follows confirmed options, which others predict
+    as well, and leaves refuted ones, which fewer predict. One-sided z-test of
+    Σ g (1{asked = ŷ} + 1{yes} − 2/K), g the number of other models that predict ŷ less that of their
+    favourite, centred.
+
+    With one model nothing shows it. With several it shows in large studies only.
     """
     name = "seen_answers"
     if not others:
-        return Check.not_made(name, "there is no other model to compare with")
-    chance = drawn.chance_of_own
+        return Check.not_made(
+            name, "no other model to compare with; it is supposed that the model has seen none of the answers"
+        )
     ran = np.logical_and.reduce([model.ran[drawn.item] for model in others])
-    rows = np.flatnonzero(ran & (chance > _NEAR) & (chance < 1 - _NEAR))
-    predicted, pi = drawn.predicted[rows], chance[rows]
-    share = np.zeros(rows.size)
-    for model in others:
-        share += model.option[drawn.item[rows]] == predicted
-    noise = pi * (1 - pi)
-    total = float(noise.sum())
-    g = share / len(others)
-    g -= float(g @ noise) / total if total > 0 else 0.0
-    variance = float((g**2) @ noise)
+    even = np.abs(drawn.propensity * drawn.n_options - 1) < _EVEN
+    one = drawn.take(np.flatnonzero(ran & even & (drawn.predicted >= 0)))
+    if not one.item.size:
+        return Check.not_made(name, "no item with one uniformly drawn question has predictions of all models")
+    pi, hit = 1 / one.n_options, one.option == one.predicted
+    support = _support(one, others)
+    g = support - support.mean()
+    score = hit - pi + _excess_of_yes(one, labels)
+    variance = float((g**2) @ score**2)
     if variance < _NEAR:
-        return Check.not_made(name, "as many other models share every prediction that the draw left open")
-    hit = drawn.option[rows] == predicted
-    z = z_of_sum(float(g @ (hit - pi)), 0.0, variance)
+        return Check.not_made(name, "as many other models share every prediction")
+    z = z_of_sum(float(g @ score), 0.0, variance)
     p = float(ndtr(-z))
     shared, alone = (int(np.count_nonzero(hit & side)) for side in (g > 0, g <= 0))
     expected = float(pi[g > 0].sum()), float(pi[g <= 0].sum())
@@ -109,3 +113,24 @@ def seen_answers(drawn: DrawnOptions, others: Sequence[PredictionColumns], alpha
     if p < alpha:
         text += "; this model, or one it is compared with, may have seen the experts' answers"
     return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+
+
+def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
+    """How many other models predict ŷ, less how many predict their favourite; shape (n,)."""
+    n = drawn.item.size
+    width = int(drawn.n_options.max(initial=2))
+    votes = np.zeros((n, width + 1), np.int64)
+    for model in others:
+        votes[np.arange(n), np.clip(model.option[drawn.item], -1, width - 1)] += 1
+    own = votes[np.arange(n), drawn.predicted]
+    found: FloatArray = (own - votes[:, :width].max(axis=1, initial=0)).astype(np.float64)
+    return found
+
+
+def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
+    """1{yes} − 1/K of items that were answered, else 0; shape (n,)."""
+    said = np.full(labels.index.size, ABSTAINED)
+    said[labels.item] = labels.kind
+    kind = said[drawn.item]
+    found: FloatArray = np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.n_options)
+    return found

@@ -65,15 +65,6 @@ class DrawnOptions:
         """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
         return self.recorded & (self.predicted >= 0)
 
-    @property
-    def chance_of_own(self) -> FloatArray:
-        """Propensity of the predicted option, shape (n,); NaN if it is not known or nothing is predicted."""
-        even = ~self.recorded & (np.abs(self.propensity * self.n_options - 1) < _NEAR)
-        found = np.where(even & (self.predicted >= 0), 1 / self.n_options, np.nan)
-        rows = np.flatnonzero(self.readable)
-        found[rows] = self.offered.take(rows).of_option(self.predicted[rows])
-        return found
-
     def extreme(self, least: np.ufunc) -> FloatArray:
         """`np.minimum` or `np.maximum` of every item's propensities, which all must be recorded."""
         found: FloatArray = least.reduceat(self.offered.values, self.offered.start[:-1])

@@ -38,7 +38,7 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     Questions are alike if they have the same K, the same chance of being asked (by quarters), as many models
     that predict the option (by thirds), and the same place in the order of an item's questions. The test of
     an expert is exact given the answers of all: Fisher's noncentral hypergeometric distribution at the
-    tolerated ratio of odds. Smallest p-value over experts and kinds of questions, times their number
+    tolerated ratio of odds, summed over kinds of questions. Smallest p-value over experts, times their number
     (Bonferroni).
     """
     labels = votes.labels
@@ -53,12 +53,14 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     p = min(1.0, p * len(found))
     text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
     if p < alpha:
-        text += "; answers that follow no item look like this, and so does a class that models never get right"
+        text += (
+            "; answers that follow no item look like this, and so does a class that models never get right"
+        )
     return Check(name=_NAME, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Names of the experts who answered, and which of them gave each answer; an option where none is named."""
+    """Names of the experts who answered, and who gave each answer; the option if none is named."""
     asked = labels.questions
     own = len(asked.experts)
     named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
@@ -91,48 +93,58 @@ def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
 
 
 def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
-    """p-value, expert, yes and number of answers, and the rate of yes of others; by kind of question."""
+    """p-value, expert, yes and number of answers, and the rate of yes of others; by group of others."""
     mine, found = cells.expert == expert, []
-    for kind in np.unique(cells.kind[mine]).tolist():
-        alike = cells.kind == kind
-        groups = [(alike, TOLERATED)]
-        if separate:
-            own = alike & np.isin(cells.option, cells.option[mine & alike])
-            groups.append((own, TOLERATED_ALIKE))
-        for group, tolerated in groups:
-            n, yes, others, rest = (
-                int(values[group & side].sum()) for side in (mine, ~mine) for values in (cells.n, cells.yes)
-            )
-            if n >= _LEAST and others >= _LEAST:
-                p = odds_p_value(yes, n, rest, others, tolerated)
-                found.append((p, expert, yes, n, rest / others))
+    by_kind = [cells.kind == kind for kind in np.unique(cells.kind[mine]).tolist()]
+    tests = [(by_kind, TOLERATED)]
+    if separate:
+        options = np.unique(cells.option[mine]).tolist()
+        tests.append(([k & (cells.option == o) for k in by_kind for o in options], TOLERATED_ALIKE))
+    for groups, tolerated in tests:
+        table = np.array(
+            [
+                [values[group & side].sum() for side in (mine, ~mine) for values in (cells.yes, cells.n)]
+                for group in groups
+            ]
+        )
+        table = table[(table[:, 1] > 0) & (table[:, 3] >= _LEAST)]
+        if table[:, 1].sum() >= _LEAST:
+            yes, n, *_ = table.sum(axis=0).tolist()
+            others = float(table[:, 1] @ (table[:, 2] / table[:, 3])) / n
+            found.append((odds_p_value(table, tolerated), expert, yes, n, others))
     return found
 
 
-def odds_p_value(yes: int, n: int, others_yes: int, others: int, tolerated: float) -> float:
+def odds_p_value(table: IntArray, tolerated: float) -> float:
     """Two-sided exact p-value that the odds of two groups differ by a factor of at most `tolerated`.
 
-    Given the number of yes of both groups, the first group's has Fisher's noncentral hypergeometric
-    distribution; twice the smaller tail at the tolerated ratio of odds and at its inverse.
+    Given the number of yes of both groups in every stratum, the first group's has Fisher's noncentral
+    hypergeometric distribution; its sum over strata has their convolution. Twice the smaller tail at the
+    tolerated ratio of odds and at its inverse.
 
     Parameters
     ----------
-    yes, n, others_yes, others
-        Number of yes and of answers in the first group, and in the second.
+    table
+        Shape (strata, 4): yes and number of answers of the first group, and of the second.
     tolerated
-        Ratio of odds, at least 1; at 1 this is twice the smaller tail of Fisher's exact test.
+        Ratio of odds, at least 1; at 1 and with one stratum this is twice a tail of Fisher's exact test.
 
     Examples
     --------
-    >>> round(odds_p_value(0, 10, 10, 10, tolerated=1.0), 6)
+    >>> round(odds_p_value(np.array([[0, 10, 10, 10]]), tolerated=1.0), 6)
     1.1e-05
     """
+    yes, n, others_yes, others = np.asarray(table, np.int64).T
     total = yes + others_yes
-    low, high = max(0, total - others), min(n, total)
-    place = yes - low
-    below = _noncentral(low, high, n, others, total, 1 / tolerated)[: place + 1].sum()
-    above = _noncentral(low, high, n, others, total, tolerated)[place:].sum()
-    return min(1.0, 2 * float(min(below, above)))
+    low, high = np.maximum(0, total - others), np.minimum(n, total)
+    place, tails = int((yes - low).sum()), []
+    for odds in (1 / tolerated, tolerated):
+        parts = [_noncentral(*row, odds) for row in np.stack([low, high, n, others, total], axis=1).tolist()]
+        size = 1 + int((high - low).sum())
+        spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
+        sums = np.maximum(0.0, np.fft.irfft(spectrum, size) if len(parts) > 1 else parts[0])
+        tails.append(sums[: place + 1].sum() if odds < 1 or not tails else sums[place:].sum())
+    return min(1.0, 2 * float(min(tails)))
 
 
 def _noncentral(low: int, high: int, n: int, others: int, total: int, odds: float) -> FloatArray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.expert_answers import odds_p_value
 from harness.estimate.checks.family_levels import GOLD_ALPHA
@@ -59,9 +61,9 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
             for side in [[a for a in answers if a.about_truth is truth and a.is_predicted is own]]
         )
         if n and n_other:
-            p = odds_p_value(wrong, n, wrong_other, n_other, tolerated=1.0)
-            told = f"{what} options: {wrong} of {n} wrong answers if predicted, {wrong_other} of {n_other} if not"
-            tests.append((p, told))
+            p = odds_p_value(np.array([[wrong, n, wrong_other, n_other]]), tolerated=1.0)
+            own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
+            tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
     if not tests:
         text = "no gold answers about options that the model predicts, beside others"
         return Check.not_made(name, text + _SUPPOSED)

@@ -117,15 +117,15 @@ class _Data:
         level = self.levels.of_study
         return _check_labels(self.labels, self.strata, level) if self.arrays.kind.size else {}
 
-    @cached_property
-    def votes(self) -> ModelVotes:
-        return ModelVotes([self.predictions, *self.others], self.labels)
+    @property
+    def of_votes(self) -> Mapping[str, Check]:
+        """The checks that look at all models at once, by name."""
+        models = frozenset([self.predictions, *self.others])
+        return _check_votes(models, self.labels, self.levels.of_study)
 
     def check_yes_rate(self) -> Check:
         """How often experts say yes, by the draw of the protocol."""
-        if self.labels.statements and not self.labels.is_uniform:
-            return routed_yes_rate(self.votes, self.levels.of_study)
-        return self.of_labels["yes_rate"]
+        return (self.of_labels if self.labels.is_uniform else self.of_votes)["yes_rate"]
 
     @cached_property
     def drawn(self) -> DrawnOptions:
@@ -148,6 +148,19 @@ def _check_labels(labels: LabelColumns, strata: ItemValues | None, level: float)
     return {
         "yes_rate": yes_rate(arrays, level),
         "asked_options": asked_options(arrays),
+    }
+
+
+@lru_cache(maxsize=1)
+def _check_votes(
+    models: frozenset[PredictionColumns], labels: LabelColumns, level: float
+) -> Mapping[str, Check]:
+    """Checks of labels against all models, made once for several models in turn."""
+    votes = ModelVotes(tuple(models), labels)
+    return {
+        "yes_rate": routed_yes_rate(votes, level),
+        "yes_rate_by_expert": yes_rate_by_expert(votes, level),
+        "agreement": agreement(votes, level),
     }
 
 
@@ -193,12 +206,12 @@ CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
         "yes_rate": _Data.check_yes_rate,
         "hausman": lambda d: hausman(d.tallies, d.levels.of_model),
         "asked_options": lambda d: d.of_labels["asked_options"],
-        "yes_rate_by_expert": lambda d: yes_rate_by_expert(d.votes, d.levels.of_study),
-        "agreement": lambda d: agreement(d.votes, d.levels.of_study),
+        "yes_rate_by_expert": lambda d: d.of_votes["yes_rate_by_expert"],
+        "agreement": lambda d: d.of_votes["agreement"],
         "propensities": lambda d: propensities(d.drawn, d.levels.of_model),
         "routed_for": lambda d: routed_for(d.drawn),
         "coin": lambda d: coin(d.drawn, d.levels.of_model),
-        "seen_answers": lambda d: seen_answers(d.drawn, d.others, d.levels.of_model),
+        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.levels.of_model),
         "resolution": lambda d: resolution(d.predictions, d.labels),
         "abstention": _Data.check_abstention,
         "readability": lambda d: readability(d.predictions, d.labels, d.levels.of_model),
