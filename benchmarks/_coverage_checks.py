@@ -49,7 +49,7 @@ class CheckDesign:
     skew
         Spread of the classes' frequencies and difficulties, as the standard deviation of their logits.
     fault
-        One of `FAULTS`: what experts answer, or that the last model follows half of the answers.
+        One of `FAULTS`: what experts answer, or that the model in the middle follows half of the answers.
     """
 
     protocol: str = "partitioned"
@@ -105,7 +105,8 @@ def draw_study(design: CheckDesign, rng: np.random.Generator) -> tuple[list[Pred
     expert = _put_to(design, item, option, rng)
     kind = _answer(design, truth, item, option, expert, rng)
     if design.fault == "seen":
-        predicted[:, -1] = _follow(predicted[:, -1], item, option, kind, K, rng)
+        one = (design.models - 1) // 2
+        predicted[:, one] = _follow(predicted[:, one], item, option, kind, K, rng)
     questions = QuestionColumns(
         index=index,
         item=item,
