@@ -1,4 +1,4 @@
 from .check import Check as Check
 from .check_names import UNIFORM_CHECKS as UNIFORM_CHECKS
-from .gold_errors import GoldAnswer as GoldAnswer, gold_errors as gold_errors
+from .errors_on_gold import GoldAnswer as GoldAnswer, gold_errors as gold_errors
 from .suite import run_checks as run_checks
