@@ -7,6 +7,7 @@ beyond chance. Experts of the same class are asked at random, so `TOLERATED_ALIK
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,17 +138,24 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
     yes, n, others_yes, others = np.asarray(table, np.int64).T
     total = yes + others_yes
     low, high = np.maximum(0, total - others), np.minimum(n, total)
-    place, tails = int((yes - low).sum()), []
-    for odds in (1 / tolerated, tolerated):
-        parts = [_noncentral(*row, odds) for row in np.stack([low, high, n, others, total], axis=1).tolist()]
-        size = 1 + int((high - low).sum())
-        spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
-        sums = np.maximum(0.0, np.fft.irfft(spectrum, size) if len(parts) > 1 else parts[0])
-        tails.append(sums[: place + 1].sum() if odds < 1 or not tails else sums[place:].sum())
-    return min(1.0, 2 * float(min(tails)))
+    rows = list(zip(*(side.tolist() for side in (low, high, n, others, total)), strict=True))
+    place, size = int((yes - low).sum()), 1 + int((high - low).sum())
+    few, many = (
+        _convolve([_noncentral(*row, odds=odds) for row in rows], size) for odds in (1 / tolerated, tolerated)
+    )
+    return min(1.0, 2 * float(min(few[: place + 1].sum(), many[place:].sum())))
 
 
-def _noncentral(low: int, high: int, n: int, others: int, total: int, odds: float) -> FloatArray:
+def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
+    """Distribution of the sum of independent numbers, by Fourier transforms; of so many values."""
+    if len(parts) == 1:
+        return parts[0]
+    spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
+    found: FloatArray = np.maximum(0.0, np.fft.irfft(spectrum, size))
+    return found
+
+
+def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:
     """Probabilities of low..high yes in the first group, by the ratio of successive ones."""
     x = np.arange(low, high, dtype=np.float64)
     step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
