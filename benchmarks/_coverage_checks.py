@@ -162,7 +162,7 @@ def _ask(
         return item, option, np.ones(item.size), OfferedOptions.of([()] * item.size)
     if design.protocol == "disagreement":
         items = np.flatnonzero(predicted[:, 0] != predicted[:, 1])
-        pi = np.zeros((items.size, K))
+        pi: FloatArray = np.zeros((items.size, K))
         for column in predicted[items, :2].T:
             pi[np.arange(items.size), column] = 0.5
     else:
@@ -195,7 +195,8 @@ def _put_to(design: CheckDesign, item: IntArray, option: IntArray, rng: np.rando
     if E <= K:
         return option % E
     able = (E - 1 - option) // K + 1
-    return option + K * (rng.random(item.size) * able).astype(np.int64)
+    expert: IntArray = option + K * (rng.random(item.size) * able).astype(np.int64)
+    return expert
 
 
 def _answer(

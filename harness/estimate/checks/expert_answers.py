@@ -77,14 +77,12 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
     quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
     third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
     kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
-    table = np.stack([kind, labels.option[rows], who])
-    cells, which = np.unique(table, axis=1, return_inverse=True)
-    which = which.reshape(-1)
-    n, yes = (
-        np.bincount(which[part], minlength=cells.shape[1])
-        for part in (np.ones(rows.size, np.bool_), labels.kind[rows] == YES)
-    )
-    return _Cells(kind=cells[0], option=cells[1], expert=cells[2], n=n, yes=yes)
+    option = labels.option[rows]
+    sizes = int(option.max(initial=0)) + 1, int(who.max(initial=0)) + 1
+    code, which = np.unique((kind * sizes[0] + option) * sizes[1] + who, return_inverse=True)
+    of_option, expert = np.divmod(code, sizes[1])
+    n, yes = np.bincount(which), np.bincount(which[labels.kind[rows] == YES], minlength=code.size)
+    return _Cells(kind=of_option // sizes[0], option=of_option % sizes[0], expert=expert, n=n, yes=yes)
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
