@@ -208,7 +208,7 @@ def _answer(
     rng: np.random.Generator,
 ) -> IntArray:
     """1 yes, 0 no."""
-    right = (truth[item] == option).astype(np.int64)
+    right: IntArray = (truth[item] == option).astype(np.int64)
     if design.fault in ("all no", "all yes"):
         return np.full(item.size, int(design.fault == "all yes"))
     if design.fault.startswith("one always"):
@@ -216,7 +216,7 @@ def _answer(
     if design.fault == "coin":
         return (rng.random(item.size) < 0.5).astype(np.int64)
     if design.fault == "other items":
-        return rng.permutation(right)
+        right = right[rng.permutation(item.size)]
     return right
 
 
@@ -224,7 +224,7 @@ def _follow(
     predicted: IntArray, item: IntArray, option: IntArray, kind: IntArray, K: int, rng: np.random.Generator
 ) -> IntArray:
     """A model that knows half of the answers: it takes confirmed options, and leaves refuted ones."""
-    found = predicted.copy()
+    found: IntArray = predicted.copy()
     knows = rng.random(item.size) < 0.5
     yes, no = knows & (kind == 1), knows & (kind == 0) & (predicted[item] == option)
     found[item[yes]] = option[yes]
