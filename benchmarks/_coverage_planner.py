@@ -121,7 +121,7 @@ def kept(promise: Promise, items: int, seed: int) -> bool:
     waiting = drawn = plan_of.route(asked)
     while waiting:
         answers += experts.answer(waiting)
-        waiting = plan_of.next_questions(asked, answers) if plan_of.statement.asks_on else []
+        waiting = plan_of.next_questions(asked, answers) if isinstance(plan_of, Sequential) else []
         drawn = [*drawn, *waiting]
     labels = h.decode(answers, drawn)
     if promise.kind == "power":

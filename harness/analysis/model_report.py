@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from harness.analysis.by_class import ClassTask
-from harness.analysis.controls import Correction
+from harness.analysis.controls import Correction, GoldOnItems
 from harness.analysis.costs import cost_per_correct
 from harness.analysis.options import EstimateOptions
 from harness.arrays import BoolArray, IntArray
@@ -21,7 +21,9 @@ from harness.estimate import (
     Estimates,
     Strata,
     accuracies,
+    collected_part,
     find_strata,
+    gold_errors,
     growing_accuracy,
     joint_level,
     keep_predicted,
@@ -152,6 +154,10 @@ class Collected:
         Which results by class are wanted; None: none.
     second
         Second questions about items, which `labels` do not hold; None without any.
+    models
+        Run → predictions of the items drawn, of all runs reported together; empty for a single one.
+    gold
+        Answers to gold about the study's items; None if no estimate is corrected by gold.
     """
 
     labels: LabelColumns
@@ -164,6 +170,8 @@ class Collected:
     correction: Correction | None = None
     by_class: ClassTask | None = None
     second: LabelColumns | None = None
+    models: Mapping[str, PredictionColumns] = field(default_factory=dict)
+    gold: GoldOnItems | None = None
 
 
 def report_model(
@@ -171,8 +179,9 @@ def report_model(
 ) -> ModelReport:
     """Estimate one run, whose cost is known or None."""
     every, options = answered.predictions, data.options
-    predictions = keep_drawn(every, data.labels)
-    labels = keep_predicted(data.labels, predictions)
+    predictions = data.models.get(run["id"]) or keep_drawn(every, data.labels)
+    labels = replace(keep_predicted(data.labels, predictions), models=tuple(data.models.values()))
+    part = _used_part(labels, predictions)
     strata = find_strata(predictions, labels, data.strata)
     unusable = ""
     try:
@@ -189,6 +198,8 @@ def report_model(
     except EstimateError as error:
         unusable = str(error)
         estimates = Estimates({}, {main_estimator(labels): unusable})
+    gold = _check_gold(predictions, data)
+    estimates = _doubt_correction(estimates, gold)
     if data.correction and not unusable:
         level = joint_level(data.level, data.joint)
         estimates = data.correction.apply(estimates, predictions, labels, level)
@@ -210,7 +221,7 @@ def report_model(
         )
         if data.curve
         else (),
-        checks=run_checks(predictions, labels, strata=strata),
+        checks=(*run_checks(predictions, part, strata=strata), *gold),
         unreadable=answered.unreadable,
         failed=answered.failed,
         refuted=_count_refuted(predictions, data.labels),
@@ -223,6 +234,31 @@ def report_model(
         if data.by_class is None
         else data.by_class.report(predictions, labels, strata, data.level),
     )
+
+
+def _used_part(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
+    """The labels that estimates are made of; all of them if there is no estimate."""
+    try:
+        return collected_part(labels, predictions.is_there)[0]
+    except EstimateError:
+        return labels
+
+
+def _check_gold(predictions: PredictionColumns, data: Collected) -> tuple[Check, ...]:
+    """The check of gold answers by agreement with the model; none if nothing is corrected by gold."""
+    if data.gold is None:
+        return ()
+    return (gold_errors(data.gold.answers_for(predictions), max(1, len(data.models))),)
+
+
+def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
+    """The same, with a reason why the estimate corrected by gold may not hold if its check failed."""
+    failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
+    if not failed or "corrected" not in estimates:
+        return estimates
+    found = estimates["corrected"]
+    doubted = replace(found, why="; ".join(filter(None, [found.why, failed])))
+    return Estimates({**estimates, "corrected": doubted}, estimates.undefined)
 
 
 def _count_items(

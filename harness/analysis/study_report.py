@@ -22,6 +22,7 @@ from harness.analysis.collected_labels import (
 from harness.analysis.controls import (
     ExpertQuality,
     find_correction,
+    match_gold,
     read_control_answers,
 )
 from harness.analysis.costs import run_cost, study_prices
@@ -170,6 +171,8 @@ def report_study(
         correction=correction,
         by_class=by_class,
         second=read_second_labels(store, labels),
+        models=_read_models(store, chosen.runs, labels),
+        gold=None if options.gold is None else match_gold(store, controls, index),
     )
     models = _report_models(store, study, chosen.runs, data)
     if repeated := doubt_repeated(study, store, labels):
@@ -224,10 +227,8 @@ def _report_models(
     """
     index, prices = data.labels.index, study_prices(study)
     if data.options.anytime:
-        predicted = [
-            keep_drawn(store.run_columns.read_run(run["id"], index).predictions, data.labels) for run in runs
-        ]
-        _check_watchable(predicted, data.labels)
+        predicted = data.models or _read_models(store, runs, data.labels, least=1)
+        _check_watchable(list(predicted.values()), data.labels)
     models = []
     for run in with_bar(runs, "models", "model"):
         answered = store.run_columns.read_run(run["id"], index)
@@ -236,6 +237,18 @@ def _report_models(
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
     return add_side_information(store, study, models, data)
+
+
+def _read_models(
+    store: Store, runs: Sequence[dict[str, Any]], labels: LabelColumns, least: int = 2
+) -> dict[str, PredictionColumns]:
+    """Run → predictions of the items drawn; empty if there are fewer runs than `least`."""
+    if len(runs) < least:
+        return {}
+    return {
+        run["id"]: keep_drawn(store.run_columns.read_run(run["id"], labels.index).predictions, labels)
+        for run in runs
+    }
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:

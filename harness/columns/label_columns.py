@@ -12,6 +12,7 @@ from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from harness.columns.item_index import ItemIndex
 from harness.columns.item_pool import ItemPool
 from harness.columns.item_values import ItemValues
+from harness.columns.prediction_columns import PredictionColumns
 from harness.columns.question_columns import QuestionColumns
 from harness.errors import NotIdentified
 from harness.types import Label, LabelDesign, LabelKind, ProtocolStatement, deciding_statement, design_of
@@ -43,6 +44,8 @@ class LabelColumns:
     passed
         Whether each abstention stands for an open question that its expert passed over, shape (L,); None
         if there are none.
+    models
+        Predictions of all models of the study, against which checks hold the answers; may be empty.
     rates
         Share of the questions about each option that was answered, shape (K,), if it is known from more
         questions than these labels are about; else None.
@@ -56,6 +59,7 @@ class LabelColumns:
     cluster: ItemValues | None = None
     pool: ItemPool | None = None
     passed: BoolArray | None = None
+    models: tuple[PredictionColumns, ...] = ()
     rates: FloatArray | None = None
 
     @classmethod

@@ -6,7 +6,8 @@ from .assisted import (
 from .by_design import number_clusters as number_clusters
 from .checks import (
     Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, explain_failures as explain_failures,
-    is_negligible as is_negligible, run_checks as run_checks,
+    is_negligible as is_negligible, run_checks as run_checks, GoldAnswer as GoldAnswer,
+    gold_errors as gold_errors,
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,

@@ -152,6 +152,7 @@ def model_accuracies(
     number = len(models) if joint else 0
     columns, labels = align_pool([*models.values(), *judges.values()], labels)
     by_name = dict(zip(models, columns, strict=False))
+    labels = replace(labels, models=tuple(by_name.values()))
     found = {
         name: accuracies(
             predictions, keep_predicted(labels, predictions), level=joint_level(level, number), **options

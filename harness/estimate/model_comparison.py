@@ -122,7 +122,7 @@ def compare(
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
     predictions, labels = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
-    labels, flags = collected_part(labels, everywhere)
+    labels, flags = collected_part(replace(labels, models=tuple(predictions)), everywhere)
     why = why_unfinished(labels.asked_items, everywhere)
     unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"
     if unequal is not None and tilts and unequal.rates is not None:

@@ -151,6 +151,11 @@ class ContentRepository(Repository):
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
+    def find_same(self, texts: Collection[str]) -> list[Item]:
+        """Stored items that have one of these texts, in no order; at most a portion of texts."""
+        query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
+        return list(self._database.read_values(Item, query))
+
     def find_options(self, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Options of the stored items of these ids, at most a portion of them."""
         query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text))

@@ -71,7 +71,7 @@ class Sequential:
     statement: ClassVar = ProtocolStatement(
         estimator="resolved",
         assumptions=RESOLUTION_ASSUMPTIONS,
-        checks=("resolution", "abstention"),
+        checks=("yes_rate", "yes_rate_by_expert", "agreement", "resolution", "abstention"),
         needs=frozenset({"roster", "predictions"}),
         answers=frozenset({"accuracy", "difference"}),
         asks_on=True,

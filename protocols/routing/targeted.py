@@ -67,7 +67,14 @@ class Targeted:
     statement: ClassVar = ProtocolStatement(
         estimator="weighted",
         assumptions=ROUTED_ASSUMPTIONS,
-        checks=("propensities", "routed_for", "abstention"),
+        checks=(
+            "yes_rate",
+            "yes_rate_by_expert",
+            "agreement",
+            "propensities",
+            "routed_for",
+            "abstention",
+        ),
         needs=frozenset({"roster", "predictions"}),
         answers=frozenset({"accuracy", "difference"}),
     )
@@ -132,7 +139,11 @@ class Disagreement(Targeted):
     """
 
     name: str = name_protocol("Disagreement")
-    statement: ClassVar = replace(Targeted.statement, checks=("coin",), answers=frozenset({"difference"}))
+    statement: ClassVar = replace(
+        Targeted.statement,
+        checks=("yes_rate", "yes_rate_by_expert", "coin"),
+        answers=frozenset({"difference"}),
+    )
 
     def __post_init__(self) -> None:
         Targeted.__post_init__(self)

@@ -3,6 +3,7 @@ from .correction import (
     doubt_answers as doubt_answers, find_correction as find_correction, find_rates as find_rates,
 )
 from .gold_file import read_gold as read_gold
+from .gold_on_items import GoldOnItems as GoldOnItems, match_gold as match_gold
 from .expert_quality import (
     ControlAnswers as ControlAnswers, ExpertQuality as ExpertQuality,
     read_control_answers as read_control_answers, read_quality as read_quality,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.estimate import Rate, RateChange
 
 ALL = "all experts"
-_SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
+SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class ControlAnswers:
         second = np.full(index.size, -1)
         for control in self.controls:
             reply, first = self.replies.get(control.id), self.originals.get(control.original)
-            said = None if reply is None else _SAID.get(reply.value)
+            said = None if reply is None else SAID.get(reply.value)
             # whoever took a question over may be the one who answered it first
             is_other = reply is not None and (first is None or first.expert != reply.expert)
             if control.kind is ControlKind.OVERLAP and said is not None and is_other:
@@ -133,7 +133,7 @@ class ControlAnswers:
         found = defaultdict[str, _Said](lambda: _Said([], [], [], []))
         by_id = {c.id: c for c in self.controls}
         for name, reply in self.replies.items():
-            control, said = by_id[name], _SAID.get(reply.value)
+            control, said = by_id[name], SAID.get(reply.value)
             if said is None:
                 continue
             if control.kind is ControlKind.GOLD:
@@ -141,7 +141,7 @@ class ControlAnswers:
                 found[reply.expert].gold.append((about_truth, said is about_truth))
                 continue
             first = self.originals.get(control.original)
-            other = None if first is None else _SAID.get(first.value)
+            other = None if first is None else SAID.get(first.value)
             if first is None or other is None:
                 continue
             if reply.expert == first.expert:
@@ -191,7 +191,7 @@ def _describe(
     return ExpertQuality(
         name=name,
         asked=len(asked),
-        answered=sum(c.id in replies and replies[c.id].value in _SAID for c in asked),
+        answered=sum(c.id in replies and replies[c.id].value in SAID for c in asked),
         sensitivity=_rate((ok for about, ok in gold if about), level),
         specificity=_rate((ok for about, ok in gold if not about), level),
         steadiness=_rate((alike for one in said for alike in one.repeats), level),

@@ -147,6 +147,7 @@ def _hold(
     """One bar for one model, or for a model and its baseline."""
     level, errors = trust
     names, columns = list(models), list(models.values())
+    labels = replace(labels, models=tuple(columns))
     try:
         if bars.look is not None:
             verdict = gate_at_look(models, labels, bar, look=bars.look, level=level, errors=errors)

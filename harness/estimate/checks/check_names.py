@@ -8,6 +8,8 @@ UNIFORM_CHECKS = (
     "hausman",
     "asked_options",
     "yes_rate_by_expert",
+    "agreement",
+    "seen_answers",
     "abstention",
     "readability",
     "small_strata",

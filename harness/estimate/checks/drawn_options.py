@@ -27,6 +27,8 @@ class DrawnOptions:
 
     Attributes
     ----------
+    item
+        Place of the item.
     option, predicted
         The option asked about, and the prediction, −1 for unreadable.
     n_options, propensity
@@ -35,6 +37,7 @@ class DrawnOptions:
         The propensities of all options, where they were recorded.
     """
 
+    item: IntArray
     option: IntArray
     predicted: IntArray
     n_options: IntArray
@@ -44,6 +47,7 @@ class DrawnOptions:
     def take(self, rows: AnyIntArray) -> DrawnOptions:
         """Some of the items."""
         return DrawnOptions(
+            item=self.item[rows],
             option=self.option[rows],
             predicted=self.predicted[rows],
             n_options=self.n_options[rows],
@@ -74,6 +78,7 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
     rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
     one = drawn.take(rows)
     return DrawnOptions(
+        item=one.item,
         option=one.option,
         predicted=predictions.option[one.item].astype(np.int64),
         n_options=one.n_options,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from harness.arrays import BoolArray
-from harness.columns import ABSTAINED, YES, QuestionColumns
+from harness.columns import ABSTAINED, YES
 from harness.estimate.checks.check import Check
+from harness.estimate.checks.family_levels import OPTIONS_ALPHA
 from harness.estimate.core import chi2_tail, two_sided, z_of_sum
 from harness.estimate.data import LabelledArrays
 
 _NEAR = 1e-6
-_CHI2_ALPHA = 1e-3
-"""The χ² checks also fire on harmless class skew: only gross deviations count as failed."""
 
 
 def uniform_single(a: LabelledArrays) -> BoolArray:
@@ -73,40 +72,4 @@ def asked_options(a: LabelledArrays) -> Check:
         return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
     p = chi2_tail(statistic, df)
     text = f"options asked about: χ² = {statistic:.1f} on {df} df"
-    return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
-
-
-def yes_rate_by_expert(a: LabelledArrays, asked: QuestionColumns) -> Check:
-    """Experts say yes equally often, after allowing for K: χ² with (experts − 1) df.
-
-    Where the name of the one asked is empty the option stands for the expert. Classes that are not equally
-    common make experts differ without anybody being at fault.
-    """
-    name = "yes_rate_by_expert"
-    rows = np.flatnonzero(uniform_single(a) & (a.kind != ABSTAINED))
-    named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
-    codes = np.where(named, asked.expert[rows], len(asked.experts) + a.option[rows])
-    known_codes, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    turn = np.argsort(first)
-    who = np.argsort(turn)[which]
-    names = [_name(asked, code) for code in known_codes[turn].tolist()]
-    share = 1 / a.n_options[a.item[rows]]
-    yes, expected, squares = (np.bincount(who, w) for w in (a.kind[rows] == YES, share, share**2))
-    known = np.flatnonzero(expected >= 5)
-    yes, expected, squares = yes[known], expected[known], squares[known]
-    if len(known) < 2 or yes.sum() == 0:
-        return Check.not_made(name, "fewer than two experts with 5 expected yes each")
-    rate = yes.sum() / expected.sum()
-    excess = yes - rate * expected
-    statistic = float((excess**2 / np.maximum(rate * expected - rate**2 * squares, _NEAR)).sum())
-    df = len(known) - 1
-    p = chi2_tail(statistic, df)
-    far = int(np.argmax(np.abs(excess) / expected))
-    furthest = f"{names[known[far]]}, {yes[far]:.0f} yes"
-    text = f"yes by expert: χ² = {statistic:.1f} on {df} df; furthest off: {furthest}"
-    return Check(name=name, passed=p >= _CHI2_ALPHA, statistic=statistic, p_value=p, message=text)
-
-
-def _name(asked: QuestionColumns, code: int) -> str:
-    own = len(asked.experts)
-    return asked.experts[code] if code < own else f"option {code - own}"
+    return Check(name=name, passed=p >= OPTIONS_ALPHA, statistic=statistic, p_value=p, message=text)

@@ -1,26 +1,39 @@
 """Checks that belong with every estimate: whether the data look as the estimators suppose.
 
-`asked_predicted`, `yes_rate` and `hausman` are one family, tested at 5 % together (Bonferroni).
-None of them can prove the assumptions; experts who err evenly in both directions pass them all.
+All tests of all models of a study are one family: in a study where every assumption holds, at most 5 % have
+a failed test (`family_levels`). None of them can prove the assumptions; experts who err evenly in both
+directions pass them all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
+from harness.columns import (
+    AnyLabels,
+    AnyPredictions,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align_models,
+)
 from harness.errors import EstimateError
 from harness.estimate.by_design import estimate_by_design
+from harness.estimate.checks.agreement_of_models import agreement, seen_answers
 from harness.estimate.checks.check import Check
 from harness.estimate.checks.check_names import UNIFORM_CHECKS
 from harness.estimate.checks.drawn_options import DrawnOptions, coin, find_drawn, propensities, routed_for
+from harness.estimate.checks.expert_answers import yes_rate_by_expert
+from harness.estimate.checks.family_levels import FamilyLevels, split_levels
 from harness.estimate.checks.missing import abstention, readability
+from harness.estimate.checks.model_votes import ModelVotes
 from harness.estimate.checks.resolution import resolution
-from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate, yes_rate_by_expert
+from harness.estimate.checks.routed_answers import routed_yes_rate
+from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate
 from harness.estimate.core import chi2_tail
 from harness.estimate.data import (
     LabelledArrays,
@@ -35,7 +48,6 @@ from harness.estimate.data import (
 from harness.estimate.estimators import information, inside, make_point
 from harness.types import Estimate
 
-FAMILY_ALPHA = 0.05 / 3
 LEAST_IN_STRATUM = 30
 
 
@@ -44,8 +56,15 @@ def run_checks(
     labels: AnyLabels,
     *,
     strata: Strata = None,
+    others: Sequence[AnyPredictions] | None = None,
 ) -> tuple[Check, ...]:
     """Run the checks on one model's predictions and the labels; parameters as in `accuracy`.
+
+    Parameters
+    ----------
+    others
+        Predictions of the other models of the study, or those that come with the labels if None. Answers and
+        the draw are held against the agreement of all models, which share the level of the tests.
 
     Returns
     -------
@@ -53,10 +72,22 @@ def run_checks(
         In the order of `CHECKS`: those that the protocol of the labels states, `UNIFORM_CHECKS` and
         ``propensities`` of a plain list. One that has nothing to look at, or whose data are contradictory,
         is not made and says why.
+
+    Examples
+    --------
+    >>> from harness.types import Label, LabelKind, Prediction
+    >>> model = [Prediction(f"i{j}", 0) for j in range(60)]
+    >>> said = [Label(f"i{j}", j % 4, LabelKind.COMPLEMENTARY, 4, 0.25) for j in range(60)]
+    >>> [check.name for check in run_checks(model, said) if check.state == "failed"]
+    ['yes_rate', 'hausman', 'small_strata']
     """
-    predicted, said = align(predictions, labels)
+    if others is None and isinstance(labels, LabelColumns):
+        others = [model for model in labels.models if model is not predictions]
+    (predicted, *rest), said = align_models([predictions, *(others or ())], labels)
     names = said.statement.checks if said.statements else (*UNIFORM_CHECKS, "propensities")
-    data = _Data(predicted, said, find_strata(predicted, said, strata))
+    data = _Data(
+        predicted, said, find_strata(predicted, said, strata), rest, split_levels(names, 1 + len(rest))
+    )
     return tuple(_make(name, check, data) for name, check in CHECKS.items() if name in names)
 
 
@@ -74,6 +105,8 @@ class _Data:
     predictions: PredictionColumns
     labels: LabelColumns
     strata: ItemValues | None
+    others: Sequence[PredictionColumns]
+    levels: FamilyLevels
 
     @cached_property
     def tallies(self) -> Tallies:
@@ -86,7 +119,18 @@ class _Data:
     @property
     def of_labels(self) -> Mapping[str, Check]:
         """The checks that look at no prediction, by name; refused where `arrays` are."""
-        return _check_labels(self.labels, self.strata) if self.arrays.kind.size else {}
+        level = self.levels.of_study
+        return _check_labels(self.labels, self.strata, level) if self.arrays.kind.size else {}
+
+    @property
+    def of_votes(self) -> Mapping[str, Check]:
+        """The checks that look at all models at once, by name."""
+        models = frozenset([self.predictions, *self.others])
+        return _check_votes(models, self.labels, self.levels.of_study)
+
+    def check_yes_rate(self) -> Check:
+        """How often experts say yes, by the draw of the protocol."""
+        return (self.of_labels if self.labels.is_uniform else self.of_votes)["yes_rate"]
 
     @cached_property
     def drawn(self) -> DrawnOptions:
@@ -104,17 +148,29 @@ class _Data:
 
 
 @lru_cache(maxsize=1)
-def _check_labels(labels: LabelColumns, strata: ItemValues | None) -> Mapping[str, Check]:
+def _check_labels(labels: LabelColumns, strata: ItemValues | None, level: float) -> Mapping[str, Check]:
     """Checks of labels alone, made once for several models in turn."""
     arrays = label_arrays(labels, strata)
     return {
-        "yes_rate": yes_rate(arrays, FAMILY_ALPHA),
+        "yes_rate": yes_rate(arrays, level),
         "asked_options": asked_options(arrays),
-        "yes_rate_by_expert": yes_rate_by_expert(arrays, labels.questions),
     }
 
 
-def hausman(tallies: Tallies, alpha: float = FAMILY_ALPHA) -> Check:
+@lru_cache(maxsize=1)
+def _check_votes(
+    models: frozenset[PredictionColumns], labels: LabelColumns, level: float
+) -> Mapping[str, Check]:
+    """Checks of labels against all models, made once for several models in turn."""
+    votes = ModelVotes(tuple(models), labels)
+    return {
+        "yes_rate": routed_yes_rate(votes, level),
+        "yes_rate_by_expert": yes_rate_by_expert(votes, level),
+        "agreement": agreement(votes, level),
+    }
+
+
+def hausman(tallies: Tallies, alpha: float) -> Check:
     """A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
 
     Variances at A_ML. Missed yes pulls A_comp away, false yes A_ord, routing by prediction both.
@@ -152,17 +208,19 @@ def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
 
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
     {
-        "asked_predicted": lambda d: asked_predicted(d.arrays, FAMILY_ALPHA),
-        "yes_rate": lambda d: d.of_labels["yes_rate"],
-        "hausman": lambda d: hausman(d.tallies, FAMILY_ALPHA),
+        "asked_predicted": lambda d: asked_predicted(d.arrays, d.levels.of_model),
+        "yes_rate": _Data.check_yes_rate,
+        "hausman": lambda d: hausman(d.tallies, d.levels.of_model),
         "asked_options": lambda d: d.of_labels["asked_options"],
-        "yes_rate_by_expert": lambda d: d.of_labels["yes_rate_by_expert"],
-        "propensities": lambda d: propensities(d.drawn, FAMILY_ALPHA),
+        "yes_rate_by_expert": lambda d: d.of_votes["yes_rate_by_expert"],
+        "agreement": lambda d: d.of_votes["agreement"],
+        "propensities": lambda d: propensities(d.drawn, d.levels.of_model),
         "routed_for": lambda d: routed_for(d.drawn),
-        "coin": lambda d: coin(d.drawn, FAMILY_ALPHA),
+        "coin": lambda d: coin(d.drawn, d.levels.of_model),
+        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.levels.of_model),
         "resolution": lambda d: resolution(d.predictions, d.labels),
         "abstention": _Data.check_abstention,
-        "readability": lambda d: readability(d.predictions, d.labels, FAMILY_ALPHA),
+        "readability": lambda d: readability(d.predictions, d.labels, d.levels.of_model),
         "small_strata": lambda d: small_strata(d.tallies),
     }
 )

@@ -9,7 +9,17 @@ from harness.estimate.checks.check import Check
 from harness.estimate.checks.suite import run_checks
 from harness.estimate.data import find_unequal
 
-VOIDING_CHECKS = ("asked_predicted", "yes_rate", "hausman", "propensities", "coin", "abstention")
+VOIDING_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "yes_rate_by_expert",
+    "agreement",
+    "hausman",
+    "propensities",
+    "coin",
+    "seen_answers",
+    "abstention",
+)
 ERROR_CHECKS = ("yes_rate", "hausman")
 """Those that fail where experts err. They void nothing that is corrected for experts' errors."""
 EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")

@@ -6,4 +6,5 @@ UNIFORM_ASSUMPTIONS = (
     "the asked option was drawn uniformly, without a look at the predictions",
     "experts answer without error",
     "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
+    "no model has seen the experts' answers",
 )

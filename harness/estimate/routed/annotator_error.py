@@ -37,6 +37,7 @@ from harness.types import Counts, Estimate, Interval
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
     "experts err on these items as often as on the gold items, whatever the model predicts",
+    "no model has seen the experts' answers",
 )
 
 

@@ -33,6 +33,7 @@ ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
     "experts answer without error",
     "abstentions are unrelated to the truth",
+    "no model has seen the experts' answers",
 )
 
 

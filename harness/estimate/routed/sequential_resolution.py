@@ -21,6 +21,7 @@ from harness.estimate.routed.propensities import predicted_counts
 RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",
     "experts answer without error",
+    "no model has seen the experts' answers",
 )
 
 

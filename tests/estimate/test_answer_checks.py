@@ -1,0 +1,158 @@
+"""Checks of what experts answered, in every protocol, and of what models and gold tell of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from benchmarks._coverage_checks import CheckDesign, check_study, count_failed
+from harness.estimate import Check, GoldAnswer, accuracy, decode, gold_errors, run_checks
+from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
+from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+
+CLASSES = ("a", "b", "c", "d")
+N = 364
+ITEMS = [Item(f"i{j}", "text", CLASSES, (0, 1, 2, 3)) for j in range(N)]
+TRUTH = np.random.default_rng(5).integers(4, size=N)
+ROSTER = one_expert_per_class(CLASSES)
+
+
+def model(seed: int, rate: float) -> list[Prediction]:
+    rng = np.random.default_rng(seed)
+    wrong = (TRUTH + rng.integers(1, 4, N)) % 4
+    option = np.where(rng.random(N) < rate, TRUTH, wrong)
+    return [Prediction(f"i{j}", int(k)) for j, k in enumerate(option)]
+
+
+ONE, TWO = model(1, 0.75), model(2, 0.6)
+
+
+def answer(questions: Sequence[Question], says: Callable[[Question], bool | None]) -> list[Answer]:
+    """True answers, but where `says` gives another."""
+    answers = []
+    for q in questions:
+        told = says(q)
+        yes = bool(TRUTH[int(q.item_id[1:])] == q.option) if told is None else told
+        answers.append(Answer(q, q.expert, Verdict.YES if yes else Verdict.NO, "test"))
+    return answers
+
+
+def collect(
+    protocol: str, models: Sequence[list[Prediction]], says: Callable[[Question], bool | None]
+) -> Labels:
+    rules = {"targeted": Targeted, "sequential": Sequential, "disagreement": Disagreement}
+    by_name = {f"m{j}": {p.item_id: p.option for p in m} for j, m in enumerate(models)}
+    plan = Partitioned(ROSTER, 1) if protocol == "partitioned" else rules[protocol](ROSTER, by_name, seed=1)
+    questions = plan.route(ITEMS)
+    return decode(answer(questions, says), questions)
+
+
+def named(name: str, models: Sequence[list[Prediction]], labels: Labels) -> Check:
+    return next(c for c in run_checks(models[0], labels, others=models[1:]) if c.name == name)
+
+
+@pytest.mark.parametrize("protocol", ["targeted", "sequential"])
+def test_one_of_four_experts_who_always_says_no_is_named(protocol: str) -> None:
+    labels = collect(protocol, [ONE], lambda q: False if q.option == 2 else None)
+    check = named("yes_rate_by_expert", [ONE], labels)
+    assert check.state == "failed"
+    assert "furthest off: c, 0 yes of" in check.message
+    assert named("yes_rate_by_expert", [ONE], collect(protocol, [ONE], lambda _: None)).passed
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential", "disagreement"])
+def test_experts_who_all_say_no_fail_the_rate_of_yes(protocol: str) -> None:
+    check = named("yes_rate", [ONE, TWO], collect(protocol, [ONE, TWO], lambda _: False))
+    assert check.state == "failed"
+    assert named("yes_rate", [ONE, TWO], collect(protocol, [ONE, TWO], lambda _: None)).passed
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "disagreement"])
+def test_experts_who_all_say_yes_fail_the_rate_of_yes(protocol: str) -> None:
+    """At most one of two predicted options is true, so a coin between them meets it half of the time."""
+    models = [ONE, TWO, model(3, 0.5)] if protocol == "targeted" else [ONE, TWO]
+    assert named("yes_rate", models, collect(protocol, models, lambda _: True)).state == "failed"
+
+
+def test_experts_who_confirm_everything_look_like_those_of_a_perfect_model() -> None:
+    labels = collect("targeted", [ONE], lambda _: True)
+    assert accuracy(ONE, labels).value == 1
+    assert named("yes_rate", [ONE], labels).passed
+
+
+def test_answers_that_belong_to_other_items_fail_against_the_votes() -> None:
+    models = [model(seed, 0.8) for seed in range(5)]
+    other = np.random.default_rng(3).permutation(N)
+    labels = collect("partitioned", models, lambda q: bool(TRUTH[other[int(q.item_id[1:])]] == q.option))
+    check = named("agreement", models, labels)
+    assert check.state == "failed"
+    assert "do not follow what models agree on" in check.message
+    assert named("agreement", models, collect("partitioned", models, lambda _: None)).passed
+
+
+def test_predicted_options_that_are_refuted_more_than_others_fail() -> None:
+    """One model whose options were mixed up: hits are confirmed more rarely than misses."""
+    labels = collect("partitioned", [ONE], lambda _: None)
+    turned = [Prediction(f"i{j}", int(k + 1) % 4) for j, k in enumerate(TRUTH)]
+    assert named("agreement", [turned], labels).state == "failed"
+
+
+def test_the_order_of_models_changes_no_check_of_the_study() -> None:
+    models = [model(seed, 0.6) for seed in range(3)]
+    labels = collect("partitioned", models, lambda _: None)
+    for name in ("yes_rate", "yes_rate_by_expert", "agreement"):
+        first, last = named(name, models, labels), named(name, models[::-1], labels)
+        assert first.p_value == pytest.approx(last.p_value)
+
+
+def test_a_model_that_has_seen_the_answers_is_seen_in_a_large_study() -> None:
+    rng = np.random.default_rng(1)
+    design = CheckDesign(models=5, n=6000, fault="seen")
+    assert {c.name for c in check_study(design, rng) if c.state == "failed"} == {"seen_answers"}
+
+
+def test_one_model_says_that_nothing_tests_what_it_has_seen() -> None:
+    check = named("seen_answers", [ONE], collect("partitioned", [ONE], lambda _: None))
+    assert check.state == "not made"
+    assert "it is supposed that the model has seen none of the answers" in check.message
+
+
+def gold(fooled: int, blind: int, n: int = 60) -> list[GoldAnswer]:
+    """Answers about false options: so many wrong of n predicted ones, and of n others."""
+    return [
+        GoldAnswer(about_truth=False, is_right=j >= wrong, is_predicted=own)
+        for own, wrong in ((True, fooled), (False, blind))
+        for j in range(n)
+    ]
+
+
+def test_errors_on_gold_that_follow_the_model_fail() -> None:
+    assert gold_errors(gold(15, 0)).state == "failed"
+    assert gold_errors(gold(6, 5)).passed
+    nothing = gold_errors([GoldAnswer(about_truth=True, is_right=True, is_predicted=True)])
+    assert nothing.state == "not made"
+    assert "whatever the model predicts" in nothing.message
+
+
+def test_gold_errors_fail_in_few_studies_where_errors_are_even() -> None:
+    rng = np.random.default_rng(2)
+    failed = sum(not gold_errors(gold(*rng.binomial(60, 0.15, 2).tolist())).passed for _ in range(500))
+    assert failed <= 8
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        CheckDesign(models=20, experts=2, n=100),
+        CheckDesign(models=20, experts=20, K=10, n=100),
+        CheckDesign(protocol="targeted", models=20, experts=2, n=100),
+        CheckDesign(protocol="sequential", models=20, experts=20, n=100),
+        CheckDesign(protocol="disagreement", models=2, experts=20, n=300),
+        CheckDesign(models=1, experts=2, n=300),
+    ],
+    ids=str,
+)
+def test_checks_of_all_models_together_fail_in_few_sound_studies(design: CheckDesign) -> None:
+    assert count_failed(design, 25).share <= 0.12
