@@ -32,6 +32,7 @@ from benchmarks._coverage_grid import full_grid, quick_grid
 from benchmarks._coverage_kinds import cover
 from benchmarks._coverage_planner import measure_promises
 from benchmarks._coverage_references import reference_widths
+from benchmarks._coverage_widths import accuracy_cells, misled_cell
 
 LEVEL = 0.95
 STRICT = 2.6
@@ -121,6 +122,10 @@ def main() -> None:
                 f"{cell.unsure:6.2f}  {cell.design}{mark}",
                 flush=True,
             )
+    some = 60 if args.quick else draws
+    widths = [*accuracy_cells(some), misled_cell(some)]
+    for each in widths:
+        print(f"{each.coverage:8.3f} {each.width:7.3f} factor {each.factor:.2f}  {each.name}", flush=True)
     commands = run_commands(args.commands or (1 if args.quick else 20))
     print(f"through the real commands, {len(COMMAND_CELLS)} cells: {commands}")
     promises = measure_promises(quick=args.quick)
@@ -136,7 +141,7 @@ def main() -> None:
         json.dumps(
             {
                 "cells": len(cells),
-                "silent_below": sum(c.low for c in cells),
+                "silent_below": sum(c.low for c in cells) + sum(w.low for w in widths),
                 "worst": round(min(c.coverage for c in cells if c.draws), 4),
                 "withheld": round(float(np.mean([c.withheld + c.unsure for c in cells])), 4),
                 "width_vs_best": round(float(np.mean(ratios)), 3) if ratios else None,
@@ -149,8 +154,8 @@ def main() -> None:
             }
         )
     )
-    bad = any(c.low for c in cells) or any(p["low"] for p in promises) or any(a.is_high for a in alarms)
-    sys.exit(1 if bad else 0)
+    bad = any(c.low for c in cells) or any(w.low for w in widths) or any(p["low"] for p in promises)
+    sys.exit(1 if bad or any(a.is_high for a in alarms) else 0)
 
 
 if __name__ == "__main__":

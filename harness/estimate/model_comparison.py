@@ -155,7 +155,7 @@ def compare(
             level=level,
             pair=lambda i, j, each: evidence.pair(names, i, j, each),
             values=evidence.accuracies(),
-            independent=evidence.cluster is None,
+            clusters=None if evidence.cluster is None else len(np.unique(evidence.cluster)),
         )
         return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, doubt)
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]

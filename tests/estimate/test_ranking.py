@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import harness as h
+from benchmarks._coverage_designs import Design, draw
 from harness import EstimateError
 from harness.estimate import holm, mcnemar, rank_models
 from harness.estimate.comparison.ranking import adjust_comparisons
 from harness.estimate.comparison.two_models import TIED
 from harness.estimate.core.p_values import bonferroni
+from harness.estimate.core.studentized_range import range_quantile, range_tail
+
+RNG = np.random.default_rng(11)
 
 
 def test_holm_and_bonferroni_by_hand() -> None:
@@ -47,7 +54,7 @@ def test_clear_winner_and_a_tie_behind_it() -> None:
 def test_two_models_reduce_to_the_z_test() -> None:
     rng = np.random.default_rng(1)
     z = rng.normal(size=(400, 2))
-    c = rank_models(z, ["a", "b"], questions=400, draws=200_000).comparisons[0]
+    c = rank_models(z, ["a", "b"], questions=400).comparisons[0]
     d = z[:, 0] - z[:, 1]
     statistic = abs(d.mean()) / (d.std(ddof=1) / 20)
     assert c.p_value == pytest.approx(2 * stats.norm.sf(statistic), abs=0.005)
@@ -58,6 +65,46 @@ def test_critical_value_lies_between_one_and_all_pairs() -> None:
     rng = np.random.default_rng(2)
     ranking = rank_models(rng.normal(size=(500, 6)), list("abcdef"), questions=500)
     assert stats.norm.ppf(0.975) < ranking.critical < stats.norm.ppf(1 - 0.025 / 15)
+
+
+@pytest.mark.parametrize("models", [2, 3, 9, 30])
+@pytest.mark.parametrize("df", [3.0, 19.0, 400.0, math.inf])
+def test_studentized_range_is_that_of_scipy(models: int, df: float) -> None:
+    q = float(stats.studentized_range.ppf(0.95, models, df))
+    assert range_quantile(0.95, models, df) == pytest.approx(q, rel=1e-6)
+    assert range_tail(1.5 * q, models, df) == pytest.approx(
+        float(stats.studentized_range.sf(1.5 * q, models, df)), rel=1e-5
+    )
+    assert range_tail(0.0, models, df) == 1
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
+def test_joint_interval_is_the_plain_one_times_tukeys_range(protocol: str) -> None:
+    drawn = draw(Design(protocol=protocol, accuracies=(0.5, 0.6, 0.7, 0.75, 0.8, 0.9), n=100), RNG)
+    factor = range_quantile(0.95, 6) / math.sqrt(2) / float(stats.norm.ppf(0.975))
+    assert factor == pytest.approx(1.454, abs=1e-3)
+    for joint in h.compare(drawn.models, drawn.labels).pairs:
+        (plain,) = h.compare(
+            {name: drawn.models[name] for name in (joint.first, joint.second)}, drawn.labels
+        ).pairs
+        assert joint.difference == pytest.approx(plain.difference)
+        low = plain.difference - factor * (plain.difference - plain.low)
+        high = plain.difference + factor * (plain.high - plain.difference)
+        assert (joint.low, joint.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-6)
+        assert joint.p_value >= plain.p_value
+
+
+@pytest.mark.parametrize(("n", "accuracy", "together"), [(25, 0.9, 0.5), (60, 0.97, 0.95), (100, 0.5, 0.5)])
+def test_all_pairs_of_nine_models_are_held_at_once(n: int, accuracy: float, together: float) -> None:
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(150):
+        shared = rng.normal(size=(n, 1)) * math.sqrt(together)
+        right = shared + rng.normal(size=(n, 9)) * math.sqrt(1 - together) < stats.norm.ppf(accuracy)
+        pairs = rank_models(right.astype(float), list("abcdefghi"), questions=n).comparisons
+        held += all(c.low <= 0 <= c.high for c in pairs)
+        assert all(c.verdict == TIED for c in pairs if c.difference == 0)
+    assert held / 150 >= 0.95 - 2.6 * math.sqrt(0.95 * 0.05 / 150)
 
 
 def test_identical_models_are_tied_and_names_must_differ() -> None:

@@ -1,15 +1,15 @@
 """Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
 
-Every pair has an interval of its own at one higher level 2Φ(c) − 1, so that each keeps what makes it
-valid. The bound c on the largest |z| of all pairs is Bonferroni's, or, where every pair differs on
-`_MANY` items or more, that of the multiplier bootstrap: with Gaussian multipliers ξ_i the statistics
-Σ ξ_i (d_i − D̂)/(√N sd) are, given the data, jointly normal with the correlations of the d's, so they
-are drawn from that normal, and c is the ``level`` quantile of max |z*| (Chernozhukov, Chetverikov & Kato
-2013, Ann. Stat. 41). Unlike Bonferroni it uses that the pairs share items and models.
+Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q
+is the quantile of the studentized range of M models, and z is the quantile of one pair, so all pairs hold at
+once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are those of
+Student's t with one degree of freedom fewer than clusters. Where few items differ, a pair's interval is exact
+and wide, and stretching keeps that: simulated in `benchmarks/coverage_matrix.py`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,18 +17,23 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+from scipy.special import ndtri, stdtr, stdtrit
 
 from harness.arrays import FloatArray
 from harness.errors import EstimateError
 from harness.estimate.comparison.paired import mcnemar
 from harness.estimate.comparison.two_models import TIED, Comparison
-from harness.estimate.core import bonferroni, check_known, check_level, holm, two_sided, z_value
+from harness.estimate.core import (
+    bonferroni,
+    check_known,
+    check_level,
+    holm,
+    range_quantile,
+    range_tail,
+    z_value,
+)
 from harness.estimate.routed import t_quantile
 from harness.types import HtmlTable, Shown, percent
-
-_MANY = 30
-"""Items on which every pair must differ before the bootstrap of the largest |z| is trusted."""
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
@@ -49,7 +54,7 @@ class Ranking(Shown):
     comparisons
         All M(M−1)/2 pairs, better-looking model first.
     critical
-        The bound on max |z| used, or NaN where p-values were adjusted instead.
+        The bound on max |z|, or on max |t| of items in clusters.
     """
 
     names: tuple[str, ...]
@@ -105,11 +110,9 @@ def rank_models(
     *,
     questions: int,
     level: float = 0.95,
-    draws: int = 20_000,
-    seed: int = 0,
     pair: Callable[[int, int, float], Comparison] | None = None,
     values: Sequence[float] | None = None,
-    independent: bool = True,
+    clusters: int | None = None,
 ) -> Ranking:
     """All pairs at one joint level, see the module.
 
@@ -117,14 +120,12 @@ def rank_models(
     ----------
     outcomes
         Shape (N, M): one column a model, one row an item: g of equation (G), or exact correctness.
-    draws, seed
-        Size and seed of the bootstrap.
     pair
-        Compares two columns at a level; by default `compare_outcomes`.
+        Compares two columns at a level, as accuracies; by default `compare_outcomes`.
     values
         Accuracies to order and show; by default the means of the columns.
-    independent
-        False if items come in clusters, which `pair` then knows of: the bound is Bonferroni's.
+    clusters
+        Number of clusters, at least 2, if items come in clusters, which `pair` then knows of.
 
     Errors as `_check_outcomes`.
     """
@@ -132,24 +133,31 @@ def rank_models(
     _check_outcomes(outcomes, names)
     shown = outcomes.mean(axis=0) if values is None else np.asarray(values, dtype=np.float64)
     order = np.argsort(-shown, kind="stable")
-    pairs = list(combinations(order.tolist(), 2))
-    largest = _max_z(outcomes, pairs, draws, seed) if independent else None
-    if largest is None:
-        critical = z_value(1 - (1 - level) / len(pairs))
-    else:
-        critical = float(np.quantile(largest, level))
-    each = 1 - two_sided(critical)
+    df = math.inf if clusters is None else max(1.0, clusters - 1.0)
+    critical = range_quantile(level, len(names), df) / math.sqrt(2)
+    stretch = critical / (z_value(level) if clusters is None else t_quantile(level, df))
+    bound = 1.0 if pair is not None or np.isin(outcomes, (0, 1)).all() else math.inf
 
     def judge(a: int, b: int) -> Comparison:
         if pair is not None:
-            return pair(a, b, each)
+            return pair(a, b, level)
         named = names[a], names[b]
-        return compare_outcomes(outcomes[:, a], outcomes[:, b], questions=questions, level=each, names=named)
+        return compare_outcomes(outcomes[:, a], outcomes[:, b], questions=questions, level=level, names=named)
 
-    assumed = RANKING_ASSUMPTIONS if independent else CLUSTER_ASSUMPTIONS
-    comparisons = tuple(
-        replace(_adjust(judge(a, b), largest, len(pairs), level), assumptions=assumed) for a, b in pairs
-    )
+    def join(found: Comparison) -> Comparison:
+        z = z_of(found.p_value) if clusters is None else float(-stdtrit(df, found.p_value / 2))
+        middle = found.difference
+        return replace(
+            found,
+            low=max(-bound, middle - stretch * (middle - found.low)),
+            high=min(bound, middle + stretch * (found.high - middle)),
+            p_value=range_tail(math.sqrt(2) * z, len(names), df),
+            method="max-z",
+            adjusted="max-z",
+            assumptions=RANKING_ASSUMPTIONS if clusters is None else CLUSTER_ASSUMPTIONS,
+        )
+
+    comparisons = tuple(join(judge(a, b)) for a, b in combinations(order.tolist(), 2))
     ordered = tuple(names[j] for j in order)
     return Ranking(
         names=ordered,
@@ -158,21 +166,6 @@ def rank_models(
         comparisons=comparisons,
         critical=critical,
         level=level,
-    )
-
-
-def _adjust(found: Comparison, largest: FloatArray | None, pairs: int, level: float) -> Comparison:
-    """A pair with its p-value among all pairs, and the joint level in place of its own."""
-    if largest is None:
-        p_value = min(1.0, found.p_value * pairs)
-    else:
-        p_value = float(1 + (largest >= z_of(found.p_value)).sum()) / (len(largest) + 1)
-    return replace(
-        found,
-        level=level,
-        p_value=p_value,
-        method="max-z",
-        adjusted="max-z",
     )
 
 
@@ -223,26 +216,6 @@ def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tupl
     better = Counter(c.second if c.verdict == c.first else c.first for c in decided)
     worse = Counter(c.verdict for c in decided)
     return tuple((1 + better[name], len(names) - worse[name]) for name in names)
-
-
-def _max_z(
-    outcomes: FloatArray, pairs: Sequence[tuple[int, int]], draws: int, seed: int
-) -> FloatArray | None:
-    """Draws of the largest |z*|, shape (draws,); None where a pair differs on too few items for it."""
-    n = len(outcomes)
-    if min(np.count_nonzero(outcomes[:, a] != outcomes[:, b]) for a, b in pairs) < _MANY:
-        return None
-    centred = outcomes - outcomes.mean(axis=0)
-    se = np.array([(outcomes[:, a] - outcomes[:, b]).std(ddof=1) for a, b in pairs]) / np.sqrt(n)
-    if not (se > 0).all():
-        return None
-    values, vectors = np.linalg.eigh(centred.T @ centred / (n * (n - 1)))
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    drawn = np.random.default_rng(seed).standard_normal((draws, len(values))) @ root.T
-    largest = np.zeros(draws)
-    for (a, b), scale in zip(pairs, se, strict=True):
-        np.maximum(largest, np.abs(drawn[:, a] - drawn[:, b]) / scale, out=largest)
-    return largest
 
 
 def z_of(p_value: float) -> float:

@@ -16,6 +16,7 @@ from .p_values import (
 )
 from .rates import Rate as Rate, RateChange as RateChange, compare_rates as compare_rates
 from .roots import find_root as find_root
+from .studentized_range import range_quantile as range_quantile, range_tail as range_tail
 from .validation import (
     check_count as check_count, check_counts as check_counts, check_items as check_items,
     check_known as check_known, check_least as check_least, check_level as check_level,

@@ -24,7 +24,7 @@ from .shares import (
 )
 from .tilted_rows import (
     TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,
-    tilt_items as tilt_items,
+    plan_working as plan_working, tilt_items as tilt_items,
     uniform_rows as uniform_rows,
 )
 from .tilting import (

@@ -2,19 +2,22 @@
 
 The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the prediction) or, on items where two
 models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
-item has a working distribution q over its options that is fixed before the answers; the null
-hypotheses are its exponential tilts p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
+item has a working distribution q over its options; the null hypotheses are its exponential tilts
+p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
 With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
 
     U(λ) = Σ_i w_i g_i − θ(λ)
-    W(λ) = max{ Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],  Σ_i w_i² (g_i − θ − U)² }
+    M(λ) = Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],   S(λ) = Σ_i w_i² (g_i − θ − U)²
+    W(λ) = M + ε max{0, S − M}
 
 (of items in clusters: see `harness.estimate.intervals.clusters`; of items drawn in proportion within strata:
 both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
-distribution costs width, not validity; the larger of the model's and the observed variance keeps
-samples without an error, or without a miss, from looking certain. The estimate is where U = 0.
+distribution costs width, not validity. The model's variance M keeps samples without an error, or without
+a miss, from looking certain; the observed one S widens the interval where the answers contradict q. It
+counts in full (ε = 1) for clusters and for a q fixed before the answers, and by half for a q fitted to
+them. The estimate is where U = 0.
 
 `harness.estimate.intervals.tilted_rows` says which q. Simulated in `benchmarks/coverage_matrix.py`.
 """
@@ -143,7 +146,8 @@ def _score(
         residual = (1 - share) * residual + share * _spread_within(g - theta - gap, rows)
     model = float((each * rows.weight) @ (variance + squares))
     if clusters is None:
-        return _Null(theta, gap, max(model, float((each * rows.weight) @ residual)))
+        seen = float((each * rows.weight) @ residual)
+        return _Null(theta, gap, model + float(each @ rows.excess) * max(0.0, seen - model))
     square = float(each @ (up + down))
     model, together = clusters.at(model, max(0.0, square - theta**2), gap)
     return _Null(theta, gap, together, skewed_step(model, theta, square, gap))

@@ -73,6 +73,7 @@ def tilt_pool(parts: dict[str, Any], working: FloatArray | None) -> TiltedRows:
         count=none + 1,
         cluster=rows.cluster,
         stratum=np.zeros(len(c), np.int64),
+        excess=none + 1,
     )
     joined = join_rows([rows, silent])
     order = np.argsort(np.concatenate([np.flatnonzero(told), np.flatnonzero(~told)]))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.arrays import FloatArray, IntArray
-from harness.estimate.intervals import outcomes_at, tilt_items, tilt_of
+from harness.estimate.intervals import outcomes_at, plan_working, tilt_items, tilt_of
 
 _PORTION = 2_000
 """Items at a time: there is a row for every option that may be asked about, and either answer."""
@@ -58,13 +58,11 @@ def plan_outcomes(
     NotIdentified
         If such a draw cannot tell this target.
     """
+    working = plan_working(c, propensities, n_options) if working is None else working
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
     tilt = tilt_of(tilt_items(c, propensities, n_options, nobody, none, working=working), mean)
     parts = [slice(start, start + _PORTION) for start in range(0, len(c), _PORTION)]
-    found = [
-        _plan_part(c[p], propensities[p], n_options[p], None if working is None else working[p], mean, tilt)
-        for p in parts
-    ]
+    found = [_plan_part(c[p], propensities[p], n_options[p], working[p], mean, tilt) for p in parts]
     around_mean, around_guess, variance, guess = (np.concatenate(x) for x in zip(*found, strict=True))
     return PlannedOutcomes(
         around_mean=around_mean,
@@ -89,7 +87,7 @@ def _plan_part(
     c: FloatArray,
     propensities: FloatArray,
     n_options: IntArray,
-    working: FloatArray | None,
+    working: FloatArray,
     mean: float,
     tilt: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -104,7 +102,7 @@ def _plan_part(
         n_options[each],
         asked,
         yes.astype(np.float64),
-        working=None if working is None else working[each],
+        working=working[each],
     )
     guess, variance, g = (x.reshape(n, width, 2) for x in outcomes_at(rows, tilt))
     first, own = guess[:, 0, 0], np.arange(width) < n_options[:, None]

@@ -1,0 +1,75 @@
+"""The working distribution fitted to the answers: narrow where votes help, valid where they mislead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks._coverage_designs import Design
+from benchmarks._coverage_widths import accuracy_cells, misled_cell
+from harness.estimate.intervals.fitted_working import fit_working, prior_working
+from harness.estimate.intervals.tilted_rows import plan_working, tilt_items
+from harness.estimate.intervals.tilting import tilted_score
+from harness.estimate.routed import accuracy_target
+
+K = 4
+
+
+def answers(n: int, right: float, seed: int = 0) -> tuple[NDArray[Any], ...]:
+    """Items whose most likely option is true so often; one question each, about a drawn option."""
+    rng = np.random.default_rng(seed)
+    pi = np.tile([0.7, 0.1, 0.1, 0.1], (n, 1))
+    truth = np.where(rng.random(n) < right, 0, rng.integers(1, K, n))
+    asked = (rng.random((n, 1)) >= pi.cumsum(axis=1)).sum(axis=1)
+    return accuracy_target(rng.integers(0, K, n), K), pi, asked, (asked == truth).astype(float)
+
+
+def test_without_answers_options_weigh_as_they_are_drawn() -> None:
+    c, pi, _asked, yes = answers(50, 0.7)
+    own = np.ones_like(pi, dtype=bool)
+    prior = prior_working(c, pi, own)
+    assert prior == pytest.approx(pi)
+    nobody = fit_working(c, pi, own, np.full(50, -1), yes, np.ones(50))
+    assert nobody == pytest.approx(prior)
+    assert plan_working(c, pi, np.full(50, K)) == pytest.approx(prior)
+
+
+@pytest.mark.parametrize(("right", "low", "high"), [(0.95, 0.85, 1.0), (0.25, 0.15, 0.4), (0.02, 0.0, 0.12)])
+def test_many_answers_say_what_the_draw_is_worth(right: float, low: float, high: float) -> None:
+    c, pi, asked, yes = answers(2000, right)
+    q = fit_working(c, pi, np.ones_like(pi, dtype=bool), asked, yes, np.ones(2000))
+    assert q.sum(axis=1) == pytest.approx(1)
+    assert low <= q[:, 0].mean() <= high
+
+
+def test_equal_items_may_be_counted() -> None:
+    c, pi, asked, yes = answers(40, 0.8)
+    own = np.ones_like(pi, dtype=bool)
+    twice: list[Any] = [np.repeat(x, 2, axis=0) for x in (c, pi, own, asked, yes)]
+    counted = fit_working(c, pi, own, asked, yes, np.full(40, 2.0))
+    assert np.repeat(counted, 2, axis=0) == pytest.approx(fit_working(*twice, np.ones(80)), abs=1e-5)
+
+
+def test_given_working_distribution_is_not_fitted() -> None:
+    c, pi, asked, yes = answers(100, 0.95)
+    given = tilt_items(c, pi, np.full(100, K), asked, yes, working=pi)
+    fitted = tilt_items(c, pi, np.full(100, K), asked, yes)
+    assert set(given.excess) == {1.0}
+    assert set(fitted.excess) == {0.5}
+    assert tilted_score(given, 0.95) != tilted_score(fitted, 0.95)
+
+
+def test_votes_that_are_all_wrong_on_one_option_do_not_mislead() -> None:
+    assert not misled_cell(200).low
+
+
+def test_a_model_added_later_has_a_narrow_interval() -> None:
+    (cell,) = accuracy_cells(80, designs=[LATER])
+    assert not cell.low
+    assert cell.width < 0.23
+
+
+LATER = Design(protocol="targeted", accuracies=(0.9, 0.9, 0.9), later=1, K=(10,), n=100)
