@@ -220,7 +220,7 @@ def complete(
     is_weighted = estimate.interval.startswith(REFUSALS)
     if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
         flags += (unequal.flag,)
-    elif unequal is not None:
+    elif unequal is not None and estimate.estimator != "worst_case":
         bent = unequal.why
     return replace(
         _with_assumptions(estimate, labels),

@@ -40,15 +40,14 @@ def growing_accuracy(
     The earliest may be undefined and are left out. Parameters as in `accuracy`.
     """
     flags: tuple[str, ...] = ()
-    is_even = True
     if labels.drawn is not None and not labels.statement.asks_on:
         try:
             labels, flags = collected_part(labels, predictions.is_there)
         except NotIdentified:
             return ()
-        # counts can be added up only where all labels weigh the same
-        is_even = find_unequal(labels, predictions.is_there) is None
         labels = _leave_open(labels)
+    # counts can be added up only where all labels weigh the same
+    is_even = find_unequal(labels, predictions.is_there) is None
     is_whole = strata is None and bool(predictions.is_there.all())
     portions = _cut(labels, points) if is_even and is_whole else None
     found = []
@@ -79,9 +78,7 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """The answered questions alone, as if no others had been drawn."""
-    if labels.passed is not None:
-        labels = labels.take(np.flatnonzero(~labels.passed))
+    """The questions that were answered or passed over, as if no others had been drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 

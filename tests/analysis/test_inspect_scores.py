@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
@@ -30,7 +31,7 @@ MODELS = [
 SETTINGS: list[dict[str, str]] = [
     {"estimate": 'strata = "ward"\nlevel = 0.9'},
     {"estimate": 'strata = "confidence"'},
-    {"items": 'cluster = "ward"'},
+    {"items": 'cluster = "patient"'},
 ]
 
 
@@ -46,6 +47,14 @@ def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
             head = f"[{section}]\n"
             text = text.replace(head, head + line + "\n") if head in text else f"{text}\n{head}{line}\n"
         Path("study.toml").write_text(text, encoding="utf-8")
+        if "items" not in more:
+            return
+        with Path("items.csv").open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        with Path("items.csv").open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, [*rows[0], "patient"])
+            writer.writeheader()
+            writer.writerows({**row, "patient": f"p{j // 4}"} for j, row in enumerate(rows))
 
     return copy
 

@@ -43,7 +43,7 @@ def test_what_is_printed() -> None:
     labels += [Label("u", 0, NO, 4, 0.25), Label("f", 0, NO, 4, 0.25), Label("x", 2, MUTE, 4, 0.25)]
     e = accuracy(predictions, labels)
     assert str(e).endswith("30 ordinary + 91 complementary · 1 abstained · 1 unreadable · 1 failed")
-    assert (e.estimator, e.interval, e.level, e.n.unlabelled) == ("ml", "exact+share", 0.95, 0)
+    assert (e.estimator, e.interval, e.level, e.n.unlabelled) == ("ml", "exact+share+worst-case", 0.95, 0)
     assert any("uniformly" in a for a in e.assumptions)
 
 

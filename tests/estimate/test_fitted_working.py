@@ -48,9 +48,9 @@ def test_many_answers_say_what_the_draw_is_worth(right: float, low: float, high:
 def test_equal_items_may_be_counted() -> None:
     c, pi, asked, yes = answers(40, 0.8)
     own = np.ones_like(pi, dtype=bool)
-    twice: list[Any] = [np.repeat(x, 2, axis=0) for x in (c, pi, own, asked, yes)]
+    twice = [np.repeat(x, 2, axis=0) for x in (c, pi, own, asked, yes, np.ones(40))]
     counted = fit_working(c, pi, own, asked, yes, np.full(40, 2.0))
-    assert np.repeat(counted, 2, axis=0) == pytest.approx(fit_working(*twice, np.ones(80)), abs=1e-5)
+    assert np.repeat(counted, 2, axis=0) == pytest.approx(fit_working(*twice), abs=1e-5)
 
 
 def test_given_working_distribution_is_not_fitted() -> None:

@@ -11,7 +11,6 @@ from tests.house.measure import (
     House,
     count_files,
     file_names,
-    find_long_files,
     find_repeated,
     public_types,
     read_house,
@@ -31,10 +30,6 @@ SHARED_FILES = {
 """Names that two things have, each in a world of its own; no more may come."""
 GROWING = {"harness/store/migrations/versions": "a migration that was published stays as it is"}
 """Folders that may hold more, and why."""
-
-
-def test_no_file_is_long() -> None:
-    assert find_long_files() == {}
 
 
 def test_no_folder_is_full() -> None:

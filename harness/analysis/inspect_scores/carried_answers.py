@@ -37,6 +37,8 @@ class CarriedQuestion:
         None where there is no answer yet.
     arrived
         In the order of arrival, from 0; None where there is no answer yet.
+    handed_out
+        `harness.types.Question.place`.
     """
 
     option: int
@@ -47,6 +49,7 @@ class CarriedQuestion:
     place: int
     verdict: Verdict | None = None
     arrived: int | None = None
+    handed_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,4 +213,5 @@ def _question(carried: CarriedQuestion, item: CarriedItem) -> Question:
         propensity=carried.propensity,
         seed=0,
         propensities=carried.propensities,
+        place=carried.handed_out,
     )

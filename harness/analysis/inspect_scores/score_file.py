@@ -100,6 +100,7 @@ def _carry(study: Study, store: Store, items: list[Item], model: str) -> list[Ca
                 place=place,
                 verdict=verdict,
                 arrived=arrived,
+                handed_out=q.place,
             )
         )
     return [

@@ -11,6 +11,8 @@ import numpy as np
 from harness.arrays import BoolArray, FloatArray, IntArray
 from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 
+_NEAR = 1e-9
+
 
 @dataclass(frozen=True)
 class ModelVotes:
@@ -66,6 +68,24 @@ class ModelVotes:
             alone = np.bincount(labels.item, minlength=labels.index.size)[labels.item] == 1
         rows: IntArray = np.flatnonzero(alone & (labels.kind != ABSTAINED) & self.all_ran[labels.item])
         return rows
+
+    @cached_property
+    def lacks_models(self) -> bool:
+        """Whether questions were drawn for other models, too.
+
+        Then an option that none of these models predicts was more likely to be asked about than the least
+        likely option of its item.
+        """
+        if self.labels.is_uniform:
+            return False
+        rows = self.usable[self.votes[self.usable] == 0]
+        asked = self.labels.questions.take(rows)
+        least = np.zeros(rows.size)
+        known = np.flatnonzero(asked.offered.number)
+        if known.size:
+            offered = asked.offered.take(known)
+            least[known] = np.minimum.reduceat(offered.values, offered.start[:-1])
+        return bool((asked.propensity > least + _NEAR).any())
 
     @cached_property
     def kappa(self) -> float:

@@ -163,6 +163,9 @@ def _check_votes(
 ) -> Mapping[str, Check]:
     """Checks of labels against all models, made once for several models in turn."""
     votes = ModelVotes(tuple(models), labels)
+    if votes.lacks_models:
+        why = "questions were drawn for other models, too"
+        return {name: Check.not_made(name, why) for name in ("yes_rate", "yes_rate_by_expert", "agreement")}
     return {
         "yes_rate": routed_yes_rate(votes, level),
         "yes_rate_by_expert": yes_rate_by_expert(votes, level),
