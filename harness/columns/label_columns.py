@@ -167,6 +167,11 @@ class LabelColumns:
         """Items that have a question; where that is not known, those with a label."""
         return self.asked if self.asked.any() else self.labelled
 
+    @property
+    def number_answered(self) -> int:
+        """Labels that are answers: questions that were passed over are none."""
+        return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
+
     def __len__(self) -> int:
         return len(self.kind)
 

@@ -267,7 +267,7 @@ def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
 
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
-    special = estimate.estimator in ("corrected", "anytime") or estimate.interval == "anytime"
+    special = estimate.estimator in ("corrected", "anytime") or estimate.interval.startswith("anytime")
     if not labels.statements or special or "conditioned_on_questions" in estimate.flags:
         return estimate
     return replace(estimate, assumptions=labels.statement.assumptions)

@@ -151,7 +151,7 @@ def compare(
         ranking = rank_models(
             evidence.outcomes(),
             names,
-            questions=len(labels),
+            questions=labels.number_answered,
             level=level,
             pair=lambda i, j, each: evidence.pair(names, i, j, each),
             values=evidence.accuracies(),
@@ -176,7 +176,10 @@ def _gather(
         found = resolved_correctness(labels, predictions, on_differences=True)
         shares = _resolved_shares(labels, predictions, found.correct)
         return ResolvedEvidence(
-            found.correct, len(labels), enough_clusters(found.items, labels.index, labels.cluster), shares
+            found.correct,
+            labels.number_answered,
+            enough_clusters(found.items, labels.index, labels.cluster),
+            shares,
         )
     unequal = errors is None and not sign
     data, predicted, items = routed_pool(labels, predictions, error_free=errors is None, unequal=unequal)
