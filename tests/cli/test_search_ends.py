@@ -210,17 +210,18 @@ def test_what_faster_experts_have_answered_is_left_out_and_told(
         lay_out(tmp_path, server.url, n=100)
         _forget(study, {"red": 12})
         found = oversight("search", "start", "--study", study)["search"]
-    assert re.fullmatch(r"partial: \d+ of \d+ answers used, the \d+% .*\(red\)", found["power"][-1])
-    kept, of = map(int, re.findall(r"(\d+) of (\d+)", found["power"][-1])[0])
+    (partial,) = [line for line in found["power"] if line.startswith("partial: ")]
+    assert re.fullmatch(r"partial: \d+ of \d+ answers used, .* \d+% .*, which is how far red has come", partial)
+    kept, of = map(int, re.findall(r"(\d+) of (\d+)", partial)[0])
     assert sum(found["splits"].values()) <= kept < of
 
 
 def _forget(study: str, keep: dict[str, int]) -> None:
-    """Leave so many answers of some experts, as if the others were to come yet."""
+    """Leave so many answers of some experts, from the start of their queues, as if others were to come yet."""
     with closing(sqlite3.connect(Path(study).with_name("study.db"))) as edited, edited:
         for expert, number in keep.items():
             edited.execute(
                 "DELETE FROM answer WHERE expert = ? AND question_id NOT IN "
-                "(SELECT question_id FROM answer WHERE expert = ? ORDER BY position LIMIT ?)",
+                "(SELECT id FROM question WHERE expert = ? ORDER BY place LIMIT ?)",
                 (expert, expert, number),
             )

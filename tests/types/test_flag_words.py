@@ -62,7 +62,7 @@ def flags_of_sources() -> set[str]:
 
 
 def test_the_sources_are_read() -> None:
-    known = {"out_of_range", "unresolved", "partial", "open_questions", "missing", "never_differ", "joint"}
+    known = {"out_of_range", "unresolved", "partial", "passed_over", "missing", "never_differ", "joint"}
     assert known <= flags_of_sources()
 
 

@@ -79,7 +79,7 @@ def run_checks(
     >>> model = [Prediction(f"i{j}", 0) for j in range(60)]
     >>> said = [Label(f"i{j}", j % 4, LabelKind.COMPLEMENTARY, 4, 0.25) for j in range(60)]
     >>> [check.name for check in run_checks(model, said) if check.state == "failed"]
-    ['yes_rate', 'hausman', 'small_strata']
+    ['yes_rate']
     """
     if others is None and isinstance(labels, LabelColumns):
         others = [model for model in labels.models if model is not predictions]
