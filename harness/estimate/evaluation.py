@@ -236,15 +236,17 @@ def _allow_for_missing(
     """Widen the interval for what unanswered questions hide if that costs little; or say what they hide."""
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""
+    is_ran = predictions.ran[labels.item]
+    missing = int(np.count_nonzero(is_ran & (labels.kind == ABSTAINED)))
+    why = f"{missing} of {np.count_nonzero(is_ran)} questions unanswered, which could move it too far"
     if make is None:
-        missing = int(np.count_nonzero(labels.kind == ABSTAINED))
-        return estimate, f"{missing} of {len(labels)} questions unanswered"
+        return estimate, why if missing else ""
     try:
         hidden = find_hidden(estimate, make, predictions, labels)
-    except EstimateError as error:
-        return estimate, f"questions are unanswered, and whatever is put in: {error}"
+    except EstimateError:
+        return estimate, why
     allowed = estimate if hidden is None else hidden.allow_for(estimate)
-    return allowed or estimate, "" if allowed is not None else str(hidden)
+    return allowed or estimate, "" if allowed is not None else why
 
 
 def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:

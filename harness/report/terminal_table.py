@@ -21,7 +21,7 @@ from harness.report.gate_words import evidence_text, explain_verdict, found_text
 from harness.types import (
     OUTSIDE,
     Estimate,
-    caution_text,
+    caution_lines,
     estimator_name,
     interval_text,
     method_text,
@@ -45,7 +45,7 @@ def estimates_table(study: StudyReport) -> RenderableType:
         truth = ["" if model.truth is None else percent(model.truth)] if study.opened else []
         for name, e in model.estimates.items():
             table.add_row(
-                model.name, estimator_name(name), value_text(e), _interval_cell(e), method_text(e), *truth
+                model.name, estimator_name(name), value_text(e), interval_text(e), method_text(e), *truth
             )
         table.add_section()
     asked = questions_text(study.n_answers, study.n_questions, study.pool)
@@ -72,13 +72,9 @@ def counts_table(
     table = Table("estimator", "accuracy", "s.e.", "interval", "method", title=title)
     for name, e in estimates.items():
         se = "" if e.se is None else percent(e.se)
-        table.add_row(estimator_name(name), value_text(e), se, _interval_cell(e), method_text(e))
-    lines = [*note_lines(estimates, undefined), *_star(estimates)]
+        table.add_row(estimator_name(name), value_text(e), se, interval_text(e), method_text(e))
+    lines = [*caution_lines(estimates), *note_lines(estimates, undefined), *_star(estimates)]
     return Group(table, *map(Text, lines))
-
-
-def _interval_cell(estimate: Estimate) -> str:
-    return "\n".join(filter(None, (interval_text(estimate), caution_text(estimate))))
 
 
 def _star(estimates: Mapping[str, Estimate]) -> list[str]:
@@ -87,7 +83,7 @@ def _star(estimates: Mapping[str, Estimate]) -> list[str]:
 
 def _notes(model: ModelReport, asked: str) -> list[str]:
     """All that a reader must know beside the table: what is missing, what could not be estimated, checks."""
-    lines = [f"{items_text(model.items)}, {asked}"]
+    lines = [*caution_lines(model.estimates), f"{items_text(model.items)}, {asked}"]
     if labels := label_texts(model):
         lines.append(", ".join(labels))
     if model.usd_per_correct is not None:

@@ -21,7 +21,8 @@ from .records import (
 )
 from .shown import Shown as Shown, to_frame as to_frame
 from .worded_estimates import (
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_text as caution_text,
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_lines as caution_lines,
+    caution_text as caution_text,
     estimate_table as estimate_table,
     estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
     note_lines as note_lines, value_text as value_text,

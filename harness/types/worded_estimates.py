@@ -57,6 +57,15 @@ def caution_text(estimate: Estimate) -> str:
     return "" if estimate.holds else f"(!) may not hold: {estimate.why}"
 
 
+def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
+    """Why intervals may not hold, each reason once with the estimators that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, estimate in estimates.items():
+        if not estimate.holds:
+            about.setdefault(estimate.why, []).append(estimator_name(name))
+    return [f"(!) {' · '.join(names)} may not hold: {why}" for why, names in about.items()]
+
+
 def method_text(estimate: Estimate) -> str:
     """``exact 95%``, with the name of the interval in words."""
     return f"{method_words(estimate.interval)} {estimate.level:.0%}"
@@ -88,11 +97,10 @@ def estimate_table(
         (estimator_name(name), value_text(e), interval_text(e), method_text(e))
         for name, e in estimates.items()
     ]
-    cautions = dict.fromkeys(filter(None, map(caution_text, estimates.values())))
     outside = [OUTSIDE] if any(e.value != e.clipped for e in estimates.values()) else []
     return HtmlTable(
         title=title,
         columns=("estimator", column, "interval", "method"),
         rows=rows,
-        notes=(*cautions, *note_lines(estimates, undefined), *outside),
+        notes=(*caution_lines(estimates), *note_lines(estimates, undefined), *outside),
     )

@@ -211,13 +211,15 @@ def test_what_faster_experts_have_answered_is_left_out_and_told(
         _forget(study, {"red": 12})
         found = oversight("search", "start", "--study", study)["search"]
     (partial,) = [line for line in found["power"] if line.startswith("partial: ")]
-    assert re.fullmatch(r"partial: \d+ of \d+ answers used, .* \d+% .*, which is how far red has come", partial)
+    assert re.fullmatch(
+        r"partial: \d+ of \d+ answers used, .* \d+% .*, which is how far red has come", partial
+    )
     kept, of = map(int, re.findall(r"(\d+) of (\d+)", partial)[0])
     assert sum(found["splits"].values()) <= kept < of
 
 
 def _forget(study: str, keep: dict[str, int]) -> None:
-    """Leave so many answers of some experts, from the start of their queues, as if others were to come yet."""
+    """Leave so many answers of some experts, from the start of their queues, as if more were to come."""
     with closing(sqlite3.connect(Path(study).with_name("study.db"))) as edited, edited:
         for expert, number in keep.items():
             edited.execute(
