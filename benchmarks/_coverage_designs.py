@@ -13,9 +13,16 @@ from scipy.special import ndtri
 
 import harness as h
 from harness.estimate import GoldCounts
-from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus
+from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
 from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from protocols.routing import (
+    Disagreement,
+    Partitioned,
+    Sequential,
+    Targeted,
+    one_expert_per_class,
+    order_queue,
+)
 
 IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))
@@ -58,7 +65,8 @@ class Design:
     strata
         Number of strata; accuracies differ between them.
     slow
-        Share of the questions that one of two halves of the experts has answered; the others all.
+        Share of the questions that one of two halves of the experts has answered, from the start of their
+        queues; the others all.
     cluster
         Items a cluster, or a name of `CLUSTER_SIZES`.
     correlation
@@ -277,13 +285,26 @@ def collect(
         waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
         drawn += waiting
     if design.slow < 1:
-        fast = set(sorted({q.expert for q in drawn})[::2])
-        answers = [a for a in answers if a.expert in fast or rng.random() < design.slow]
+        reached = _first_part(drawn, design.slow)
+        answers = [a for a in answers if a.question.id in reached]
     labels = h.decode(answers, drawn)
     if design.cluster:
         of = clusters_of(design)
         labels = labels.clustered({item.id: str(of[j]) for j, item in enumerate(items)})
     return labels
+
+
+def _first_part(drawn: Sequence[Question], share: float) -> set[str]:
+    """Questions that experts have reached: every second expert all, the others the first share of a queue."""
+    queues: dict[str, list[Question]] = {expert: [] for expert in sorted({q.expert for q in drawn})}
+    for question in order_queue(drawn):
+        if isinstance(question, Question):
+            queues[question.expert].append(question)
+    return {
+        q.id
+        for j, queue in enumerate(queues.values())
+        for q in queue[: len(queue) if j % 2 == 0 else max(1, round(share * len(queue)))]
+    }
 
 
 def true_accuracies(design: Design) -> list[float]:
