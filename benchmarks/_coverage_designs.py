@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 import harness as h
 from harness.estimate import GoldCounts
-from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus
+from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
 from protocols.collect import SimulatedExperts
 from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -41,8 +41,7 @@ class Design:
     Attributes
     ----------
     kind
-        What is covered: accuracy, difference, joint, assisted, judged, class, ranking, anytime, pool,
-        certificate, parity or winner.
+        What is covered: a name of `KINDS` or `APART` in `_coverage_kinds`.
     protocol
         Name of the rule.
     K
@@ -58,7 +57,7 @@ class Design:
     strata
         Number of strata; accuracies differ between them.
     slow
-        Share of the questions that one of two halves of the experts has answered; the others all.
+        Share of their queues that one of two halves of the experts has answered; the others all.
     cluster
         Items a cluster, or a name of `CLUSTER_SIZES`.
     correlation
@@ -277,13 +276,22 @@ def collect(
         waiting = plan.next_questions(items, answers) if plan.statement.asks_on else []
         drawn += waiting
     if design.slow < 1:
-        fast = set(sorted({q.expert for q in drawn})[::2])
-        answers = [a for a in answers if a.expert in fast or rng.random() < design.slow]
+        reached = _reach(drawn, design.slow)
+        answers = [a for a in answers if a.question.id in reached]
     labels = h.decode(answers, drawn)
     if design.cluster:
         of = clusters_of(design)
         labels = labels.clustered({item.id: str(of[j]) for j, item in enumerate(items)})
     return labels
+
+
+def _reach(drawn: Sequence[Question], share: float) -> set[str]:
+    """Questions that are reached: every second expert's, and the first share of the others' queues."""
+    found = set[str]()
+    for j, expert in enumerate(sorted({q.expert for q in drawn})):
+        queue = sorted((q for q in drawn if q.expert == expert), key=lambda q: q.place or 0)
+        found |= {q.id for q in queue[: len(queue) if j % 2 == 0 else max(1, round(share * len(queue)))]}
+    return found
 
 
 def true_accuracies(design: Design) -> list[float]:

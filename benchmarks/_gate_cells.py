@@ -48,13 +48,15 @@ class Seen:
 
 
 def look_on(cell: GateCell, seed: int) -> Seen:
-    """Draw a study and ask the gate after every `every` answers, in a random order of arrival."""
+    """Ask the gate about a study after every `every` answers; experts follow their queues at random."""
     rng = np.random.default_rng(seed)
     drawn, truth = draw(cell.design, rng), true_accuracies(cell.design)
     models, labels = align_models(list(drawn.models.values()), drawn.labels)
     order = np.arange(len(labels))
     if not labels.is_resolved:  # whose questions follow from answers
-        rng.shuffle(order)
+        turns = rng.permutation(labels.questions.expert)
+        in_turn = np.lexsort((labels.questions.place, labels.questions.expert))
+        order[np.argsort(turns, kind="stable")] = in_turn
     passed = failed = False
     first = 0
     for n in [*range(cell.every, len(order), cell.every), len(order)]:
