@@ -89,7 +89,7 @@ class GapStudy:
     def speaks_against(self, question: Question) -> bool:
         """Whether the answer speaks against the first model."""
         is_predicted = self.said["m0"][question.item_id] == question.option
-        return is_predicted != (self.truth[question.item_id] == question.option)
+        return bool(is_predicted != (self.truth[question.item_id] == question.option))
 
     def collect(self, gaps: Gaps, part: float = 1.0) -> Labels:
         """Labels of the first part of what every expert works through."""

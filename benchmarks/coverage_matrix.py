@@ -142,7 +142,7 @@ def main() -> None:
     alarms = measure_false_alarms(100 if args.quick else 400, quick=args.quick)
     for alarm in alarms:
         print(f"{alarm.share:8.3f} with a failed check{'  HIGH' if alarm.is_high else ''}  {alarm.design}")
-    below = sum(c.low for c in (*cells, *widths, *gaps))
+    below = sum(c.low for c in cells) + sum(w.low for w in widths) + sum(g.low for g in gaps)
     ratios = [c.compared / c.reference for c in cells if c.reference > 0]
     print(
         json.dumps(

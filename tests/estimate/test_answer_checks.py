@@ -156,3 +156,13 @@ def test_gold_errors_fail_in_few_studies_where_errors_are_even() -> None:
 )
 def test_checks_of_all_models_together_fail_in_few_sound_studies(design: CheckDesign) -> None:
     assert count_failed(design, 25).share <= 0.12
+
+
+@pytest.mark.parametrize(("protocol", "rate"), [("partitioned", 0.02), ("targeted", 0.3)])
+def test_a_model_worse_than_chance_or_than_others_voids_no_interval(protocol: str, rate: float) -> None:
+    """Options that it does not predict are then confirmed more often than those that it predicts."""
+    bad = model(4, rate)
+    labels = collect(protocol, [bad, model(5, 0.9)], lambda _: None)
+    found = accuracy(bad, labels)
+    assert found.holds, found.why
+    assert found.low <= rate <= found.high

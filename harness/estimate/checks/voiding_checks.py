@@ -40,8 +40,11 @@ def explain_failures(
     bounded
         Whether the number holds whatever unanswered questions hide.
     """
-    spared = ERROR_CHECKS * corrected + ("abstention",) * bounded
+    spared: tuple[str, ...] = ERROR_CHECKS * corrected + ("abstention",) * bounded
     spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
+    if all(model is predictions for model in labels.models):
+        # one model may be worse than chance, or than those that the questions were drawn for
+        spared += ("agreement",)
     failed = [check for check in _find_failed(predictions, labels) if check.name not in spared]
     return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
 
