@@ -68,6 +68,7 @@ def assist(
     """
     if not _are_of_use(len(models), labels):
         return dict(found)
+    labels = replace(labels, models=tuple(models.values()))
     votes, made = _Votes(models), dict(found)
     for name, estimates in found.items():
         main = next(filter(estimates.get, _MAIN), None)
