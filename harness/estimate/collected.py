@@ -153,7 +153,8 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
     """
     first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
-    return np.unique(first[drawn.item], return_inverse=True)[1].astype(np.int64)
+    draw: IntArray = np.unique(first[drawn.item], return_inverse=True)[1].astype(np.int64)
+    return draw
 
 
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
