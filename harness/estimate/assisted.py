@@ -68,7 +68,9 @@ def assist(
     """
     if not _are_of_use(len(models), labels):
         return dict(found)
-    votes, made = _Votes(models), dict(found)
+    drawn = {name: keep_drawn(predictions, labels) for name, predictions in models.items()}
+    labels = replace(labels, models=tuple(drawn.values()))  # checks hold answers against all models
+    votes, made = _Votes(drawn), dict(found)
     for name, estimates in found.items():
         main = next(filter(estimates.get, _MAIN), None)
         if main is None:
@@ -125,7 +127,7 @@ class _Votes:
 
     def estimate(self, name: str, labels: LabelColumns, level: float) -> Estimate | None:
         """A model's accuracy; None where every answer is about its prediction and settles it."""
-        predictions = keep_drawn(self._models[name], labels)
+        predictions = self._models[name]
         part, flags = collected_part(labels, predictions.is_there)
         data, predicted, items = routed_pool(part, [predictions], unequal=True)
         if np.bincount(data.item).max() > 1:

@@ -6,14 +6,15 @@ blank and goes on has chosen which questions to answer.
 
 An expert's questions are handed out in an order that was drawn before any answer (`Question.place`). So the
 first so many of them are a random part, whatever the expert does later. The estimate uses the same share of
-every expert's queue, from its start: as much as the slowest expert has reached. An open question inside that
-share was passed over. It is missing data and counts as if its expert had been unsure. Where the order is not
-known, every open question of an expert who has answered any counts so.
+every expert's queue, from its start: as much as the slowest expert has reached. Items that were added to a
+study have queues of their own, since they are asked about last. An open question inside that share was passed
+over. It is missing data and counts as if its expert had been unsure. Where the order is not known, every open
+question of an expert who has answered any counts so.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -23,6 +24,7 @@ from harness.columns import LabelColumns, QuestionColumns
 from harness.errors import NotIdentified
 from harness.estimate.routed import FEW_OPEN
 from harness.seeding import derive_seed
+from harness.types import PLACES
 
 ON_SCREEN = 3
 """Questions that an expert has on the screen or loaded ahead, and may answer in any order."""
@@ -108,7 +110,7 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     Raises
     ------
     NotIdentified
-        If an expert has answered none of the questions put to them.
+        If an expert has answered none of the questions put to them, or none about items added later.
     """
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
@@ -118,35 +120,66 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     answered = label >= 0
     if answered.all():
         return labels, ()
-    queues = read_queues(drawn.expert, drawn.place, answered, len(drawn.experts))
+    draw = np.zeros(len(drawn), np.int64) if labels.pool is not None else _find_draws(drawn)
+    queues = _read_draws(drawn, draw, answered)
     share = _common_share(queues)
     if share == 0:
         _refuse_silent(drawn, queues, answered)
     ends = queues.asked if share == 1 else _round_share(share, queues, drawn)
-    inside = queues.rank < ends[drawn.expert]
+    inside = queues.rank < ends[draw * len(drawn.experts) + drawn.expert]
     kept = np.zeros(len(labels), np.bool_)
     kept[label[inside & answered]] = True
     missing = drawn.take(np.flatnonzero(inside & ~answered))
     part = labels.take(np.flatnonzero(kept | ~items[labels.item])).pass_over(missing)
     flags = []
     if share < 1:
-        slowest = drawn.experts[int(np.argmin(queues.reached / np.maximum(queues.asked, 1)))]
+        slow = int(np.argmin(queues.reached / np.maximum(queues.asked, 1)))
+        which = "questions about the first items, and about those added later" if draw.any() else "questions"
         flags.append(
             f"partial: {np.count_nonzero(kept)} of {np.count_nonzero(answered)} answers used, those to the "
-            f"first {share:.0%} of every expert's questions, which is how far {slowest} has come"
+            f"first {share:.0%} of every expert's {which}, which is how far "
+            f"{drawn.experts[slow % len(drawn.experts)]} has come"
         )
     if len(missing):
         flags.append(f"passed_over: {len(missing)} of {np.count_nonzero(inside)}")
     return part, tuple(flags)
 
 
+def _find_draws(drawn: QuestionColumns) -> IntArray:
+    """Number of the draw that first asked about each question's item, from 0; shape (R,).
+
+    Items that were added to a study are drawn after the others and asked about last, so answers to the first
+    draw are no random part of all items.
+    """
+    first = np.full(int(drawn.item.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, drawn.item, np.maximum(drawn.place, 0) // PLACES)
+    draw: IntArray = np.unique(first[drawn.item], return_inverse=True)[1].astype(np.int64)
+    return draw
+
+
+def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
+    """The queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, and so on.
+
+    An expert who has answered a question of a later draw has reached all of the earlier ones.
+    """
+    experts = len(drawn.experts)
+    number = (int(draw.max()) + 1) * experts
+    queues = read_queues(draw * experts + drawn.expert, drawn.place, answered, number)
+    asked, reached = queues.asked.reshape(-1, experts), queues.reached.reshape(-1, experts)
+    later = reached[::-1].cumsum(axis=0)[::-1] > reached
+    return replace(queues, reached=np.where(later, asked, reached).ravel())
+
+
 def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) -> NoReturn:
-    silent = sorted(np.array(drawn.experts)[(queues.asked > 0) & (queues.reached == 0)].tolist())
+    silence = ((queues.asked > 0) & (queues.reached == 0)).reshape(-1, len(drawn.experts))
+    late = not silence[0].any()
+    silent = sorted(np.array(drawn.experts)[silence.any(axis=0)].tolist())
     names = ", ".join(silent[:3]) + " and others" * (len(silent) > 3)
+    what = "yet" if not late else "any question about the items added later"
     raise NotIdentified(
-        f"{names} {'has' if len(silent) == 1 else 'have'} not answered yet "
-        f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): what the others answered is no "
-        "random part of the items"
+        f"{names} {'has' if len(silent) == 1 else 'have'} not answered {what} "
+        f"({np.count_nonzero(answered)} of {len(drawn)} questions answered): what "
+        f"{'was answered' if late else 'the others answered'} is no random part of the items"
     )
 
 
@@ -161,10 +194,11 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Number of questions of every expert, rounded up or down by chance; shape (E,).
+    """Number of questions of every queue, rounded up or down by chance; shape of `queues.asked`.
 
     So experts with few questions count for no more than their part. The draw depends on the expert alone.
     """
     chance = [derive_seed(0, "rounded", name) / 2**64 for name in drawn.experts]
-    ends: IntArray = np.floor(share * queues.asked + np.array(chance) - 1e-9).astype(np.int64)
+    chances = np.resize(np.array(chance), len(queues.asked))
+    ends: IntArray = np.floor(share * queues.asked + chances - 1e-9).astype(np.int64)
     return ends

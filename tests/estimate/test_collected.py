@@ -15,9 +15,9 @@ from harness.columns import LabelColumns, align_models
 from harness.estimate import collected_part as cut
 from harness.estimate import decode
 from harness.estimate.routed.from_labels import FEW_OPEN
-from harness.types import Label, Question
+from harness.types import PLACES, Label, Question
 from protocols.collect import SimulatedExperts
-from protocols.routing import order_queue
+from protocols.routing import Partitioned, one_expert_per_class, order_queue
 from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
 
 IDS = [item.id for item in ITEMS]
@@ -228,3 +228,41 @@ def test_an_expert_with_one_question_does_not_hold_the_rest() -> None:
     part, flags = collected(answer(drawn, {questions[0].id}))
     assert len(part) == len(drawn)
     assert flags == (f"passed_over: 1 of {len(drawn)}",)
+
+
+def add_items(first: int, number: int) -> list[Question]:
+    """Questions of a study about `first` items, and about the others as a later draw, with their places."""
+    rule = Partitioned(one_expert_per_class(ITEMS[0].options), 7)
+    early, late = rule.route(ITEMS[:first]), rule.route(ITEMS[first:number])
+    return [*early, *(replace(q, place=PLACES + (q.place or 0)) for q in late)]
+
+
+def test_answers_about_the_first_items_say_nothing_of_items_added_later() -> None:
+    questions = add_items(120, 240)
+    late = {q.id for q in questions if (q.place or 0) >= PLACES}
+    with pytest.raises(NotIdentified, match="not answered any question about the items added later"):
+        collected(answer(questions, late))
+
+
+def test_first_and_added_items_count_at_the_same_share() -> None:
+    questions = add_items(120, 240)
+    open_ = set[str]()
+    for queue in queues_of([q for q in questions if (q.place or 0) >= PLACES]).values():
+        open_.update(q.id for q in queue[len(queue) // 2 :])
+    labels = answer(questions, open_)
+    part, flags = collected(labels)
+    first = {item.id for item in ITEMS[:120]}
+    kept = Counter(part.index.ids[i] in first for i in part.item.tolist())
+    assert abs(kept[True] - kept[False]) <= len(EXPERTS)
+    assert "about the first items, and about those added later" in flags[0]
+
+
+def test_an_expert_who_goes_on_to_added_items_has_passed_over_open_first_ones() -> None:
+    questions = add_items(120, 240)
+    open_ = set[str]()
+    for queue in queues_of([q for q in questions if (q.place or 0) < PLACES]).values():
+        open_.update(q.id for q in queue[len(queue) // 2 :])
+    part, flags = collected(answer(questions, open_))
+    assert flags == (f"passed_over: {len(open_)} of {len(questions)}",)
+    assert part.passed is not None
+    assert np.count_nonzero(part.passed) == len(open_)

@@ -71,11 +71,14 @@ def _judge(
     models = _read_predictions(store, find_newest_runs(store, list(found)).runs, data)
     asked = list(_read_predictions(store, judges, data).values())
     level, index = joint_level(data.level, data.joint), data.labels.index
+    labels = replace(
+        data.labels, models=tuple(data.models.values())
+    )  # checks hold answers against all models
     n_options = None
     if data.labels.pool is not None:
         options = store.columns.read_options(index)
         n_options = np.array([options[name] for name in index.ids], np.int64)
-    return judge_models(models, asked, data.labels, found, level=level, n_options=n_options)
+    return judge_models(models, asked, labels, found, level=level, n_options=n_options)
 
 
 def _refuse(data: Collected, what: str) -> str:
