@@ -60,7 +60,7 @@ def gate_study(
     with Store(study.store_url) as store:
         index = store.columns.read_index()
         models = _read_models(store, index, bars.baseline, names, study.judges)
-        labels = study_labels(study, store, index)
+        labels = replace(study_labels(study, store, index), models=_add_others(store, index, models, study))
         drawn = len(labels.drawn or ())
         look = None
         if bars.look is not None:
@@ -121,6 +121,17 @@ def _read_models(
     return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
 
 
+def _add_others(
+    store: Store, index: ItemIndex, models: Mapping[str, PredictionColumns], study: Study
+) -> tuple[PredictionColumns, ...]:
+    """The models, followed by all others of the study, which the checks hold answers against."""
+    others = [run for run in find_newest_runs(store, None, study.judges).runs if run["name"] not in models]
+    return (
+        *models.values(),
+        *(store.run_columns.read_run(run["id"], index).predictions for run in others),
+    )
+
+
 def _hold_against(
     bars: Bars,
     model: Mapping[str, PredictionColumns],
@@ -147,7 +158,6 @@ def _hold(
     """One bar for one model, or for a model and its baseline."""
     level, errors = trust
     names, columns = list(models), list(models.values())
-    labels = replace(labels, models=tuple(columns))
     try:
         if bars.look is not None:
             verdict = gate_at_look(models, labels, bar, look=bars.look, level=level, errors=errors)

@@ -67,7 +67,7 @@ def check_clusters(cluster: IntArray) -> None:
     effective = effective_clusters(cluster)
     if size.max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
         raise NotIdentified(
-            f"clusters: {np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of "
-            f"the items, count as {effective:.1f} of equal size, (Σm)²/Σm² of their sizes m; an interval "
-            f"needs {FEWEST_EFFECTIVE:g}: label more items of other clusters"
+            f"{np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of the "
+            f"items, count as {effective:.1f} of equal size; an interval needs {FEWEST_EFFECTIVE:g}: label "
+            "more items of other clusters"
         )
