@@ -131,7 +131,7 @@ def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted:
     seen = predicted.call("label", "watch", "--once")
     assert (seen["share"], seen["used"], seen["estimates"]) == (0.0, 0, {})
     assert seen["slowest"] in ("bea", "cem")
-    assert "without a label" in seen["undefined"]["large"]
+    assert "have not answered yet" in seen["undefined"]["large"]
     answer_open(predicted)
     wide = predicted.call("label", "watch", "--until-width", "0.9", "--every", "0.01")
     assert wide["reached"]

@@ -73,6 +73,7 @@ def covers(study: Study, estimate: h.Estimate) -> bool:
     return estimate.low <= study.accuracy <= estimate.high
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["partitioned", "targeted"])
 @pytest.mark.parametrize("share", [0.04, 0.15, 0.3])
@@ -100,6 +101,7 @@ def test_blank_and_unsure_give_the_same_numbers() -> None:
     assert "unanswered" in blank["routed"].why
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_gate_at_the_bar_passes_and_fails_rarely_whatever_is_blank() -> None:
     decided = 0
@@ -117,6 +119,7 @@ def test_a_gate_decides_over_blanks_that_could_not_turn_it() -> None:
     assert gate_accuracy(study.predictions, labels, 0.95).verdict == "fail"
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_comparison_over_hard_blanks_does_not_hold_in_silence() -> None:
     silent = 0
@@ -149,6 +152,7 @@ def find_telling(study: Study, share: float) -> set[str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("share", [0.02, 0.1])
 @pytest.mark.parametrize(

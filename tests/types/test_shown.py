@@ -83,7 +83,7 @@ def test_an_interval_that_may_not_hold_says_so() -> None:
     from dataclasses import replace
 
     estimate = replace(h.estimate_counts(4, 77, 120, 321, 360)["ml"], why=EVIL)
-    assert f"(!) may not hold: {EVIL}" in shown(estimate)
+    assert f"(!) ML may not hold: {EVIL}" in shown(estimate)
     assert not estimate.to_frame()["holds"].item()
 
 
