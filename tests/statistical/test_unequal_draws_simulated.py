@@ -87,6 +87,7 @@ def collect(
     return labels.drawn_from(dict.fromkeys(weights, "all"), pool_size=size, weights=weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("voice", [know, reverse, lie, side_with_errors, say_one_thing])
 @pytest.mark.parametrize(
     ("K", "accuracy", "size", "batches"),
