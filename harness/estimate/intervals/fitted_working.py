@@ -11,6 +11,7 @@ distribution only by O(1/N).
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.arrays import BoolArray, FloatArray, IntArray
 
@@ -44,8 +45,11 @@ def fit_working(
     drawn = np.flatnonzero(asked >= 0)
     theta = _PRIOR_MEAN.copy()
     if drawn.size:
-        part = [x[drawn] for x in features]
-        theta = _find_mode(part, own[drawn], asked[drawn], yes[drawn], count[drawn])
+        first, number = _join_alike(
+            [x[drawn] for x in features], own[drawn], asked[drawn], yes[drawn], count[drawn]
+        )
+        rows = drawn[first]
+        theta = _find_mode([x[rows] for x in features], own[rows], asked[rows], yes[rows], number)
     return _distribute(features, own, theta)
 
 
@@ -68,6 +72,31 @@ def _distribute(features: list[FloatArray], own: BoolArray, theta: FloatArray) -
     q = np.where(own, np.maximum(q, 1e-9), 0.0)
     working: FloatArray = q / q.sum(axis=1, keepdims=True)
     return working
+
+
+def _join_alike(
+    features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Join rows that the likelihood cannot tell apart: the first row of every kind, and its number of items.
+
+    They have the same options in any order, the same option asked about, and the same answer. Few kinds are
+    left of very many items, because propensities follow from how many models predict an option.
+    """
+    cell = _mix(own.astype(np.uint64), *(np.round(x, 9).view(np.uint64) for x in features))
+    told = cell[np.arange(len(asked)), asked]
+    key = _mix(told, yes.astype(np.uint64), *np.sort(cell, axis=1).T)
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int64), np.bincount(kind, count).astype(np.float64)
+
+
+def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A 64-bit hash of values in their order, element by element (the finaliser of SplitMix64)."""
+    mixed = start
+    for value in values:
+        mixed = (mixed ^ value) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = mixed ^ (mixed >> np.uint64(27))
+    return mixed
 
 
 def _find_mode(
