@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import Design, draw, true_accuracies
-from harness.columns import align_models
+from harness.arrays import IntArray
+from harness.columns import LabelColumns, align_models
 from harness.estimate import PASS, UNDECIDED, gate_accuracy, gate_difference
 
 LEVEL, MARGIN = 0.95, 0.02
@@ -47,6 +48,14 @@ class Seen:
     answers: int
 
 
+def _find_places(labels: LabelColumns) -> IntArray:
+    """Place by which the question of every label is handed out; labels are complete."""
+    places = np.empty(len(labels), np.int64)
+    if labels.drawn is not None:
+        places[labels.answers] = labels.drawn.place
+    return places
+
+
 def look_on(cell: GateCell, seed: int) -> Seen:
     """Ask the gate about a study after every `every` answers; experts follow their queues at random."""
     rng = np.random.default_rng(seed)
@@ -55,7 +64,7 @@ def look_on(cell: GateCell, seed: int) -> Seen:
     order = np.arange(len(labels))
     if not labels.is_resolved:  # whose questions follow from answers
         turns = rng.permutation(labels.questions.expert)
-        in_turn = np.lexsort((labels.questions.place, labels.questions.expert))
+        in_turn = np.lexsort((_find_places(labels), labels.questions.expert))
         order[np.argsort(turns, kind="stable")] = in_turn
     passed = failed = False
     first = 0
