@@ -55,7 +55,8 @@ def test_intervals_hold_whatever_votes_are_worth(accuracies: list[float], protoc
         voided += not found.holds
         held.append(found.low <= accuracies[0] <= found.high)
     assert np.mean(held) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / len(held))
-    assert voided <= 0.05 * len(held)  # by checks, which fail in few sound studies
+    # checks fail in few sound studies, and more often where models are all wrong together
+    assert voided <= 0.2 * len(held)
 
 
 def test_votes_that_tell_something_are_worth_answers() -> None:
