@@ -105,12 +105,12 @@ def measure_twice(task: tuple[Design, int, int]) -> Cell:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a part of the grid, under 4 minutes on 2 cores")
-    parser.add_argument("--draws", type=int, help="draws a cell (default: 400, quick 150)")
+    parser.add_argument("--draws", type=int, help="draws a cell (default: 400, quick 100)")
     parser.add_argument("--commands", type=int, help="draws of each command cell (default: 20, quick 1)")
     args = parser.parse_args()
     started = time.perf_counter()
     grid = quick_grid() if args.quick else full_grid()
-    draws = args.draws or (150 if args.quick else 400)
+    draws = args.draws or (100 if args.quick else 400)
     compared = QUICK_COMPARED if args.quick else COMPARED
     print(f"{len(grid)} cells, {draws} draws each, nominal {LEVEL:.0%}", flush=True)
     print(f"{'coverage':>8} {'width':>7} {'reference':>9} {'withheld':>8} {'unsure':>6}  design")
