@@ -17,6 +17,7 @@ import math
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -102,6 +103,21 @@ def measure_twice(task: tuple[Design, int, int]) -> Cell:
     return replace(cell, reference=best, compared=ours)
 
 
+def measure_grid(tasks: Sequence[tuple[Design, int, int]]) -> list[Cell]:
+    """Measure all designs in two processes, and print each as it is done."""
+    cells = []
+    with get_context("fork").Pool(2) as pool:
+        for cell in pool.imap(measure_twice, tasks):
+            cells.append(cell)
+            mark = "  LOW" if cell.low else ""
+            print(
+                f"{cell.coverage:8.3f} {cell.width:7.3f} {cell.reference:9.3f} {cell.withheld:8.2f} "
+                f"{cell.unsure:6.2f}  {cell.design}{mark}",
+                flush=True,
+            )
+    return cells
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a part of the grid, under 4 minutes on 2 cores")
@@ -114,16 +130,7 @@ def main() -> None:
     compared = QUICK_COMPARED if args.quick else COMPARED
     print(f"{len(grid)} cells, {draws} draws each, nominal {LEVEL:.0%}", flush=True)
     print(f"{'coverage':>8} {'width':>7} {'reference':>9} {'withheld':>8} {'unsure':>6}  design")
-    cells = []
-    with get_context("fork").Pool(2) as pool:
-        for cell in pool.imap(measure_twice, [(design, draws, compared) for design in grid]):
-            cells.append(cell)
-            mark = "  LOW" if cell.low else ""
-            print(
-                f"{cell.coverage:8.3f} {cell.width:7.3f} {cell.reference:9.3f} {cell.withheld:8.2f} "
-                f"{cell.unsure:6.2f}  {cell.design}{mark}",
-                flush=True,
-            )
+    cells = measure_grid([(design, draws, compared) for design in grid])
     some = 60 if args.quick else draws
     widths = [*accuracy_cells(some), misled_cell(some)]
     for each in widths:

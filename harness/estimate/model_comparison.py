@@ -206,8 +206,9 @@ def explain_hidden(
 ) -> str:
     """Say how far unanswered questions could move a difference; empty if hardly at all.
 
-    With a share ρ of the questions answered and a share μ of all items unanswered on which the models differ,
-    the difference lies between ρ D − μ and ρ D + μ.
+    With a share ρ of the questions answered the difference lies between ρ D − μ and ρ D + μ. An unanswered
+    item on which the models differ adds 1/N to μ, or 1/(N π) if one of their predictions was asked about with
+    propensity π: its answer weighs so much.
     """
     both = first.ran & second.ran
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both
@@ -215,13 +216,16 @@ def explain_hidden(
     if not missing:
         return ""
     items = put + np.count_nonzero(both & ~labels.asked_items)
-    differing = np.count_nonzero(silent & (first.option != second.option))
-    middle, reach = (1 - missing / put) * pair.difference, differing / items
+    rows = np.flatnonzero((labels.kind == ABSTAINED) & (both & (first.option != second.option))[labels.item])
+    item, option = labels.item[rows], labels.option[rows]
+    is_told = (first.option[item] == option) | (second.option[item] == option)
+    weight = np.where(is_told, 1 / labels.questions.propensity[rows], 1.0)
+    middle, reach = (1 - missing / put) * pair.difference, float(weight.sum()) / items
     if is_negligible(middle - reach, pair.difference, middle + reach, pair.high - pair.low):
         return ""
     return (
         f"{missing} of {put} questions are unanswered: the difference can be anywhere from "
-        f"{middle - reach:+.3f} to {middle + reach:+.3f}"
+        f"{max(-1.0, middle - reach):+.3f} to {min(1.0, middle + reach):+.3f}"
     )
 
 
