@@ -41,7 +41,7 @@ class Design:
     Attributes
     ----------
     kind
-        What is covered: a name of `KINDS` or `APART` in `_coverage_kinds`.
+        Kind of interval: a name of `KINDS` or `APART` in `_coverage_kinds`.
     protocol
         Name of the rule.
     K

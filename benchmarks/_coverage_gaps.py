@@ -40,7 +40,7 @@ class GapCell:
     Attributes
     ----------
     coverage
-        Of `counted` studies: those whose interval was given and says that it holds.
+        Share of the `counted` studies, whose interval was printed and says that it holds.
     width
         Mean width of these intervals; NaN for gates.
     unsure

@@ -97,7 +97,7 @@ def _questions_per_item(promise: Promise) -> float:
 
 
 def planned_items(promise: Promise) -> tuple[int, int]:
-    """Questions that the planner names, and the items about which so many are asked in expectation."""
+    """Number of questions that the planner asks for, and number of items that need so many on average."""
     made = plan(promise.K, promise.accuracy, models=promise.models, half_width=promise.size)
     rows = made.accuracy if promise.kind == "width" else made.difference
     questions = next(row.questions for row in rows if row.protocol == promise.row)
@@ -105,7 +105,7 @@ def planned_items(promise: Promise) -> tuple[int, int]:
 
 
 def kept(promise: Promise, items: int, seed: int) -> bool:
-    """Whether one study of so many items keeps the promise."""
+    """Whether one simulated study with this number of items keeps the promise."""
     rng = np.random.default_rng([seed, items])
     truth, options = synthesise_population(items, promise.K, promise.accuracies, rng)
     asked = [item_of(j, promise.K) for j in range(items)]

@@ -44,14 +44,14 @@ class Gaps:
     easy_first: bool = False
 
     def __str__(self) -> str:
-        """Say what is left open, and in which order experts answer."""
+        """Describe which questions are left open, and in which order experts answer."""
         which = "that speak against the model" if self.telling else "that are hardest"
         order = "easy first" if self.easy_first else "in order" if self.known else "in unknown order"
         return f"{self.share:.0%} open {which}, {order}" if self.share else order
 
 
 class GapStudy:
-    """A study that was drawn by a protocol, for `MODELS` of it."""
+    """A simulated study: items, the models of `MODELS`, and questions drawn by a protocol."""
 
     def __init__(self, protocol: str, n: int, seed: int) -> None:
         rng = np.random.default_rng([seed, n])

@@ -34,7 +34,7 @@ def stamp_failure(reason: str) -> str:
 
 
 def read_failure_time(reason: str) -> str:
-    """Return the time in the reason of a failed answer, in ISO format; empty if there is none.
+    """Return the time in the reason of a failed answer, in ISO format; empty if the reason has no time.
 
     Examples
     --------

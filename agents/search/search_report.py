@@ -210,7 +210,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """The accuracy on the test items, or why there is none; it says so if a check speaks against it."""
+    """Estimate the accuracy on the test items, or say why not; `why` names a check that failed."""
     try:
         found = accuracy(predictions, labels)
     except EstimateError as error:

@@ -142,7 +142,7 @@ class Question:
     propensities
         The same for every option of the item; empty where all options have `propensity`.
     place
-        Number by which an expert's questions are handed out, the smallest first. It is drawn before any
+        Position of the question in its expert's queue; smaller numbers come first. It is drawn before any
         answer. None if the order is not known.
     """
 

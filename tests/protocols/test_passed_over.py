@@ -171,3 +171,15 @@ def test_intervals_hold_whatever_was_passed_over_or_say_that_they_may_not(
         worst += covers(study, h.accuracies(study.predictions, labels)["worst_case"])
     assert silent <= 0.05 * RUNS + 2
     assert interval is not None or worst >= 0.93 * RUNS
+
+
+def test_one_answer_left_open_counts_by_its_propensity_in_a_comparison() -> None:
+    """One of four options was asked about, so its answer moves a mean of outcomes by up to 4/N."""
+    study = Study("partitioned", 2)
+    other = [Prediction(p.item_id, (p.option + 1) % 4) for p in study.predictions if p.option is not None]
+    predicted = {p.item_id: p.option for p in study.predictions}
+    left = next(q for queue in study.queues.values() for q in queue[:-4] if q.option == predicted[q.item_id])
+    (pair,) = h.compare({"m": study.predictions, "o": other}, study.answer({left.id})).pairs
+    low, high = (float(word) for word in pair.why.split() if word[0] in "+-")
+    assert high - low == pytest.approx(2 * 4 / N, abs=0.002)
+    assert not pair.holds

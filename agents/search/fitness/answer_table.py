@@ -95,7 +95,7 @@ class AnswerTable:
         """Take in when answers of a candidate's replicate failed: item id → time in ISO format."""
         self.failures.add(key, times)
         self._failed.add(key)
-        for other in self._failed:  # whose failures these may show to be the endpoint's
+        for other in self._failed:  # these times may excuse the failures of other programs
             self.changes[other] = self.changes.get(other, 0) + 1
         self.version += 1
 

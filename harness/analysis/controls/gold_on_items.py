@@ -22,7 +22,7 @@ class GoldOnItems:
     item, option
         Place of the study's item that has the gold item's text and options, and the option asked about.
     about_truth, is_right
-        Whether the question is about the true option, and whether the answer is right.
+        Whether each question asks about the true option, and whether its answer is right.
     """
 
     item: IntArray

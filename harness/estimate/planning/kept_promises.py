@@ -33,7 +33,7 @@ from harness.estimate.planning.rehearsed_studies import (
 )
 
 REACHED = 0.8
-"""Share of studies in which a planned half-width is reached."""
+"""Share of studies whose half-width must be at most the planned one."""
 _WIDTHS, _TESTS = 64, 120
 _ROUNDS, _FEW, _MANY = 4, 10, 2_000
 _MOST_TESTED = 4_000

@@ -58,7 +58,7 @@ class ParityBin:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words: the flags and the doubts."""
+        """Sentences for the reader: the flags, and why intervals may not hold."""
         return (*map(explain_flag, self.flags), *self.doubts)
 
 
