@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -21,15 +20,8 @@ from harness.output import counted
 from harness.store import Store
 
 
-def study_labels(
-    study: Study, store: Store, index: ItemIndex, *, only: Collection[str] | None = None
-) -> LabelColumns:
+def study_labels(study: Study, store: Store, index: ItemIndex) -> LabelColumns:
     """The labels of a study with their design: clusters that study.toml names, items drawn from a pool.
-
-    Parameters
-    ----------
-    only
-        Ids of the questions to take, as if no others had been drawn; None takes all.
 
     Raises
     ------
@@ -38,7 +30,7 @@ def study_labels(
     DataError
         If an item has no cluster.
     """
-    labels = replace(store.columns.read_labels(index, only=only), pool=store.pool.read_pool(index))
+    labels = replace(store.columns.read_labels(index), pool=store.pool.read_pool(index))
     clusters = study_clusters(study)
     return replace(labels, cluster=ItemValues.of(clusters, index)) if clusters else labels
 

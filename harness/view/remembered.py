@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -39,13 +39,9 @@ class RememberedColumns(ColumnRepository):
         """The items by place."""
         return self._once("index", super().read_index)
 
-    def read_labels(
-        self, index: ItemIndex, *, only: Collection[str] | None = None, second: bool = False
-    ) -> LabelColumns:
+    def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
         """What experts said; see `ColumnRepository.read_labels`."""
         read = super().read_labels
-        if only is not None:
-            return read(index, only=only, second=second)
         return self._once(("labels", id(index), second), lambda: read(index, second=second))
 
     def count_options(self) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,10 +114,6 @@ class ColumnRepository(Repository):
         query = sa.select(sa.func.json_array_length(_ITEM.options)).order_by(*_ORDER)
         return {name: int(k) for name, (k,) in zip(index.ids, self._read(query), strict=True)}
 
-    def read_answered(self) -> set[str]:
-        """Ids of the questions that have an answer."""
-        return {name for (name,) in self._read(sa.select(_ANSWER.question_id))}
-
     def read_meta_names(self) -> list[str]:
         """Names of the further columns that items have, in alphabetical order."""
         names = set[str]()
@@ -133,15 +129,11 @@ class ColumnRepository(Repository):
         with self._database.reading():
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
-    def read_labels(
-        self, index: ItemIndex, *, only: Collection[str] | None = None, second: bool = False
-    ) -> LabelColumns:
+    def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
         """What experts said, in the order of arrival, and all questions, in the order of their items.
 
         Parameters
         ----------
-        only
-            Ids of the questions to read; None reads all.
         second
             Read the second questions about items in place of the first.
 
@@ -164,8 +156,6 @@ class ColumnRepository(Repository):
         )  # fmt: skip
         is_second = _QUESTION.protocol == SECOND_QUESTIONS
         query = query.where(is_second if second else ~is_second)
-        if only is not None:
-            query = query.where(self._database.among(_QUESTION.id, only))
         with self._database.reading():
             for part in self._database.read_portions(query.select_from(source)):
                 item, option, k, propensity, asked, all_of, arrival, kinds, is_foreign, place = part
