@@ -79,22 +79,6 @@ class Tally:
     n_failed: int = 0
     n_abstained: int = 0
 
-    def exchange(self, old: Tally, new: Tally) -> Tally:
-        """With the labels of some of its items replaced: taken out as `old`, put in as `new`."""
-        n: Counter[float] = Counter()
-        right: Counter[float] = Counter()
-        for tally, sign in ((self, 1), (old, -1), (new, 1)):
-            for m in tally.misses:
-                n[m.K] += sign * m.n
-                right[m.K] += sign * m.S
-        hits = BinomialSample(2, self.hits.n - old.hits.n + new.hits.n, self.hits.S - old.hits.S + new.hits.S)
-        return replace(
-            self,
-            hits=hits,
-            misses=tuple(BinomialSample(K, n[K], right[K]) for K in sorted(n, reverse=True) if n[K]),
-            **{name: getattr(self, name) - getattr(old, name) + getattr(new, name) for name in _COUNTED},
-        )
-
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
         """Readable items with one question: the prediction asked about, yes and no; another, no and yes."""
