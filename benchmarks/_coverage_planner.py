@@ -1,7 +1,7 @@
 """Does the planner keep its word? Shares of studies that reach a planned half-width, and power reached.
 
 Every cell asks the call behind `oversight plan` for the questions of a half-width, or of a difference. The
-protocol's own rule then asks so many in expectation about items of a stand-in population, experts answer
+protocol's own rule then asks that many on average about items of a stand-in population, experts answer
 without error, and the public call estimates or compares.
 """
 

@@ -19,7 +19,7 @@ N = 300
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Callable[..., None]:
-    """Lay out an answered study of 300 items whose every text stands so many times."""
+    """Lay out an answered study of 300 items in which every text occurs `times` times."""
     monkeypatch.chdir(tmp_path)
 
     def lay_out(each: int, *, cluster: str = "", header: str = "id,text,ward") -> None:

@@ -219,7 +219,7 @@ def test_what_faster_experts_have_answered_is_left_out_and_told(
 
 
 def _forget(study: str, keep: dict[str, int]) -> None:
-    """Leave so many answers of some experts, from the start of their queues, as if more were to come."""
+    """Keep the first answers of some experts, in the order of their queues, as if more were to come."""
     with closing(sqlite3.connect(Path(study).with_name("study.db"))) as edited, edited:
         for expert, number in keep.items():
             edited.execute(

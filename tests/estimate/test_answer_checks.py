@@ -116,11 +116,11 @@ def test_a_model_that_has_seen_the_answers_is_seen_in_a_large_study() -> None:
 def test_one_model_says_that_nothing_tests_what_it_has_seen() -> None:
     check = named("seen_answers", [ONE], collect("partitioned", [ONE], lambda _: None))
     assert check.state == "not made"
-    assert "it is supposed that the model has seen none of the answers" in check.message
+    assert "assumes that the model has seen none of the answers" in check.message
 
 
 def gold(fooled: int, blind: int, n: int = 60) -> list[GoldAnswer]:
-    """Answers about false options: so many wrong of n predicted ones, and of n others."""
+    """Answers about false options: numbers of wrong ones among n predicted options, and among n others."""
     return [
         GoldAnswer(about_truth=False, is_right=j >= wrong, is_predicted=own)
         for own, wrong in ((True, fooled), (False, blind))

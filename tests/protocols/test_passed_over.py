@@ -61,7 +61,7 @@ class Study:
         return labels
 
     def find_hard(self, share: float) -> set[str]:
-        """The first hard questions of every queue, so many of all; the last of a queue stays."""
+        """The first hard questions of every queue, a share of the queue, but never its last question."""
         return {
             q.id
             for queue in self.queues.values()
@@ -139,7 +139,7 @@ def test_a_comparison_over_hard_blanks_does_not_hold_in_silence() -> None:
 
 
 def find_telling(study: Study, share: float) -> set[str]:
-    """Questions whose answers speak against the model, the first of every queue, so many of all."""
+    """The first questions of every queue whose answers speak against the model, a share of the queue."""
     predicted = {p.item_id: p.option for p in study.predictions}
 
     def speaks_against(q: Question) -> bool:

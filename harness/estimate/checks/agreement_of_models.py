@@ -88,7 +88,7 @@ def seen_answers(
     name = "seen_answers"
     if not others:
         return Check.not_made(
-            name, "no other model to compare with; it is supposed that the model has seen none of the answers"
+            name, "no other model to compare with; assumes that the model has seen none of the answers"
         )
     ran = np.logical_and.reduce([model.ran[drawn.item] for model in others])
     even = np.abs(drawn.propensity * drawn.n_options - 1) < _EVEN

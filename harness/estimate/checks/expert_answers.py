@@ -145,7 +145,7 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
 
 
 def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
-    """Distribution of the sum of independent numbers, by Fourier transforms; of so many values."""
+    """Distribution of the sum of independent numbers, by Fourier transforms, on a given number of values."""
     if len(parts) == 1:
         return parts[0]
     spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)

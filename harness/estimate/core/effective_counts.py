@@ -8,7 +8,7 @@ from harness.arrays import FloatArray, IntArray
 from harness.errors import NotIdentified
 
 FEWEST_EFFECTIVE = 4.0
-"""Below so many effective clusters (`effective_clusters`) no interval is given: one cluster decides it."""
+"""Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""
 
 
 def count_effective(weight: FloatArray) -> float:

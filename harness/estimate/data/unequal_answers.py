@@ -38,7 +38,7 @@ class UnequalAnswers:
     rates
         Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
     refusal_rates
-        The same where every answer is a "no", as of items that were taken for that; else None.
+        The same if every answer is a "no", as for items that were chosen by their "no"; else None.
     """
 
     least: float
@@ -82,7 +82,7 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
     Returns
     -------
     UnequalAnswers or None
-        None where rates are equal as far as can be told, and for items that are asked about until resolved.
+        None if no test shows that rates differ, and for items that are asked about until resolved.
     """
     if labels.is_resolved or not len(labels):
         return None

@@ -54,7 +54,7 @@ def fit_working(
 
 
 def prior_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> FloatArray:
-    """Make q without any answer, q ∝ π; shapes as of `fit_working`."""
+    """Make q before any answer, q ∝ π; shapes as in `fit_working`."""
     return _distribute(_describe(c, propensities, own), own, _PRIOR_MEAN)
 
 

@@ -118,7 +118,7 @@ class RehearsedProtocol:
         return int(asked), kept
 
     def rehearse(self, population: StandIn, accuracy: float, level: float, questions: float) -> WidthPromise:
-        """Studies that tell as much as so many questions, but of at most 2,000 items."""
+        """Studies with as much information as a number of questions, of at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -149,7 +149,7 @@ class RehearsedProtocol:
         return math.ceil(questions * self.variance / self.free)
 
     def plan_difference(self, K: int, accuracy: float, aim: PlannedTest, questions: int) -> float:
-        """Difference that so many questions find with the planned power, at most 1."""
+        """Smallest difference that a number of questions detects with the planned power, at most 1."""
         asked = questions * self.free / self.variance
         found = aim.distance * math.sqrt(self.free / asked)
         for _ in range(_ROUNDS):
@@ -187,7 +187,7 @@ def _stand_in_pair(K: int, accuracy: float, difference: float) -> StandIn:
 
 @lru_cache(maxsize=256)
 def log_spread(name: str, K: int, accuracy: float, models: int, items: int, level: float) -> float:
-    """Logarithm of the half-width that 80 % of studies of so many items reach, over the mean one."""
+    """Logarithm of the half-width that 80 % of studies reach, divided by the mean half-width."""
     seen = RehearsedProtocol(name=name, variance=1.0, free=1.0)
     kept = seen.rehearse(stand_in(K, (accuracy,) * models), accuracy, level, items)
     return math.log(kept.high / kept.mean)

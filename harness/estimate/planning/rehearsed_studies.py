@@ -98,7 +98,7 @@ def stand_in(K: int, accuracies: tuple[float, ...]) -> StandIn:
 def rehearse_widths(
     protocol: str, population: StandIn, items: int, studies: int, *, level: float
 ) -> FloatArray:
-    """Half-widths of the first model's accuracy in so many studies of so many items, shape (studies,)."""
+    """Half-widths of the first model's accuracy in simulated studies, shape (studies,)."""
     return np.array(
         [_half_width(protocol, study, rng, level) for study, rng in _sample(population, items, studies)]
     )

@@ -36,7 +36,7 @@ NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _CELLS = 1_000_000
 """Coincidences that are in memory at once."""
 _MANY_CLASSES = 12
-"""Beyond so many classes only some are tried for the unit more: the most and the least frequent."""
+"""Number of classes up to which all are tried for the extra unit; of more, the most and least frequent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,7 +175,7 @@ def _estimate(
     seen: float,
     level: float,
 ) -> Share | str:
-    """A score of human (0) or model (1), or the first minus the second; or why there is none.
+    """Score of the human (0) or the model (1), or their difference; or why it is undefined.
 
     `size` is the mean number of rows of a unit, `seen` that of the units that are given.
     """
