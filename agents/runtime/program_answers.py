@@ -10,7 +10,7 @@ from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
 from agents.sandbox import ProgramOutcome, Sandbox
 from harness import ProgramRefused
-from harness.llm import Unreadable, parse_answer
+from harness.llm import Asked, read_reply
 from harness.types import Item, Prediction, PredictionStatus, Program
 
 BATCH = 64
@@ -78,17 +78,18 @@ def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> 
 
 def _read_prediction(host: WorkflowHost, index: int, outcome: ProgramOutcome) -> Prediction:
     item, used = host.items[index], host.tallies[index]
-    option, status, reason = None, PredictionStatus.UNREADABLE, outcome.reason
+    option, status, reason, step = None, PredictionStatus.UNREADABLE, outcome.reason, ""
     if used.failed:
         status, reason = PredictionStatus.FAILED, used.failed
     elif outcome.answer is None and used.no_reply:
         reason = used.no_reply
     elif outcome.answer is not None:
-        shown = parse_answer(outcome.answer, item.shown_options, asked=host.bench.shape.answer)
-        if isinstance(shown, Unreadable):
-            reason = shown.reason
+        read = read_reply(outcome.answer, item.shown_options, Asked(notation=host.bench.shape.answer))
+        if read.option is None:
+            reason = read.reason
         else:
-            option, status, reason = item.permutation[shown], PredictionStatus.OK, ""
+            option, step = item.permutation[read.option], str(read.step)
+            status, reason = PredictionStatus.OK, ""
     return Prediction(
         item.id,
         option,
@@ -99,6 +100,7 @@ def _read_prediction(host: WorkflowHost, index: int, outcome: ProgramOutcome) ->
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,
         seconds=used.seconds,
+        step=step,
     )
 
 

@@ -50,6 +50,7 @@ from .model_runs import (
     give_up_batches as give_up_batches, join_study_runs as join_study_runs,
     run_study as run_study, summarise_run as summarise_run,
 )
+from .rereading import RunRereading as RunRereading, reread_study as reread_study
 from .options import (
     EstimateOptions as EstimateOptions, requested_interval as requested_interval,
     study_costs as study_costs,

@@ -25,7 +25,7 @@ from harness.datasets import (
     write_predictions,
 )
 from harness.errors import BadInput, DataError
-from harness.llm import read_foreign_option, read_named_options, refuse_stranger
+from harness.llm import Asked, Step, read_foreign_option, read_named_options, refuse_stranger
 from harness.store import ImportedFields, Store
 from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
@@ -84,7 +84,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     )
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
-        found = partial(_match, store, iterate_foreign(file, kind, model), file)
+        asked = Asked(pattern=study.prompt.pattern)
+        found = partial(_match, store, iterate_foreign(file, kind, model), file, asked)
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -124,7 +125,7 @@ def _digest(path: Path) -> str:
 
 
 def _match(
-    store: Store, answers: Iterable[list[ForeignAnswer]], file: str, ids: Set[str]
+    store: Store, answers: Iterable[list[ForeignAnswer]], file: str, asked: Asked, ids: Set[str]
 ) -> Iterator[list[ImportedFields]]:
     """What is stored of answers to the study's items, a portion at a time."""
 
@@ -141,10 +142,10 @@ def _match(
             if item is None:
                 raise refuse_stranger(answer, file)
             name, offered = item.id, item.options
-        option, status, reason = read_foreign_option(answer, name, offered, file)
+        option, status, reason, step = read_foreign_option(answer, name, offered, file, asked)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
-        return name, option, status.value, reason, answer.sample, answer.raw, *used, sure
+        return name, option, status.value, reason, answer.sample, answer.raw, *used, sure, step
 
     for portion in answers:
         rows = _match_named(portion, classes, ids)
@@ -159,11 +160,12 @@ def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
     """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
-    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses = zip(*portion, strict=True)
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _ = zip(*portion, strict=True)
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
     named = read_named_options(said, classes) if classes and is_plain else {}
-    ok = PredictionStatus.OK.value
-    rows = zip(names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, strict=False)
+    ok, step = PredictionStatus.OK.value, Step.LOG.value
+    known = (names, map(named.get, said), repeat(ok), repeat(""), samples, raw, *used, repeat(step))
+    rows = zip(*known, strict=False)
     return [None if row[1] is None else row for row in rows]
 
 

@@ -98,6 +98,8 @@ class ModelReport:
         Accuracy by the sealed key, where it was opened.
     classes
         Results by class, where they are wanted.
+    steps
+        Step that read an answer → number of predictions, see `harness.llm.reading.Step`.
     """
 
     name: str
@@ -120,6 +122,7 @@ class ModelReport:
     usd: float | None = None
     usd_per_correct: tuple[float, float, float | None] | None = None
     classes: ClassEstimates | None = None
+    steps: Mapping[str, int] = field(default_factory=dict)
 
     def doubted(self, why: str) -> ModelReport:
         """The same, with `why` in every estimate that has no reason of its own."""
@@ -224,6 +227,7 @@ def report_model(
         checks=(*run_checks(predictions, part, strata=strata), *gold),
         unreadable=answered.unreadable,
         failed=answered.failed,
+        steps=answered.steps,
         refuted=_count_refuted(predictions, data.labels),
         input_tokens=sum(u.input_tokens for u in answered.usage),
         output_tokens=sum(u.output_tokens for u in answered.usage),

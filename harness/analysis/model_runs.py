@@ -118,8 +118,14 @@ def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target]
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
+    answer, pattern = study.prompt.answer, study.prompt.pattern
     settings = {name: study.model(name) for name in dict.fromkeys(asking.names or study.models)}
-    targets = [Target(make_spec(name, s, template, words, system), s) for name, s in settings.items()]
+    if answer == "schema":
+        settings = {name: s.model_copy(update={"structured": "always"}) for name, s in settings.items()}
+    targets = [
+        Target(make_spec(name, s, template, words, system, answer, pattern), s)
+        for name, s in settings.items()
+    ]
     prices, seed = study_prices(study), study.study.seed
     ahead = read_new_items(study)
     with Store(study.store_url) as store:
@@ -148,6 +154,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "predictions": sum(by_status.values()),
         "asked_now": asked,
         **{status.value: n for status, n in by_status.items()},
+        "read_by": runs.count_steps(run),
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sum(u.input_tokens for u in usage),

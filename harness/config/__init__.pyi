@@ -1,6 +1,6 @@
 from .models import (
-    LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection, RunSpec as RunSpec, Section as Section,
-    api_key as api_key,
+    AnswerForm as AnswerForm, LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection,
+    RunSpec as RunSpec, Section as Section, api_key as api_key, check_pattern as check_pattern,
 )
 from .search_section import SearchSection as SearchSection
 from .study import (

@@ -15,6 +15,8 @@ from harness.errors import ConfigError
 from harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
+AnswerForm = Literal["line", "schema", "choice", "free"]
+"""How an answer is asked for: on a last line, in a JSON Schema, by the server's constraint, or freely."""
 _OPENAI = "https://api.openai.com/v1"
 
 
@@ -174,6 +176,23 @@ class ModelSection(Section):
         return self.model_copy(update={**shared, "endpoint": shared.pop("url")})
 
 
+def check_pattern(pattern: str) -> str:
+    """Return a pattern of answers if it can be used.
+
+    Raises
+    ------
+    ValueError
+        If it is no regular expression, or has no group named ``answer``.
+    """
+    try:
+        groups = re.compile(pattern).groupindex
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    if "answer" not in groups:
+        raise ValueError("no group (?P<answer>…), which is to hold the letter or text of the option")
+    return pattern
+
+
 def api_key(model: ModelSection) -> str:
     """Read the key of a model's endpoint from the environment.
 
@@ -208,6 +227,10 @@ class RunSpec(Section):
         Whether answers follow a JSON Schema.
     logprobs
         Whether log-probabilities are asked for.
+    answer, pattern
+        How answers are read, see `PromptSection`; they are not part of the hash, since they change no call.
+    choice
+        The server's constraint to the options that is used, if one is.
     """
 
     name: str
@@ -222,6 +245,9 @@ class RunSpec(Section):
     structured: bool = False
     logprobs: bool = False
     extra: dict[str, Any] = Field(default={})
+    answer: AnswerForm = "line"
+    pattern: str | None = None
+    choice: str = ""
 
     @property
     def id(self) -> str:
@@ -231,7 +257,8 @@ class RunSpec(Section):
         was paid for it, when a new version knows more settings.
         """
         first = {"name", "model", "endpoint", "temperature", "max_tokens", "stop", "template", "max_words"}
-        spec = {n: value for n, value in self.model_dump().items() if n in first or value != _default(n)}
+        said = self.model_dump(exclude={"answer", "pattern"})
+        spec = {n: value for n, value in said.items() if n in first or value != _default(n)}
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
     def differences(self, stored: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from pydantic import AliasPath, Field, field_validator, model_validator
 
 from harness.config.experts_section import ExpertsSection
 from harness.config.items_section import ItemsSection
-from harness.config.models import EndpointSection, ModelSection, Section
+from harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
 from harness.config.search_section import SearchSection
 from harness.errors import ConfigError
 from harness.output import did_you_mean, keep_secret, redact
@@ -64,11 +64,26 @@ class PromptSection(Section):
         File with the system prompt; unset, none is sent.
     max_words
         Most words of an item's text that are shown; unset, all are.
+    answer
+        The form of an answer that counts as asked for: ``"line"`` is a last line ``ANSWER: X``, which the
+        template asks for. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
+        ``"choice"`` with one of them and nothing else, where the server can be told so. ``"free"`` asks for
+        no form.
+    pattern
+        A regular expression of your own whose group ``(?P<answer>…)`` holds the letter or text of the option.
+        Its last match is read, and else only a reply that is nothing but an option.
     """
 
     template: str | None = None
     system: str | None = None
     max_words: int | None = Field(default=None, ge=1)
+    answer: AnswerForm = "line"
+    pattern: str | None = None
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_pattern(cls, pattern: str | None) -> str | None:
+        return None if pattern is None else check_pattern(pattern)
 
 
 class PricesSection(Section):

@@ -31,6 +31,7 @@ _COLUMNS = {
     "seconds": "float64",
     "attempts": "int32",
     "source": "string",
+    "step": "string",
 }
 _Rows = Iterable[Mapping[str, Any]]
 

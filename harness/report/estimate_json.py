@@ -45,6 +45,7 @@ def model_to_json(model: ModelReport) -> dict[str, Any]:
         "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
         "undefined": model.undefined,
         "checks": [{**asdict(check), "state": check.state} for check in model.checks],
+        **({"read_by": dict(model.steps)} if model.steps else {}),
         "truth": model.truth,
         "usd": model.usd,
         "usd_per_correct": model.usd_per_correct,

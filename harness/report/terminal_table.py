@@ -15,6 +15,7 @@ from harness.report.estimate_words import (
     items_text,
     label_texts,
     questions_text,
+    reading_lines,
 )
 from harness.report.expert_words import quality_lines
 from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
@@ -86,6 +87,7 @@ def _notes(model: ModelReport, asked: str) -> list[str]:
     lines = [*caution_lines(model.estimates), f"{items_text(model.items)}, {asked}"]
     if labels := label_texts(model):
         lines.append(", ".join(labels))
+    lines += reading_lines(model.steps)
     if model.usd_per_correct is not None:
         lines.append(cost_text(model))
     lines += [*note_lines(model.estimates, model.undefined), *check_lines(model)]

@@ -42,8 +42,8 @@ _SETTLED = sa.delete(_RESERVATION).where(
 _WRITTEN = tuple(field.name for field in fields(Prediction) if field.name != "guessed")
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
-ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None]
-"""Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence."""
+ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
+"""Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence, step."""
 _IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
@@ -64,11 +64,13 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
-        """Store what a run is, if it is not there yet."""
+        """Store what a run is; of a stored one, how its answers are read may have changed."""
         created = datetime.now(UTC).isoformat()
         row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
         with self._database.transaction() as connection:
-            connection.execute(insert_into(_RUN, connection.dialect).values(row).on_conflict_do_nothing())
+            insertion = insert_into(_RUN, connection.dialect).values(row)
+            changed = {"spec": insertion.excluded.spec}
+            connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
 
     def note_sample(self, run_id: str, *, items: int, of: int, seed: int) -> None:
         """Note of a stored run that a first look at so many items was taken, and by which seed."""
@@ -123,6 +125,14 @@ class RunRepository(Repository):
         return [
             (PredictionStatus(status), reason, n) for status, reason, n in self._database.read_rows(query)
         ]
+
+    def count_steps(self, run_id: str) -> dict[str, int]:
+        """Count a run's readable answers by the step that read them; ``""`` counts older answers."""
+        table = _PREDICTION.c
+        query = sa.select(table.step, sa.func.count()).where(
+            table.run_id == run_id, table.status == PredictionStatus.OK.value
+        )
+        return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
     def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
         """Answers of a run by status, and how many of them have tokens that are a guess."""

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 
-HEAD = "0023"
+HEAD = "0024"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

@@ -30,6 +30,8 @@ class ForeignAnswer(NamedTuple):
     status
         What became of it, in an export of a study; then `answer` is an option's whole text, and `error`
         the reason why there is none.
+    step
+        How the option was read, in an export of a study.
     """
 
     line: int
@@ -47,3 +49,4 @@ class ForeignAnswer(NamedTuple):
     confidence: float | None = None
     model: str = ""
     status: str = ""
+    step: str = ""

@@ -206,6 +206,9 @@ class Prediction:
         Probability that the model itself gave to `option`, in [0, 1]; None if it said nothing.
     guessed
         Number of those calls whose tokens are an upper guess, since the endpoint did not say.
+    step
+        How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
+        `harness.llm.reading.Step`; empty if there is none, or it was not recorded.
     """
 
     item_id: str
@@ -221,6 +224,7 @@ class Prediction:
     confidence: float | None = None
     source: Source = Source.CALL
     guessed: int = 0
+    step: str = ""
 
     @property
     def kind(self) -> str:

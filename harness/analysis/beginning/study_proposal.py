@@ -37,7 +37,7 @@ _SUBJECTS = ("class", "category")
 _LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", re.IGNORECASE)
 _CHARACTERS_A_TOKEN = 2
 """At least, in most languages; a limit must not be too low."""
-_ROOM, _STEP, _MOST = 48, 16, 512
+_ROOM, _STEP, _MOST = 1_000, 64, 2_048
 """Tokens of a few words around the answer; limits are multiples of the step, and at most so high."""
 
 
@@ -120,7 +120,7 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
 
 
 def limit_tokens(longest: int) -> int:
-    """Tokens for an answer that names an option of so many characters, with words around it."""
+    """Tokens for an answer that names an option of so many characters, with reasoning before it."""
     needed = _ROOM + longest // _CHARACTERS_A_TOKEN
     return min(_MOST, -(-needed // _STEP) * _STEP)
 

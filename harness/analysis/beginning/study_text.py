@@ -46,12 +46,14 @@ protocol = "partitioned"       # every item to one expert, drawn uniformly over 
 template = "prompt.txt"        # fields: $text $options $names $letters; built-in one if left out
 # system = "system.txt"        # system prompt
 # max_words = 200              # show at most so many words of a text
+# answer = "line"              # or "schema", "choice", "free": the form in which answers are asked for
+# pattern = '(?P<answer>\\w+)$' # or a pattern of your own, whose group holds the option
 
 [models.small]
 endpoint = "local"             # the model of `oversight model start`
 model = "smollm2-135m-instruct"
 temperature = 0.0
-{max_tokens}# longer than an answer; a model that thinks before it answers needs thousands
+{max_tokens}# room to think before the last line; a model that reasons at length needs thousands
 
 # [models]
 # judge = "large"                  # a model whose probabilities save questions about the others
@@ -90,7 +92,9 @@ ASK_CLASS = """\
 $text
 
 Which one of these is it: $names?
-Answer with one of them and nothing else.
+
+Think first if it helps. Then end with a last line that holds only your answer:
+ANSWER: one of $names
 """
 """Prompt of a study with fixed classes."""
 
@@ -101,6 +105,7 @@ $text
 
 $options
 
-Answer with one of the letters $letters and nothing else.
+Think first if it helps. Then end with a last line that holds only your answer:
+ANSWER: one of the letters $letters
 """
 """Prompt of a study whose items bring their own options."""

@@ -1,5 +1,8 @@
 """Bring in answers of models that another program ran, make items of its log, or take answers and scores out.
 
+reread reads the stored replies again with the present reader, and shows what would change; with --write it
+stores that.
+
 scores writes what the experts' answers say of each sample, for: inspect score --scorer
 inspect_ai/precomputed_scores -S scores=FILE --metric harness/expert_accuracy
 
@@ -9,50 +12,57 @@ example: oversight predictions import logs/2026-11-21_questions.eval --model gpt
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from harness.cli.conventions import add_study, emit, study_of
+from harness.config import check_pattern
 from harness.datasets import READERS
 from harness.errors import ConfigError
-from harness.output import counted
+from harness.output import counted, shorten
+
+if TYPE_CHECKING:
+    from harness.analysis import RunRereading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight predictions``."""
     add = parser.add_argument
-    add("action", choices=["import", "items", "export", "scores"])
+    add("action", choices=["import", "items", "export", "scores", "reread"])
     add(
         "file",
+        nargs="?",
         help="the log to read, or the file to write: .csv, .jsonl, .parquet for export, .jsonl for scores",
     )
     add("--format", choices=list(READERS), help="told by the file's name if left out")
     add("--model", help="import, scores: the name under which the model is estimated")
+    add("--pattern", type=_pattern, help="reread: a regular expression whose group (?P<answer>…) is read")
+    add("--write", action="store_true", help="reread: store what is read")
     add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
     add_study(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Do one of the four."""
-    from harness.analysis import export_predictions, import_predictions, write_log_items
+def _pattern(text: str) -> str:
+    try:
+        return check_pattern(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
+
+def run(args: argparse.Namespace) -> int:
+    """Do one of the five."""
+    from harness.analysis import export_predictions, write_log_items
+
+    if args.action == "reread":
+        return _reread(args)
+    if args.file is None:
+        raise ConfigError(f"{args.action}: give a file")
+    if args.pattern is not None or args.write:
+        raise ConfigError(f"--pattern and --write go with reread, not with {args.action}")
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
     if args.action == "import":
-        found = import_predictions(study_of(args), args.file, args.model, args.format)
-        counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
-        text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
-        if found.missing:
-            text += f"; {counted(found.missing, 'item')} of the study without one"
-        if found.errors:
-            noun = "answer ended with an error and counts as a failed prediction"
-            if found.errors > 1:
-                noun = "answers ended with errors and count as failed predictions"
-            text += f"\n    {found.errors} {noun}; for example: {found.error}"
-        if found.ended:
-            text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
-        payload = {"run": found.run, "answers": found.answers, "items": found.items}
-        payload |= {"errors": found.errors, "ended": found.ended}
-        payload |= {status.value: n for status, n in found.by_status.items()}
-        emit(args, payload, text)
+        _import(args)
     elif args.action == "items":
         n = write_log_items(args.file, args.out, args.format)
         emit(
@@ -73,3 +83,59 @@ def run(args: argparse.Namespace) -> int:
         n = export_predictions(study_of(args), args.file)
         emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")
     return 0
+
+
+def _reread(args: argparse.Namespace) -> int:
+    from harness.analysis import reread_study
+
+    if args.file is not None or args.format is not None:
+        raise ConfigError("reread reads stored replies; leave out the file and --format")
+    study = study_of(args)
+    found = reread_study(study, args.model, args.pattern, write=args.write)
+    lines = [line for run in found for line in _describe_rereading(run)]
+    if args.write:
+        lines.append("the new readings are stored")
+        if args.pattern and args.pattern != study.prompt.pattern:
+            lines.append(f"for later answers set under [prompt] in study.toml: pattern = '{args.pattern}'")
+    else:
+        lines.append("nothing was written; to store this: the same command with --write")
+    emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
+    return 0
+
+
+def _describe_rereading(run: RunRereading) -> list[str]:
+    changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.most_common()) or "no answer changes"
+    lines = [f"{run.name} ({run.run}): {counted(run.answers, 'reply')} read again: {changes}"]
+    if run.noted:
+        lines.append(f"    {run.noted} keep the answer, with a new step or reason")
+    if run.left:
+        lines.append(
+            f"    {run.left} left as they are: failed, filtered, or read by another program or workflow"
+        )
+    lines += [
+        f"    item {e['item']}: {e['before']} → {e['after']}: {shorten(e['reply'][-200:])}"
+        for e in run.examples
+    ]
+    more = run.changes.total() - len(run.examples)
+    return lines + ([f"    … and {more} more"] if more else [])
+
+
+def _import(args: argparse.Namespace) -> None:
+    from harness.analysis import import_predictions
+
+    found = import_predictions(study_of(args), args.file, args.model, args.format)
+    counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
+    text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
+    if found.missing:
+        text += f"; {counted(found.missing, 'item')} of the study without one"
+    if found.errors:
+        noun = "answer ended with an error and counts as a failed prediction"
+        if found.errors > 1:
+            noun = "answers ended with errors and count as failed predictions"
+        text += f"\n    {found.errors} {noun}; for example: {found.error}"
+    if found.ended:
+        text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
+    payload = {"run": found.run, "answers": found.answers, "items": found.items}
+    payload |= {"errors": found.errors, "ended": found.ended}
+    payload |= {status.value: n for status, n in found.by_status.items()}
+    emit(args, payload, text)

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from harness.llm import RunTerms
 
 
-_REASONS = {"none": "names none of the options", "several": "names several options", "": "no reason given"}
+_REASONS = {
+    "none": "names none of the options",
+    "several": "names several options, or contradicts itself",
+    "denied": "only says what the answer is not",
+    "doubted": "names an option in doubt, on a condition or in a question",
+    "mentioned": "names an option without saying that it is the answer",
+    "pattern": "does not match the pattern",
+    "": "no reason given",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +133,8 @@ def _kind_words(kind: str) -> str:
 
 def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
+    from harness.report import reading_lines
+
     said = [
         f"{name}: {counted(result['predictions'], 'answer')}, {result['asked_now']} asked now; "
         f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, "
@@ -143,6 +153,7 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         )
     if result["late"]:
         said.append(f"    {result['late']} answers came late, when others had been asked for; kept apart")
+    said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
     if result["failed"]:
         said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][

@@ -125,6 +125,7 @@ def _exported_answer(row: Row) -> ForeignAnswer:
         confidence=row.number("confidence"),
         model=row.text("model"),
         status=status,
+        step=row.text("step"),
     )
 
 

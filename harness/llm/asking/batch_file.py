@@ -19,7 +19,8 @@ from harness.llm.models import (
     read_refusal,
     request_body,
 )
-from harness.llm.runner import Notation, make_failed, read_prediction
+from harness.llm.reading import UNASKED, Asked
+from harness.llm.runner import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
 
 
@@ -53,7 +54,7 @@ def read_answer(
     settings: ModelSection,
     served: ServedModel,
     *,
-    asked: Notation | None = None,
+    asked: Asked = UNASKED,
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
     counts = CallCounts(attempts=1)

@@ -41,7 +41,10 @@ def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
         "response_format": response_format,
         "logprobs": request.logprobs or None,
     }
-    return {name: value for name, value in body.items() if value is not None} | settings.extra
+    return {name: value for name, value in body.items() if value is not None} | {
+        **(request.constraint or {}),
+        **settings.extra,
+    }
 
 
 def parse_completion(data: bytes) -> ModelReply:

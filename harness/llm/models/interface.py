@@ -43,6 +43,8 @@ class Request:
         JSON Schema that the answer must follow; None asks for free text.
     logprobs
         Whether the answer's log-probabilities are wanted.
+    constraint
+        Further fields of the body that constrain the answer in the server's own way.
     """
 
     messages: tuple[Message, ...]
@@ -51,6 +53,7 @@ class Request:
     stop: tuple[str, ...] = ()
     schema: Mapping[str, Any] | None = None
     logprobs: bool = False
+    constraint: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, prompt: str, **settings: Any) -> Request:
@@ -66,6 +69,8 @@ class Request:
         """Write all of it as JSON in one fixed way, to be hashed or stored."""
         # By hand: `asdict` copies all of it, which costs more than everything else about a call.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        if fields["constraint"] is None:  # as it was before there were any, since replies are found by it
+            del fields["constraint"]
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 

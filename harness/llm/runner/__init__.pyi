@@ -3,10 +3,6 @@ from .event_loop import collecting_rarely as collecting_rarely, run_in_loop as r
 from .job_making import Questions as Questions, make_jobs as make_jobs
 from .lanes import JobsEnd as JobsEnd, StoredRow as StoredRow, run_jobs as run_jobs
 from .lone_run import run as run, run_alone as run_alone
-from .parsing import (
-    Notation as Notation, Unreadable as Unreadable, option_letters_of as option_letters_of,
-    parse_answer as parse_answer,
-)
 from .prediction import (
     make_failed as make_failed, read_prediction as read_prediction,
     read_foreign_option as read_foreign_option,
@@ -16,7 +12,7 @@ from .preparation import Prepared as Prepared, prepare as prepare
 from .progress_bar import Progress as Progress
 from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
-    notation_of as notation_of,
+    asked_of as asked_of,
 )
 from .run_opening import (
     BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,

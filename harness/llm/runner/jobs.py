@@ -20,9 +20,8 @@ from harness.errors import (
 )
 from harness.llm.limits import Budget, Reservation
 from harness.llm.models import CallCounts, LimitedModel, Request
-from harness.llm.runner.parsing import Unreadable
 from harness.llm.runner.prediction import CUT, make_failed, read_option, read_prediction
-from harness.llm.runner.prompt import make_request, notation_of
+from harness.llm.runner.prompt import asked_of, make_request
 from harness.store import ReservedAnswer, add_usage
 from harness.types import Item, Prediction
 
@@ -86,14 +85,14 @@ class Job:
         An answer that the token limit cut before it could be read is asked for once more with a higher
         limit.
         """
-        started, counts, asked = time.perf_counter(), CallCounts(), notation_of(self.spec.template)
+        started, counts, asked = time.perf_counter(), CallCounts(), asked_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
             reply = await self.model.ask(request, counts, hold)
             if (
                 reply.finish_reason == CUT
                 and request.max_tokens
-                and isinstance(read_option(item, reply, asked), Unreadable)
+                and read_option(item, reply, asked).option is None
             ):
                 more = replace(request, max_tokens=MORE * request.max_tokens)
                 reply = await self.model.ask(more, counts, hold)

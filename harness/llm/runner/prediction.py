@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError, Fault
-from harness.llm.runner.parsing import Notation, Unreadable, option_letters_of, parse_answer
+from harness.llm.reading import UNASKED, Asked, Reading, Step, option_letters_of, read_reply
 from harness.output import redact
 from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source, find_option, fold_text
 
@@ -33,7 +33,7 @@ def read_prediction(
     counts: CallCounts,
     *,
     source: Source = Source.CALL,
-    asked: Notation | None = None,
+    asked: Asked = UNASKED,
 ) -> Prediction:
     """Read an answer that came, by whatever way; unreadable ones say why.
 
@@ -45,20 +45,20 @@ def read_prediction(
     counts
         What it took, with other calls that were needed for it.
     asked
-        What was to be answered: a letter or an option's text.
+        What was asked for.
     """
-    option, status, reason, confidence = None, PredictionStatus.OK, "", None
+    option, step, status, reason, confidence = None, "", PredictionStatus.OK, "", None
     try:
-        shown = read_option(item, reply, asked)
-        if isinstance(shown, Unreadable):
-            status, reason = make_unreadable(shown, cut=reply.finish_reason == CUT)
+        read = read_option(item, reply, asked)
+        if read.option is None:
+            status, reason = make_unreadable(read, cut=reply.finish_reason == CUT)
         else:
-            option = item.permutation[shown]
+            option, step = item.permutation[read.option], str(read.step)
             if reply.logprobs:
-                confidence = answer_confidence(reply.logprobs, item.shown_options, shown)
+                confidence = answer_confidence(reply.logprobs, item.shown_options, read.option)
     except Exception as error:  # noqa: BLE001  whatever it is, it is this item's
         status, reason = PredictionStatus.FAILED, f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
-        option = None
+        option, step = None, ""
     return Prediction(
         item_id=item.id,
         option=option,
@@ -73,6 +73,7 @@ def read_prediction(
         attempts=counts.attempts,
         source=source,
         guessed=counts.guessed,
+        step=step,
     )
 
 
@@ -84,18 +85,18 @@ def make_failed(
     return Prediction(item.id, None, status, redact(reason), sample, source=source, **asdict(counts))
 
 
-def make_unreadable(answer: Unreadable, *, cut: bool) -> tuple[PredictionStatus, str]:
+def make_unreadable(read: Reading, *, cut: bool) -> tuple[PredictionStatus, str]:
     """Status and reason of an answer that names no option; `cut` by the token limit."""
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
-    return PredictionStatus.UNREADABLE, answer.reason
+    return PredictionStatus.UNREADABLE, read.reason
 
 
-def read_option(item: Item, reply: ModelReply, asked: Notation | None) -> int | Unreadable:
+def read_option(item: Item, reply: ModelReply, asked: Asked) -> Reading:
     """Which of the options, in display order, a reply names."""
     if reply.finish_reason == "content_filter":
-        return Unreadable("content filter")
-    return parse_answer(reply.text, item.shown_options, cut=reply.finish_reason == CUT, asked=asked)
+        return Reading(None, reason="content filter")
+    return read_reply(reply.text, item.shown_options, asked, cut=reply.finish_reason == CUT)
 
 
 def answer_confidence(
@@ -173,7 +174,7 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 
 def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Prediction:
     """Make a prediction of an answer to an item with these options; see `to_predictions`."""
-    option, status, reason = read_foreign_option(answer, item_id, options, file)
+    option, status, reason, step = read_foreign_option(answer, item_id, options, file)
     return Prediction(
         item_id=item_id,
         option=option,
@@ -186,50 +187,61 @@ def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...],
         seconds=answer.seconds,
         confidence=None if option is None else answer.confidence,
         source=Source.IMPORT,
+        step=step,
     )
 
 
 def read_foreign_option(
-    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
-) -> tuple[int | None, PredictionStatus, str]:
-    """Option, status and reason of an answer; see `to_predictions`."""
+    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: Asked = UNASKED
+) -> tuple[int | None, PredictionStatus, str, str]:
+    """Option, status, reason and step of an answer; see `to_predictions`.
+
+    `asked` says how replies are read where the other program read nothing.
+    """
     if answer.status:
         return _read_exported(answer, item_id, options, file)
     places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     if answer.error:
-        return None, PredictionStatus.FAILED, f"import: {answer.error}"
-    shown, read = answer.options or options, answer.answer
-    found = _parse(read, shown) if isinstance(read, str) else read
-    if not isinstance(found, int):
-        parse = _parse if len(answer.raw) <= _BRIEF else parse_answer
-        found = parse(answer.raw, shown, cut=answer.cut)
-    if isinstance(found, Unreadable):
-        return None, *make_unreadable(found, cut=answer.cut)
-    return places[found], PredictionStatus.OK, ""
+        return None, PredictionStatus.FAILED, f"import: {answer.error}", ""
+    shown, said = answer.options or options, answer.answer
+    named = _read_brief(said, shown) if isinstance(said, str) else Reading(said, Step.LOG)
+    if named.option is not None:
+        step = Step.STATEMENT if named.step is Step.STATEMENT else Step.LOG
+        return places[named.option], PredictionStatus.OK, "", step.value
+    read = (_read_brief if len(answer.raw) <= _BRIEF else read_reply)(
+        answer.raw, shown, asked, cut=answer.cut
+    )
+    if read.option is None:
+        return None, *make_unreadable(read, cut=answer.cut), ""
+    return places[read.option], PredictionStatus.OK, "", str(read.step)
 
 
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
-) -> tuple[int | None, PredictionStatus, str]:
+) -> tuple[int | None, PredictionStatus, str, str]:
     """The same of an answer that a study exported: as it was."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
-        return None, status, answer.error
+        return None, status, answer.error, ""
     if answer.answer not in options:
         told = f"{answer.answer!r} is no option of the item {item_id!r}"
         raise DataError(told, file=file, line=answer.line, field="option_text")
-    return options.index(str(answer.answer)), status, ""
+    return options.index(str(answer.answer)), status, "", answer.step
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """The options that answers name as `read_foreign_option` reads them; without those that name none."""
-    found = {said: _parse(said, options) for said in set(answers) if isinstance(said, str)}
-    return {said: option for said, option in found.items() if isinstance(option, int)}
+    """The options that answers plainly name; `read_foreign_option` reads the others."""
+    found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
+    return {
+        said: read.option
+        for said, read in found.items()
+        if read.option is not None and read.step is not Step.STATEMENT
+    }
 
 
 @lru_cache(maxsize=4096)  # with fixed classes few answers are there
-def _parse(text: str, options: tuple[str, ...], *, cut: bool = False) -> int | Unreadable:
-    return parse_answer(text, options, cut=cut)
+def _read_brief(text: str, options: tuple[str, ...], asked: Asked = UNASKED, *, cut: bool = False) -> Reading:
+    return read_reply(text, options, asked, cut=cut)
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
+from harness.config import ModelSection
 from harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from harness.llm.limits import Budget, Limiter
 from harness.llm.models import CallCounts, LimitedModel, ModelReply, Request, RunnableModel, make_model
 from harness.llm.runner.event_loop import run_in_loop
-from harness.llm.runner.prompt import answer_schema
+from harness.llm.runner.prompt import CHOICES, answer_schema
 from harness.llm.runner.targets import Target, Wanted
 from harness.output import say
 from harness.store import Store, Uncertain
 
+_NEVER_SAID = ("green-4", "blue-7")
+"""Texts that no model says unless it must."""
 _QUESTION = "Is 2 smaller than 3? Answer yes or no."
-_Feature = Literal["structured", "logprobs"]
+_Feature = str
+"""``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a name of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
 
 
@@ -117,7 +121,20 @@ def _settle(store: Store, target: Target) -> Target | None:
     }
     if None in known.values():
         return None
-    return replace(target, spec=target.spec.model_copy(update=known))
+    update: dict[str, bool | str | None] = dict(known)
+    if target.spec.answer == "choice":
+        update["choice"] = _find_choice(store, settings)
+        if update["choice"] is None:
+            return None
+    return replace(target, spec=target.spec.model_copy(update=update))
+
+
+def _find_choice(store: Store, settings: ModelSection) -> str | None:
+    """The constraint that a model is known to follow; None if there is none, or it is not known."""
+    for name in CHOICES:
+        if store.endpoints.read_probe(settings.where, settings.model, f"choice:{name}"):
+            return name
+    return None
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
@@ -145,7 +162,7 @@ class _Looks:
     async def look(
         self, target: Target, model: RunnableModel, budget: Budget | None, used: CallCounts
     ) -> Target:
-        settings, update = target.settings, {}
+        settings, update = target.settings, dict[str, bool | str]()
         limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold
 
@@ -161,10 +178,22 @@ class _Looks:
                 )
         if settings.logprobs:
             update["logprobs"] = await offers("logprobs")
+        if target.spec.answer == "choice":
+            update["choice"] = await self._choose(target, offers)
         target = replace(target, spec=target.spec.model_copy(update=update))
         if any(self.wanted.find_left(target)):
             await self._check(target, model)
         return target
+
+    async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
+        """Find the constraint that a model follows."""
+        for name in CHOICES:
+            if await offers(f"choice:{name}"):
+                return name
+        raise ConfigError(
+            f'{target.spec.name}: [prompt] answer = "choice", but {target.settings.where} does not keep an '
+            f'answer to given texts by any of {", ".join(CHOICES)}; use "schema" or "line"'
+        )
 
     async def _check(self, target: Target, model: RunnableModel) -> None:
         if self.is_reachable and target.settings.where not in self.looked:
@@ -194,8 +223,11 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     ModelError
         If no answer came for a reason that has nothing to do with the feature.
     """
+    _, _, choice = feature.partition(":")
     if feature == "structured":
         request = Request.of(_QUESTION, schema=answer_schema(("yes", "no")))
+    elif choice:
+        request = Request.of(_QUESTION, max_tokens=64, constraint=CHOICES[choice](_NEVER_SAID))
     else:
         request = Request.of(_QUESTION, max_tokens=64, logprobs=True)
     try:
@@ -204,6 +236,8 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
         if error.status in (403, 404):  # which is about the model, not about the feature
             raise
         return False, str(error)
+    if choice:  # a server may pass over what it does not know, and answer freely
+        return reply.text.strip() in _NEVER_SAID, reply.text[:200]
     if feature == "logprobs":
         return bool(reply.logprobs), f"{len(reply.logprobs)} tokens"
     try:

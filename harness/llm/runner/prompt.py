@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from string import Template
@@ -10,7 +12,7 @@ from typing import Any
 from harness.config import RunSpec
 from harness.errors import ConfigError
 from harness.llm.models import Message, Request
-from harness.llm.runner.parsing import Notation, option_letters_of
+from harness.llm.reading import Asked, Notation, option_letters_of
 from harness.types import Item
 
 DEFAULT_TEMPLATE = """\
@@ -21,7 +23,7 @@ $text
 $options
 
 Think as long as you need to, then end with a line that holds only:
-### X
+ANSWER: X
 where X is one of $letters.
 """
 
@@ -100,15 +102,23 @@ def make_request(spec: RunSpec, item: Item) -> Request:
     """Return what a run sends about an item."""
     question = Message("user", render_prompt(spec.template, item, spec.max_words))
     messages = (Message("system", spec.system), question) if spec.system else (question,)
-    schema = None
-    if spec.structured:
-        is_letter = notation_of(spec.template) == "letter"
-        schema = answer_schema(option_letters_of(len(item.options)) if is_letter else item.shown_options)
-    return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs)
+    schema = constraint = None
+    if spec.structured or spec.choice:
+        is_letter = _notation_of(spec.template) == "letter"
+        names = option_letters_of(len(item.options)) if is_letter else item.shown_options
+        schema = answer_schema(names) if spec.structured else None
+        constraint = CHOICES[spec.choice](names) if spec.choice else None
+    return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs, constraint)
+
+
+def asked_of(spec: RunSpec) -> Asked:
+    """What a run's answers were asked to be."""
+    form = "schema" if spec.structured else spec.answer
+    return Asked(form, _notation_of(spec.template), spec.pattern)
 
 
 @lru_cache(maxsize=64)
-def notation_of(template: str) -> Notation:
+def _notation_of(template: str) -> Notation:
     """What is to be answered: a letter where the template shows letters, else an option's text."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
@@ -122,3 +132,16 @@ def answer_schema(names: Sequence[str]) -> dict[str, Any]:
         "required": ["answer"],
         "additionalProperties": False,
     }
+
+
+CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
+    "structured_outputs": lambda names: {"structured_outputs": {"choice": list(names)}},
+    "guided_choice": lambda names: {"guided_choice": list(names)},
+    "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
+    "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
+}
+"""How servers are told to answer with one of some texts: vLLM, its older versions, SGLang, llama.cpp."""
+
+
+def _quote(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)

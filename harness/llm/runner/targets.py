@@ -9,7 +9,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from harness.config import LOCAL_ENDPOINT, ModelSection, RunSpec, api_key
+from harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from harness.errors import BadInput
 from harness.llm.limits import FREE, Price, PriceTable
 from harness.llm.models import ServedModel, TokenGuess
@@ -63,7 +63,7 @@ class Target:
                 changed = "; ".join(spec.differences(before[-1]["spec"]))
                 old = before[-1]["id"]
                 say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
-            runs.add_run(spec)
+        runs.add_run(spec)
         if wanted.sample is not None:
             runs.note_sample(spec.id, **asdict(wanted.sample))
 
@@ -120,7 +120,13 @@ def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
 
 
 def make_spec(
-    name: str, settings: ModelSection, template: str, max_words: int | None, system: str = ""
+    name: str,
+    settings: ModelSection,
+    template: str,
+    max_words: int | None,
+    system: str = "",
+    answer: AnswerForm = "line",
+    pattern: str | None = None,
 ) -> RunSpec:
     """Collect all that decides a model's answers; what the endpoint offers is settled by `prepare`."""
     return RunSpec(
@@ -134,6 +140,8 @@ def make_spec(
         max_words=max_words,
         system=system,
         extra=settings.extra,
+        answer=answer,
+        pattern=pattern,
     )
 
 

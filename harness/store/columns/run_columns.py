@@ -24,7 +24,7 @@ from harness.types import PredictionStatus, Source
 _PREDICTION = PredictionRow.__table__.c
 _KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
 _READ = (
-    *("item_id", "option", "status", "confidence", "reason", "source"),
+    *("item_id", "option", "status", "confidence", "reason", "source", "step"),
     *("attempts", "input_tokens", "output_tokens"),
 )
 _OPTION, _CONFIDENCE = np.dtype("<i2"), np.dtype("<f8")
@@ -47,12 +47,15 @@ class RunColumns:
         Kind of reason → number of items.
     usage
         What was used, by source; see `harness.store.RunRepository.sum_usage`, without charges.
+    steps
+        Step that read an answer → number of items; answers of older versions, with none, are left out.
     """
 
     predictions: PredictionColumns
     unreadable: Mapping[str, int]
     failed: Mapping[str, int]
     usage: tuple[Usage, ...]
+    steps: Mapping[str, int]
 
 
 class RunColumnsRepository(Repository):
@@ -132,7 +135,8 @@ class RunColumnsRepository(Repository):
             return self._read_once(run_id, index)
         found = self._runs.read_predictions(run_id)
         kinds = [(p.status.value, p.kind) for p in found if p.kind]
-        return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id))
+        steps = Counter(p.step for p in found if p.step)
+        return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id), steps)
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
         """One pass over the rows of a run, each of which lies somewhere else in a large database."""
@@ -140,10 +144,12 @@ class RunColumnsRepository(Repository):
         sure: FloatArray | None = None
         reasons: list[tuple[int, str, str]] = []
         used: dict[str, IntArray] = {}
+        steps = Counter[str]()
         query = sa.select(*(_PREDICTION[name] for name in _READ)).where(_PREDICTION.run_id == run_id)
-        for items, chosen, status, confidence, reason, source, *numbers in self._database.read_portions(
+        for items, chosen, status, confidence, reason, source, step, *numbers in self._database.read_portions(
             query
         ):
+            steps.update(filter(None, step))
             rows = index.find(items)
             known = (rows >= 0) & (rows < index.size)  # others were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
@@ -157,7 +163,7 @@ class RunColumnsRepository(Repository):
             _sum_up(used, source, numbers)
         kinds = [(status, kind) for _, status, kind in sorted(reasons, key=itemgetter(0))]
         usage = [Usage(Source(source), *used[source].tolist()) for source in sorted(used)]
-        return _columns(PredictionColumns(index=index, option=option, confidence=sure), kinds, usage)
+        return _columns(PredictionColumns(index=index, option=option, confidence=sure), kinds, usage, steps)
 
 
 def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence[Sequence[int]]) -> None:
@@ -169,7 +175,10 @@ def _sum_up(used: dict[str, IntArray], sources: Sequence[str], numbers: Sequence
 
 
 def _columns(
-    predictions: PredictionColumns, kinds: Sequence[tuple[str, str]], usage: Sequence[Usage]
+    predictions: PredictionColumns,
+    kinds: Sequence[tuple[str, str]],
+    usage: Sequence[Usage],
+    steps: Counter[str],
 ) -> RunColumns:
     """Columns with the status and the kind of every reason, in the order of the items."""
     failed = PredictionStatus.FAILED.value
@@ -180,6 +189,7 @@ def _columns(
         ),
         failed=_count(kind for status, kind in kinds if status == failed),
         usage=tuple(usage),
+        steps=dict(sorted(steps.items())),
     )
 
 
@@ -193,7 +203,12 @@ def _pack(found: RunColumns) -> dict[str, Any]:
     return {
         "options": found.predictions.option.astype(_OPTION).tobytes(),
         "confidences": b"" if sure is None else sure.astype(_CONFIDENCE).tobytes(),
-        "counts": {"unreadable": found.unreadable, "failed": found.failed, "usage": usage},
+        "counts": {
+            "unreadable": found.unreadable,
+            "failed": found.failed,
+            "usage": usage,
+            "steps": found.steps,
+        },
     }
 
 
@@ -210,6 +225,7 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
         unreadable=row.counts["unreadable"],
         failed=row.counts["failed"],
         usage=_usage_of(row),
+        steps=row.counts.get("steps", {}),  # columns of older versions have none
     )
 
 

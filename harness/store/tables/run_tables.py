@@ -57,6 +57,7 @@ class PredictionRow(ModelAnswerRow, table=True):
     sample: int = Field(primary_key=True)
     confidence: float | None
     source: str = Field(sa_column_kwargs={"server_default": "call"})
+    step: str = Field(sa_column_kwargs={"server_default": ""})
 
 
 class GuessedUsageRow(TableRow, table=True):

@@ -21,6 +21,7 @@ from harness.report import (
     label_texts,
     model_to_json,
     questions_text,
+    reading_lines,
     study_to_json,
 )
 from harness.store import Store
@@ -85,6 +86,7 @@ def _describe_model(model: ModelReport) -> dict[str, Any]:
         "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},
         "items_text": items_text(model.items),
         "labels": label_texts(model),
+        "reading": reading_lines(model.steps),
         "notes": note_lines(model.estimates, model.undefined),
         "check_lines": check_lines(model),
         "cost_text": cost_text(model),

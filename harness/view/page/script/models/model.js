@@ -21,7 +21,7 @@ export async function showModelPage({ name }, frame) {
     el("p", {}, quoted ? el("b", {}, `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
       : el("span", { class: "caution" }, model.unusable)),
     quoted?.words.caution && el("p", { class: "caution" }, quoted.words.caution),
-    el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels].join(" · ")),
+    el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")),
     itemLinks(model, overview),
     estimatesSection(model),
     classesSection(model),

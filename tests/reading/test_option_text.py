@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.datasets import read_items, read_preset
-from harness.llm import parse_answer
+from harness.llm import read_reply
 from harness.types import Item
 
 FORMS = ("{}", "### {}", "I think the answer is {}.")
@@ -16,7 +16,7 @@ FORMS = ("{}", "### {}", "I think the answer is {}.")
 def misread(items: list[Item], form: str) -> tuple[int, int, int]:
     """Answers, how many of them were taken for another option, and how many for none."""
     found = [
-        (j, parse_answer(form.format(text), item.options))
+        (j, read_reply(form.format(text), item.options).option)
         for item in items
         for j, text in enumerate(item.options)
     ]

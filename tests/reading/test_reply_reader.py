@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from harness.llm import Unreadable, option_letters_of, parse_answer
+from harness.llm import Asked, Reading, Step, option_letters_of, read_reply
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 
@@ -53,7 +55,7 @@ NAMES = ("cardiology", "neurology", "vascular neurology")
     ],
 )
 def test_reads_the_option_that_is_named(text: str, position: int) -> None:
-    assert parse_answer(text, NAMES) == position
+    assert read_reply(text, NAMES).option == position
 
 
 @pytest.mark.parametrize(
@@ -68,8 +70,8 @@ def test_reads_the_option_that_is_named(text: str, position: int) -> None:
         ("D", "none"),
         ("### Z", "none"),
         ("A patient with a headache.", "none"),
-        ("This is not a cardiology case.", "none"),
-        ("Option A is wrong.", "none"),
+        ("This is not a cardiology case.", "denied"),
+        ("Option A is wrong.", "denied"),
         ("Option A, or option B", "several"),
         ("The answer is a heart attack", "none"),
         ("Answer: A heart attack", "none"),
@@ -80,12 +82,13 @@ def test_reads_the_option_that_is_named(text: str, position: int) -> None:
         ("Ответ: В", "none"),  # third in its alphabet, yet it looks like the second
         ('{"answer": "D"}', "none"),
         ('{"answer": ', "malformed"),
-        ('{"reply": "A"}', "malformed"),
+        ('{"note": "not seen"}', "malformed"),
         ("<|channel|>analysis<|message|>It is A", "empty"),
     ],
 )
 def test_says_why_it_cannot_read(text: str, reason: str) -> None:
-    assert parse_answer(text, NAMES) == Unreadable(reason)
+    found = read_reply(text, NAMES)
+    assert (found.option, found.reason) == (None, reason)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +100,12 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("### -2", ("2", "-2"), 1),
         ("B) -2", ("2", "-2"), 1),
         ("**A < B**", ("A > B", "A < B"), 1),
-        ("2", ("-2", "5"), Unreadable("none")),
+        ("2", ("-2", "5"), None),
         ("So it is −2, I think.", ("-2", "5"), 0),
         ("This is type 2 diabetes, clearly.", ("Type 1 diabetes", "Type 2 diabetes"), 1),
         ("2.5.", ("25", "2.5"), 1),
         ("### $-2$", ("2", "-2"), 1),
-        ("About $5 (or less)", ("$5", "$50"), 0),
+        ("About $5", ("$5", "$50"), 0),
         ("### $50,200", ("$50,200", "$45,100"), 0),
         ("The answer is B ∨ W.", ("B ⊃ W", "B ∨ W"), 1),
         ("The answer is: (a) 7 sec, (b) 78 ft", ("(a) 8 sec, (b) 75 ft", "(a) 7 sec, (b) 78 ft"), 1),
@@ -110,31 +113,31 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("{1, 2}", ("{1, 2}", "(1, 2)"), 0),
         ("2", ("3", "1", "2"), 2),
         ("kW", ("KW", "kW"), 1),
-        ("!!!", ("yes", "?"), Unreadable("none")),
-        ("B", ("x", "A", "B"), Unreadable("several")),  # the second option, or the text of the third
-        ("The answer is B", ("x", "A", "B"), Unreadable("several")),
+        ("!!!", ("yes", "?"), None),
+        ("B", ("x", "A", "B"), None),  # the second option, or the text of the third
+        ("The answer is B", ("x", "A", "B"), None),
         ("B", ("x", "B", "A"), 1),
     ],
 )
 def test_options_that_signs_tell_apart_are_told_apart(
-    text: str, options: tuple[str, ...], read: int | Unreadable
+    text: str, options: tuple[str, ...], read: int | None
 ) -> None:
-    assert parse_answer(text, options) == read
+    assert read_reply(text, options).option == read
 
 
 @pytest.mark.parametrize("text", ["B", "### B", "The answer is B.", '{"answer": "B"}'])
 def test_what_was_asked_for_decides_where_a_text_is_another_options_letter(text: str) -> None:
     options = ("x", "A", "B")
-    assert parse_answer(text, options, asked="letter") == 1
-    assert parse_answer(text, options, asked="option") == 2
-    assert parse_answer(text, options) in (Unreadable("several"), Unreadable("none"))
+    assert read_reply(text, options, Asked(notation="letter")).option == 1
+    assert read_reply(text, options, Asked(notation="option")).option == 2
+    assert read_reply(text, options).option is None
 
 
 def test_numbers_stand_for_more_than_26_options() -> None:
-    options = [f"option text {j}" for j in range(30)]
+    options = tuple(f"option text {j}" for j in range(30))
     assert option_letters_of(30)[29] == "30"
-    assert parse_answer("27", options) == 26
-    assert parse_answer("### 30", options) == 29
+    assert read_reply("27", options).option == 26
+    assert read_reply("### 30", options).option == 29
 
 
 @pytest.mark.parametrize(
@@ -148,9 +151,77 @@ def test_numbers_stand_for_more_than_26_options() -> None:
     ],
 )
 def test_a_cut_answer_counts_only_if_more_could_not_change_it(text: str, position: int | None) -> None:
-    found = parse_answer(text, NAMES, cut=True)
-    assert found == (Unreadable("none") if position is None else position)
+    assert read_reply(text, NAMES, cut=True).option == position
 
 
 def test_options_in_other_scripts_are_read_by_their_text() -> None:
-    assert parse_answer("小売", ("銀行", "小売", "不動産")) == 1
+    assert read_reply("小売", ("銀行", "小売", "不動産")).option == 1
+
+
+LINE = Asked("line", "option")
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "step"),
+    [
+        ("Weak arm.\nANSWER: neurology", LINE, Step.FORM),
+        ("Weak arm.\n**ANSWER: B**", LINE, Step.FORM),
+        ("Weak arm.\nFinal answer: (B) neurology.", LINE, Step.FORM),
+        ("ANSWER: neurology\n\nThe arm is weak.", LINE, Step.MARK),
+        (r"So \boxed{\textbf{(B)}}", LINE, Step.MARK),
+        ("Weak arm.\nANSWER: neurology", Asked(), Step.MARK),
+        ('{"answer": "neurology"}', Asked("schema"), Step.FORM),
+        ('{"answer": "neurology"}', LINE, Step.MARK),
+        ("neurology", Asked("choice"), Step.FORM),
+        ("neurology", LINE, Step.WHOLE),
+        ("I would go with neurology, since the arm is weak.", LINE, Step.STATEMENT),
+        ("=> neurology <=", Asked(pattern="=> (?P<answer>.*) <="), Step.FORM),
+        ("neurology", Asked(pattern="=> (?P<answer>.*) <="), Step.WHOLE),
+    ],
+)
+def test_the_step_that_read_an_answer_is_told(text: str, asked: Asked, step: Step) -> None:
+    assert read_reply(text, NAMES, asked) == Reading(1, step)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "reason"),
+    [
+        ("ANSWER: cardiology\nOn second thought:\nANSWER: neurology", LINE, "several"),
+        ("ANSWER: neurology\nWait, the answer is cardiology.", LINE, "several"),
+        ("ANSWER: not neurology", LINE, "denied"),
+        ("ANSWER: neurology or cardiology", LINE, "several"),
+        ("The answer is neurology.", Asked(pattern="=> (?P<answer>.*) <="), "pattern"),
+        ("=> something <=", Asked(pattern="=> (?P<answer>.*) <="), "none"),
+        ('{"answer": "A", "final_answer": "B"}', Asked("schema"), "several"),
+    ],
+)
+def test_what_contradicts_itself_is_no_answer_in_any_form(text: str, asked: Asked, reason: str) -> None:
+    assert read_reply(text, NAMES, asked) == Reading(None, reason=reason)
+
+
+UNITS = ["(", "a ", "{", "A, ", "answer is ", "<think>", "\\boxed{", "9", "-", "is ", "not B. ", "\n", "a\n"]
+UNITS += [
+    ": ",
+    "🅑",
+    "答案",
+    "B",
+    "B\n",
+    "[think]",
+    "answer: ",
+    '{"answer": ',
+    "...",
+    "neurology, ",
+    "a-b.",
+    "- B: no\n",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_long_reply_is_read_in_time(unit: str) -> None:
+    started = time.process_time()
+    read_reply(unit * (90_000 // len(unit)), NAMES)
+    assert time.process_time() - started < 10
+
+
+def test_characters_that_stand_for_options_inside_name_none_in_a_reply() -> None:
+    assert read_reply("The answer is \ue001.", NAMES).option is None

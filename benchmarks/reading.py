@@ -1,0 +1,69 @@
+"""How are difficult replies read? Shares read as another option, read, and left unread, by kind.
+
+The replies are in ``tests/reading``. ``open_replies.jsonl`` was at hand while the reader was written.
+``held_replies.jsonl`` has as many of the same kinds: one writer wrote all of them without seeing the reader,
+a seed split every kind in two halves, and of the held half only the counts of this benchmark were looked at.
+The replies were chosen for being difficult, so the shares say nothing of how often models write such.
+
+    python benchmarks/reading.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from harness.llm import read_reply
+
+REPLIES = Path(__file__).parents[1] / "tests" / "reading"
+
+
+def load_replies(half: str) -> list[dict[str, Any]]:
+    """Load the ``open`` or the ``held`` replies."""
+    lines = (REPLIES / f"{half}_replies.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def judge(row: dict[str, Any]) -> str:
+    """How a reply is read: ``right``, as ``other`` option, or ``unread`` although it states one answer."""
+    option = read_reply(row["reply"], tuple(row["options"])).option
+    read = "unreadable" if option is None else row["options"][option]
+    if option is None:
+        return "unread" if row["states_one_answer"] else "right"
+    return "right" if read in {row["expected"], *row["accept"]} else "other"
+
+
+def count(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Shares among all replies, and among those that state one answer."""
+    outcomes = Counter(map(judge, rows))
+    stated = sum(row["states_one_answer"] for row in rows)
+    return {
+        "replies": len(rows),
+        "other_option": round(outcomes["other"] / len(rows), 4),
+        "read": round(1 - outcomes["unread"] / stated, 4) if stated else None,
+        "unreadable_stated": round(outcomes["unread"] / stated, 4) if stated else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="the same: all replies, a few seconds")
+    parser.parse_args()
+    halves = {half: load_replies(half) for half in ("open", "held")}
+    print(f"{'kind':<14} {'half':<5} {'replies':>7} {'other option':>13} {'stated, not read':>17}")
+    for kind in dict.fromkeys(row["kind"] for row in halves["open"]):
+        for half, rows in halves.items():
+            found = count([row for row in rows if row["kind"] == kind])
+            unread = found["unreadable_stated"]
+            shown = "" if unread is None else f"{unread:.3f}"
+            print(f"{kind:<14} {half:<5} {found['replies']:>7} {found['other_option']:>13.3f} {shown:>17}")
+    for half, rows in halves.items():
+        print(json.dumps({"half": half, **count(rows)}))
+    print(json.dumps(count([row for rows in halves.values() for row in rows])))
+
+
+if __name__ == "__main__":
+    main()

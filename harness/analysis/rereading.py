@@ -1,0 +1,151 @@
+"""Reading stored replies again with the present reader: what would change, and writing it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from string import Template
+from typing import Any
+
+from harness.config import RunSpec, Study
+from harness.errors import BadInput
+from harness.llm import Asked, Step, asked_of, read_reply
+from harness.store import PORTION, Store, split_into_batches
+from harness.types import Item, Prediction, PredictionStatus, Source
+
+_SHOWN = 10
+_NO_RUN = "no model was run yet; see: oversight run --help"
+
+
+@dataclass(slots=True)
+class RunRereading:
+    """What reading a run's replies again changes.
+
+    Attributes
+    ----------
+    name, run
+        Name and id of the run.
+    answers
+        Number of replies that were read again.
+    left
+        Number of answers left as they are: failed calls, and what another program read.
+    changes
+        ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
+    noted
+        Number of answers of which only the step or the reason of the reading is new.
+    examples
+        The first changes, each with the item's id, both readings and the reply.
+    """
+
+    name: str
+    run: str
+    answers: int = 0
+    left: int = 0
+    changes: Counter[str] = field(default_factory=Counter)
+    noted: int = 0
+    examples: list[dict[str, str]] = field(default_factory=list)
+
+    def count(self, item: Item, before: Prediction, after: Prediction) -> None:
+        """Count a difference, and keep it as an example if it is among the first."""
+        if before.option == after.option and before.status == after.status:
+            self.noted += 1
+            return
+        was, becomes = ("unreadable" if p.option is None else "option" for p in (before, after))
+        self.changes[f"{was} → {'another ' if was == becomes == 'option' else ''}{becomes}"] += 1
+        if len(self.examples) < _SHOWN:
+            old, new = (_describe(item, p) for p in (before, after))
+            self.examples.append({"item": item.id, "before": old, "after": new, "reply": before.raw})
+
+
+def reread_study(
+    study: Study, name: str | None = None, pattern: str | None = None, *, write: bool = False
+) -> list[RunRereading]:
+    """Read the stored replies of a study's runs again.
+
+    Parameters
+    ----------
+    name
+        The model whose runs are read; None reads all.
+    pattern
+        A pattern to read with, in place of the study's own; then imported replies are read again, too.
+    write
+        Whether to store the new readings.
+
+    Raises
+    ------
+    BadInput
+        If no such model was run.
+    """
+    with Store(study.store_url) as store:
+        runs = [run for run in store.runs.read_runs() if name in (None, run["name"])]
+        if not runs:
+            known = sorted({run["name"] for run in store.runs.read_runs()})
+            raise BadInput(f"no run of {name!r}; there are: {', '.join(known)}" if known else _NO_RUN)
+        with store.locks.hold({run["id"]: run["name"] for run in runs} if write else {}):
+            return [_reread(store, study, run, pattern, write=write) for run in runs]
+
+
+def _reread(
+    store: Store, study: Study, run: dict[str, Any], pattern: str | None, *, write: bool
+) -> RunRereading:
+    found = RunRereading(run["name"], run["id"])
+    asked = _asked(study, run["spec"], pattern)
+    changed: list[tuple[str, Prediction]] = []
+    for item, before in _pairs(store, run["id"]):
+        if asked is None or not _is_ours(before, pattern):
+            found.left += 1
+            continue
+        found.answers += 1
+        after = _read(item, before, asked)
+        if after != before:
+            found.count(item, before, after)
+            changed.append((run["id"], after))
+    if write:
+        for portion in split_into_batches(changed, PORTION):
+            store.runs.store_predictions(portion)
+    return found
+
+
+def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
+    items = {item.id: item for item in store.content.read_items()}
+    return ((items[p.item_id], p) for p in store.runs.read_samples(run_id))
+
+
+def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> Asked | None:
+    """What a run's answers were asked to be; None of a workflow, whose program made the answer of replies."""
+    if str(spec["endpoint"]).startswith("import "):
+        return Asked(pattern=pattern)
+    if not {"text"} & set(Template(spec["template"]).get_identifiers()):
+        return None
+    known = {**spec, "answer": study.prompt.answer, "pattern": pattern or study.prompt.pattern}
+    return asked_of(RunSpec.model_validate_json(json.dumps(known)))
+
+
+def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
+    """Whether a reply is there to be read, and was read here."""
+    if prediction.status is PredictionStatus.FAILED or prediction.reason == "content filter":
+        return False
+    is_foreign = prediction.source is Source.IMPORT and prediction.step in ("", Step.LOG)
+    return bool(prediction.raw) and not (is_foreign and pattern is None)
+
+
+def _read(item: Item, before: Prediction, asked: Asked) -> Prediction:
+    is_cut = before.status is PredictionStatus.TRUNCATED
+    read = read_reply(before.raw, item.shown_options, asked, cut=is_cut)
+    if read.option is None:
+        status = PredictionStatus.TRUNCATED if is_cut else PredictionStatus.UNREADABLE
+        reason = before.reason if is_cut else read.reason
+        return replace(before, option=None, status=status, reason=reason, confidence=None, step="")
+    option = item.permutation[read.option]
+    kept = before.confidence if option == before.option else None
+    return replace(
+        before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)
+    )
+
+
+def _describe(item: Item, prediction: Prediction) -> str:
+    if prediction.option is not None:
+        return item.options[prediction.option]
+    return f"unreadable ({prediction.reason})" if prediction.reason else "unreadable"

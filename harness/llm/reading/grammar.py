@@ -1,0 +1,121 @@
+"""Patterns of sentences that state, deny or doubt an answer, made of the words of some languages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from functools import cache
+
+from harness.llm.reading.languages import Language, make_pattern
+from harness.llm.reading.options import MENTION, LetterWords
+
+_OTHER = f"[^{MENTION[1:-1]}]"
+_ARTICLES = (
+    r"\b(?:both|either|the|an?|my|i|would|case|about|around|probably|likely|definitely|certainly|clearly|surely"
+    r"|der|die|das|eine?n?|las?|les?|el|il|o|une?|uma?|het|een|de|den|det|η|ο|το)\b"
+)
+
+_BEFORE_LETTER = (
+    *("noun", "verb", "right", "wrong", "choose", "final", "deny", "doubt"),
+    *("but", "reason", "joins"),
+)
+_AFTER_LETTER = ("verb", "reason", "joins", "deny", "but", "right")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """Patterns for text in which a character stands for every mention of an option.
+
+    Attributes
+    ----------
+    letters
+        Words around a letter.
+    claims, weak_claims
+        Clauses that state an answer; a weak claim counts only if no other claim is made.
+    refutations
+        Clauses that say of an option that it is wrong.
+    deny, doubt, assured, final, instead, retract
+        Words of that kind, see `Language`.
+    turn, clause, reason
+        What separates the parts of a sentence, the clauses of a part, and a clause from its explanation.
+    several
+        Several options joined by "or" or "and".
+    fill
+        Words that may stand around an option in a reply that says nothing else.
+    said
+        "The answer is", and the rest of its line.
+    """
+
+    letters: LetterWords
+    claims: re.Pattern[str]
+    weak_claims: re.Pattern[str]
+    refutations: re.Pattern[str]
+    deny: re.Pattern[str]
+    doubt: re.Pattern[str]
+    assured: re.Pattern[str]
+    final: re.Pattern[str]
+    instead: re.Pattern[str]
+    retract: re.Pattern[str]
+    turn: re.Pattern[str]
+    clause: re.Pattern[str]
+    reason: re.Pattern[str]
+    several: re.Pattern[str]
+    fill: re.Pattern[str]
+    said: re.Pattern[str]
+
+
+@cache
+def make_grammar(languages: tuple[str, ...]) -> Grammar:
+    """Make the patterns of some languages."""
+    words = {role.name: make_pattern(role.name, languages) for role in fields(Language)}
+    noun, verb, right, final, joins = (words[r] for r in ("noun", "verb", "right", "final", "joins"))
+    deny, wrong, choose, m = words["deny"], words["wrong"], words["choose"], MENTION
+    is_ = rf"(?:{verb}|[:：=→–—-])"
+    filler = rf"(?:\W+(?:\w{{1,3}}|[a-z]+ly|case|most|best|described|{noun}|{right}|{final}))*"
+    claims = (
+        rf"{noun}{_OTHER}{{0,60}}?{is_}{_OTHER}{{0,40}}?{m}",
+        rf"(?:{right}\W{{1,3}}{noun}|{noun}\W{{1,3}}{right})[\s:—–-]*{m}",
+        rf"{m}(?:\s*{noun})?(?:\W{{0,3}}{is_}{filler}\W*|\W{{1,3}}){right}",
+        rf"{m}\W{{0,3}}{is_}?{_OTHER}{{0,25}}?{noun}\W*$",
+        rf"{choose}(?:\W+\w+){{0,4}}?\W*{m}(?!\W*{verb})",
+        rf"{m}\W{{0,3}}(?:\w+\W+){{0,2}}?\w*{choose}",
+        rf"^\W*{final}\W+(?:\w+\W+){{0,5}}?{m}\W*$",
+        rf"(?:^|\s|,)\W*{words['subject']}(?:\W+\w+){{0,4}}?\W*{verb}{filler}\W*{m}(?:\W+\w+){{0,3}}\W*$",
+        rf"{verb}\W+{m}\W+(?:the|{noun}|{right})",
+        rf"{m}\s+it\s+is\W*$",
+    )
+    refutations = (
+        rf"{deny}\W+(?:\w+\W+){{0,3}}?{m}",
+        rf"{m}(?:\s*{noun})?\W{{0,3}}{_OTHER}{{0,30}}?(?:{wrong}|{deny})",
+        rf"{wrong}\W+(?:\w+\W+){{0,3}}?{m}",
+    )
+    before = "|".join(map(words.__getitem__, _BEFORE_LETTER))
+    after = "|".join(map(words.__getitem__, _AFTER_LETTER))
+    return Grammar(
+        letters=LetterWords(
+            before=_made(rf"(?:{before})\s*(?:{_ARTICLES}\s*)?\Z"),
+            after=_made(rf"\s+(?:{after}|for|per|the|over)"),
+        ),
+        claims=_made("|".join(claims)),
+        weak_claims=_made(rf"{is_}{filler}\W*{m}\W*$"),
+        refutations=_made("|".join(refutations)),
+        deny=_made(rf"{deny}|{wrong}|\w+n't\b"),
+        doubt=_made(words["doubt"]),
+        assured=_made(words["assured"]),
+        final=_made(final),
+        instead=_made(words["instead"]),
+        retract=_made(rf"(?:^|[.,;–—-]\s*)\W*{words['retract']}"),
+        turn=_made(words["but"]),
+        clause=_made(r"[,;，；、،]"),
+        reason=_made(words["reason"]),
+        several=_made(
+            rf"{m}(?:\s*[,/&]\s*{m})*\s*,?\s*(?:{joins}|[/&+、,]|{joins}\s*{noun}|{joins}\s*/\s*{joins})"
+            rf"\s*{m}(?=$|\W)"
+        ),
+        fill=_made(rf"{noun}|{verb}|{right}|{final}|{joins}|{_ARTICLES}|\W"),
+        said=_made(rf"({noun}\W{{0,3}}{is_}\s*)(\S.*)$"),
+    )
+
+
+def _made(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

@@ -1,0 +1,284 @@
+"""Where a text names options: by their letters, or by their own texts.
+
+Every mention becomes one character, so that a pattern for "the answer is" need not know what options are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal
+
+Notation = Literal["letter", "option"]
+"""What an answer was to say: an option's letter, or its text."""
+
+# First letters of alphabets in which people enumerate, by position.
+_ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
+_LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
+"""Cyrillic capitals that look like a Latin letter of another position: which is meant, nobody knows."""
+_EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs count
+_NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가나다라마바사아]"
+FIRST, SEVERAL = 0xE000, "\uf8ff"
+"""Code of the character that stands for the first option; the character of several options at once."""
+MENTION = "[\ue000-\uf8ff]"
+_MOST = 0xF8FF - FIRST
+_COMMON = frozenset(
+    [
+        "yes",
+        "no",
+        "true",
+        "false",
+        "none",
+        "both",
+        "other",
+        "unknown",
+        "maybe",
+        "a",
+        "an",
+        "i",
+        "it",
+        "is",
+        "us",
+        "he",
+        "we",
+        "or",
+        "and",
+        "in",
+        "on",
+        "at",
+        "to",
+        "ja",
+        "nein",
+        "oui",
+        "non",
+        "sí",
+        "si",
+        "não",
+        "нет",
+        "да",
+        "是",
+        "否",
+        "はい",
+        "いいえ",
+        "예",
+        "아니오",
+    ]
+)
+"""Options that are also words of every sentence: they are named only at the end of a clause."""
+
+
+@cache
+def option_letters_of(k: int) -> tuple[str, ...]:
+    """A, B, … for up to 26 options, else 1, 2, …."""
+    if k <= 26:
+        return tuple(chr(ord("A") + j) for j in range(k))
+    return tuple(str(j + 1) for j in range(k))
+
+
+def letter_position(name: str, k: int) -> int | None:
+    """Which of `k` options a letter or number names; None if none, or if it might be one of two.
+
+    Full-width and circled letters count as plain ones (NFKC); Greek, Cyrillic, Arabic, Hebrew, Chinese
+    and Korean ones by their place in the alphabet.
+    """
+    plain = unicodedata.normalize("NFKC", name).upper().replace("أ", "ا").replace("إ", "ا")
+    names = option_letters_of(k)
+    if plain in names:
+        return names.index(plain)
+    if k > 26 or len(plain) != 1:
+        return None
+    for alphabet in _ALPHABETS:
+        place = alphabet.find(plain)
+        if place >= 0:
+            return place if place < k and plain not in _LOOKALIKES else None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
+    """Return the most generous way to compare texts that keeps options what they are, and them in it."""
+    exact = any(_EXACT.search(option) for option in options)
+    for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
+        folded = tuple(fold(option) for option in options)
+        if all(folded) and len(set(folded)) == len(folded):
+            return fold, folded
+    return str.strip, options  # which differ in their blanks alone
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[^\w]+", " ", text.casefold()).strip()
+
+
+def _signs(text: str) -> str:
+    """With the commonest signs: -2 is not 2, and A < B is not A > B."""
+    kept = re.sub(r"[^\w+\-<>=^/%\\{}|.]+", " ", text.casefold().replace("−", "-"))
+    return " ".join(re.sub(r"\.(?!\d)", " ", kept).split())
+
+
+def _trimmed(text: str) -> str:
+    """With every letter's case and every sign: kW is not KW, and B ∨ W is not B ⊃ W."""
+    return " ".join(text.split()).strip(" .*_`")
+
+
+_LATEX = re.compile(
+    r"\\(?:text|textbf|textit|textrm|textsf|mathrm|mathbf|mathsf|mathit|bf|rm|emph|operatorname|mbox|displaystyle|boldsymbol|ensuremath|tt|texttt|underline|quad|,|;|!)\b\s*\{?|\\[()\[\]]|[${}]"
+)
+_DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
+_CJK = r"\u3040-\u9fff\uac00-\ud7a3"
+_BEFORE, _AFTER = rf"(?<![^\W_{_CJK}])", rf"(?![^\W_{_CJK}])"
+_UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """A pattern of the options' texts, longest first, and the place of each."""
+
+    pattern: re.Pattern[str] | None
+    places: tuple[int, ...]
+
+
+@lru_cache(maxsize=1024)
+def _texts(options: tuple[str, ...], left_out: frozenset[int]) -> _Texts:
+    fold, folded = make_comparable(options)
+    order = sorted(set(range(len(options))) - left_out, key=lambda j: -len(folded[j]))
+    if not order:
+        return _Texts(None, ())
+    parts = ["(" + _text_pattern(options[j], folded[j], fold) + ")" for j in order]
+    return _Texts(re.compile("|".join(parts), re.IGNORECASE if fold in (_words, _signs) else 0), tuple(order))
+
+
+def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
+    if fold is _words:
+        gap, before, after = r"[^\w]+", _BEFORE, _AFTER
+    elif fold is _signs:
+        gap = r"(?:[^\w+\-<>=^/%\\{}|.]|\.(?!\d))+"
+        before, after = r"(?<![\w+\-^/])(?<!\d[.,])", r"(?![\w%^/])(?![.,]\d)"
+    elif fold is _trimmed:
+        gap, before, after = r"\s+", _BEFORE, _AFTER
+    else:
+        return _BEFORE + re.escape(option.strip()) + _AFTER
+    before = before if not _UNSPACED.match(folded[:1]) else ""
+    after = after if not _UNSPACED.match(folded[-1:]) else ""
+    if folded in _COMMON:
+        after += r"""(?=[\s*_`"']*(?:$|[.,;:!?)\]}\-–—。，、！]|because\b|since\b|as\b))"""
+    words = folded.split() if fold in (_words, _signs) else option.strip(" .*_`").split()
+    return before + gap.join(map(re.escape, words)) + after
+
+
+@lru_cache(maxsize=1024)
+def _doubles(options: tuple[str, ...]) -> frozenset[int]:
+    """Options whose text is a letter of another."""
+    return frozenset(
+        j
+        for j, option in enumerate(options)
+        if letter_position(option.strip(), len(options)) not in (None, j)
+    )
+
+
+def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, words: LetterWords) -> str:
+    """Put one character in place of every mention of an option, by its letter or its text.
+
+    Parameters
+    ----------
+    text
+        A model's own words.
+    options
+        The options in display order.
+    asked
+        What was asked for, where an option's text is the letter of another; None makes such a letter stand
+        for several options.
+    words
+        Patterns of the words that may stand around a letter.
+
+    Returns
+    -------
+    str
+        `text` without markup, with the character ``chr(FIRST + j)`` for a mention of option j.
+    """
+    k, doubles = len(options), _doubles(options)
+    texts = _texts(options, frozenset() if asked == "option" else doubles)
+    text = text.replace("−", "-")
+    if texts.pattern is not None:
+        text = texts.pattern.sub(lambda m: chr(FIRST + texts.places[(m.lastindex or 1) - 1]), text)
+    text = _DECORATION.sub("", _LATEX.sub("", text)).replace("’", "'")
+    if asked == "option" and doubles:
+        return _merge(text)
+    clashing = {options[j].strip().casefold() for j in doubles} if asked is None else set()
+
+    def put(match: re.Match[str]) -> str:
+        place = letter_position(match[2], k)
+        if place is None or not words.allow(match):
+            return match[0]
+        return match[1] + (SEVERAL if match[2].casefold() in clashing else chr(FIRST + place))
+
+    for pattern in _letters(by_number=k > 26):
+        text = pattern.sub(put, text)
+    return _merge(text)
+
+
+@cache
+def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
+    """Letters in brackets, letters that lead a line, and others; what stands before them is group 1."""
+    name = r"\d{1,3}" if by_number else _NAME
+    lower = r"\d{1,3}" if by_number else "[a-z]"
+    spaced = name if by_number else r"[A-ZＡ-ＺⒶ-Ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸]"
+    return (
+        re.compile(
+            rf"((?:(?<!\w)|(?<=[\u3040-\u9fff\uac00-\ud7a3])))[(\[（【〔]\s*({name}|{lower})\s*[)\]）】〕]"
+        ),
+        re.compile(rf"^([ \t>•·#-]*)({name}|{lower})(?=[)\].:：）、](?:\s|$|{MENTION}))", re.MULTILINE),
+        re.compile(
+            rf"()(?<![^\W{_CJK}])(?<!['.])({spaced}|{lower})(?![^\W{_CJK}])(?!'(?:s|t|m|d|re|ve|ll)\b)"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LetterWords:
+    """Words around a letter that tell whether it names an option.
+
+    Attributes
+    ----------
+    before
+        Pattern of the words after which a letter does.
+    after
+        Pattern of the words before which ``A`` is no article.
+    """
+
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+
+    def allow(self, match: re.Match[str]) -> bool:
+        """Whether a letter is no article, pronoun or part of a name, such as "vitamin B"."""
+        text, start, end = match.string, match.start(2), match.end(2)
+        if match[0] != match[1] + match[2] or (_LIST_END.match(text, end) and _is_line_start(text, start)):
+            return True
+        letter, before = match[2], text[max(0, start - 40) : start]
+        if letter.islower() and letter.isascii() and not _CLAUSE_END.match(text, end):
+            return False
+        if letter in "AIai" and _ARTICLE.match(text, end) and not self.after.match(text, end):
+            return False
+        if not _is_line_start(text, start) and not _OPENING.search(before):
+            return self.before.search(before) is not None
+        return letter not in "ai" or self.before.search(before) is not None
+
+
+_LIST_END = re.compile(r"[)\].:：）、]")
+_CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
+_ARTICLE = re.compile(r"\s+\w")
+_OPENING = re.compile(
+    rf"(?:[.!?:：=,;，。、；—–>→/(&+\-\n]\s*|{MENTION}\s*|[\u3040-\u9fff\uac00-\ud7a3]\s*)\Z"
+)
+
+
+def _is_line_start(text: str, start: int) -> bool:
+    line = text.rfind("\n", 0, start) + 1
+    return not text[line:start].strip(" \t>•·#-")
+
+
+def _merge(text: str) -> str:
+    """Join mentions of the same option that only punctuation parts, such as ``B) neurology``."""
+    return re.sub(rf"({MENTION})(?:[\s)\].:,(\[=–—-]{{0,6}}\1)+", r"\1", text)

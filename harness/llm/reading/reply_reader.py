@@ -1,0 +1,373 @@
+r"""A model's reply becomes one of the item's options, or a reason why it cannot.
+
+Reasoning in front of the answer is cut. Then the steps follow in this order, and the first that finds
+something ends the reading: the form that was asked for; another unmistakable mark, such as ``\boxed{B}``; a
+reply that is nothing but an option; a final statement, such as "the correct answer is B". What contradicts
+itself, denies options, or only mentions them is unreadable, never a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from harness.config import AnswerForm
+from harness.llm.reading.grammar import make_grammar
+from harness.llm.reading.languages import find_languages
+from harness.llm.reading.options import (
+    FIRST,
+    MENTION,
+    SEVERAL,
+    Notation,
+    letter_position,
+    make_comparable,
+    mark_mentions,
+)
+from harness.llm.reading.statements import find_statements
+from harness.llm.reading.thoughts import cut_thoughts, split_turns
+
+
+class Step(StrEnum):
+    """Which step read an answer."""
+
+    FORM = "form"
+    """It has the form that was asked for."""
+    MARK = "mark"
+    """It has another unmistakable form."""
+    WHOLE = "whole"
+    """The reply is nothing but the option."""
+    STATEMENT = "statement"
+    """A sentence states it, which is the loosest reading."""
+    LOG = "log"
+    """Another program read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for.
+
+    Attributes
+    ----------
+    form
+        The form of the answer.
+    notation
+        Whether the answer was to be a letter or an option's text; None if either.
+    pattern
+        The study's own regular expression, whose group ``answer`` holds the option; only this form and a
+        reply that is nothing but an option are then read.
+    """
+
+    form: AnswerForm = "free"
+    notation: Notation | None = None
+    pattern: str | None = None
+
+
+UNASKED = Asked()
+"""Nothing is known of what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply names.
+
+    Attributes
+    ----------
+    option
+        Position in display order; None if the reply is unreadable.
+    step
+        The step that read it; None if the reply is unreadable.
+    reason
+        Why it is unreadable: ``"empty"``, ``"refusal"``, ``"several"``, ``"denied"``, ``"doubted"``,
+        ``"mentioned"``, ``"malformed"``, ``"pattern"`` or ``"none"``.
+    """
+
+    option: int | None
+    step: Step | None = None
+    reason: str = ""
+
+
+_REFUSAL = re.compile(
+    r"\b(i (?:can(?:no|['’])t|am unable to|['’]m unable to|won['’]t)|as an ai|i['’]m sorry|i am sorry"
+    r"|i must decline|i['’]m not able to|cannot (?:help|assist|provide))\b",
+    re.IGNORECASE,
+)
+_LONGEST = 100_000
+"""Characters beside the thoughts; a longer text answers no question, and its reading would hold up others."""
+_RESERVED = re.compile(MENTION)
+_GAP = re.compile(r"[^\S\n]{8,}|\n\s{8,}")  # patterns with several optional spaces take O(n³) time
+_RUN = re.compile(r"(([^\w\s])\2{7})\2+")
+_LINE = re.compile(
+    r"^[\s*_#>`\"'$([{-]*(?:(?:so|thus|therefore|my|the|final|correct|best)[\s,*_]+){0,4}answer(?:[\s*_]+is)?[\s*_`]*[:：][\s*_`]*(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADING = re.compile(r"^#{2,}\s*([^#\s].*?)\s*#*$")
+_BOXED = re.compile(r"\\(?:boxed|fbox|framebox)\s*\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
+_TAGGED = re.compile(
+    r"<(answer|final|final_answer|finalanswer|ans|choice|option|label|prediction|class|category)>\s*(.*?)\s*</\1>",
+    re.DOTALL | re.IGNORECASE,
+)
+_ANSWER_KEYS = frozenset(
+    [
+        "answer",
+        "finalanswer",
+        "correctanswer",
+        "choice",
+        "finalchoice",
+        "option",
+        "selectedoption",
+        "selectedanswer",
+        "label",
+        "class",
+        "category",
+        "prediction",
+        "response",
+        "result",
+        "verdict",
+        "decision",
+        "letter",
+        "answerletter",
+        "selection",
+        "ans",
+        "youranswer",
+        "predictedclass",
+        "predictedlabel",
+        "correctoption",
+        "chosenoption",
+        "bestanswer",
+        "bestoption",
+        "selected",
+        "output",
+        "value",
+        "text",
+        "name",
+        "conclusion",
+        "finaldecision",
+        "diagnosis",
+        "department",
+        "classification",
+        "antwort",
+        "respuesta",
+        "réponse",
+        "risposta",
+        "resposta",
+        "ответ",
+        "答案",
+        "回答",
+        "정답",
+    ]
+)
+_NO_ANSWER = re.compile("not|wrong|exclu|reject|elimin|incorrect|rule|worst|least|reason|why|expl|thought")
+_WEAK_KEYS = frozenset(["value", "text", "name", "output", "letter"])
+_ALONE = re.compile(r"[\s*_`\"'“”‘’(（\[【{<#$\\>•·-]*(\w)[\s*_`\"'“”‘’)）\]】}>.:：。,，;!！$\\/-]*")
+_NUMBER = re.compile(r"\W*(\d{1,3})\W*")
+_DECODER = json.JSONDecoder(strict=False)
+
+
+def read_reply(
+    text: str, shown_options: tuple[str, ...], asked: Asked = UNASKED, *, cut: bool = False
+) -> Reading:
+    r"""Find the option that a reply names.
+
+    Parameters
+    ----------
+    text
+        What the model wrote.
+    shown_options
+        The options in display order.
+    asked
+        What was asked for.
+    cut
+        Whether the text ended at the token limit: then only forms count that more text could not have
+        changed.
+
+    Examples
+    --------
+    >>> read_reply("Chest pain.\nANSWER: B", ("neurology", "cardiology"), Asked("line"))
+    Reading(option=1, step=<Step.FORM: 'form'>, reason='')
+    >>> read_reply("It isn't cardiology.", ("neurology", "cardiology")).reason
+    'denied'
+    """
+    text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
+    answer, _ = split_turns(cut_thoughts(_RUN.sub(r"\1", text)))
+    if len(answer) > _LONGEST:
+        return Reading(None, reason="malformed")
+    if not answer:
+        return Reading(None, reason="empty")
+    reader = _Reader(shown_options, asked, cut)
+    return reader.read(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    options: tuple[str, ...]
+    asked: Asked
+    cut: bool
+
+    def read(self, answer: str) -> Reading:
+        if self.asked.pattern is not None:
+            return self._by_pattern(answer, self.asked.pattern)
+        lines = answer.split("\n")
+        whole = self._phrase(answer, bare=self.cut)
+        if self.cut and whole is None and len(lines) > 1:
+            whole = self._phrase(lines[0])
+        if isinstance(whole, int):
+            return Reading(whole, Step.FORM if self.asked.form == "choice" else Step.WHOLE)
+        if self.cut and not _BOXED.search(lines[-1]) and not _TAGGED.search(lines[-1]):
+            lines = lines[:-1]
+        found = self._by_form("\n".join(lines))
+        if found is None and whole == SEVERAL:
+            found = Reading(None, reason="several")
+        if found is None:
+            found = Reading(None, reason="none") if self.cut else self._by_statement(answer)
+        if found.option is None and found.reason == "none" and _REFUSAL.search(answer):
+            return Reading(None, reason="refusal")
+        return found
+
+    def _by_pattern(self, answer: str, pattern: str) -> Reading:
+        found = list(_compiled(pattern).finditer(answer))
+        named = self._phrase(found[-1]["answer"] or "") if found else self._phrase(answer, bare=True)
+        if isinstance(named, int):
+            return Reading(named, Step.FORM if found else Step.WHOLE)
+        return Reading(None, reason="several" if named else "none" if found else "pattern")
+
+    def _by_form(self, answer: str) -> Reading | None:
+        """Read the marks that leave no doubt; several that differ are unreadable."""
+        values, is_object = _find_values(answer)
+        found = [(self._phrase(value), "schema") for value in values]
+        if is_object and not values:
+            return Reading(None, reason="malformed")
+        stripped = answer.rstrip()
+        said = list(_LINE.finditer(answer))
+        ends = bool(said) and said[-1].end() >= len(stripped)
+        found += [(self._phrase(m[1]), "line") for m in said]
+        found += [(self._phrase(m[1]), "mark") for m in _BOXED.finditer(answer)]
+        found += [(self._phrase(m[2]), "mark") for m in _TAGGED.finditer(answer)]
+        if heading := _HEADING.match(stripped.rsplit("\n", 1)[-1].strip()):
+            found.append((self._phrase(heading[1]), "mark"))
+        named = {option for option, _ in found if option is not None}
+        if not named:
+            return (
+                Reading(None, reason="none")
+                if values and all(o is None for o, k in found if k == "schema")
+                else None
+            )
+        option = named.pop()
+        if named or not isinstance(option, int):
+            return Reading(None, reason="several")
+        if said and not ends and not values:
+            rest = self._by_statement(answer[said[-1].end() :])
+            if rest.option not in (None, option):
+                return Reading(None, reason="several")
+        kinds = {kind for o, kind in found if o == option}
+        is_form = self.asked.form in kinds and (self.asked.form != "line" or ends)
+        return Reading(option, Step.FORM if is_form else Step.MARK)
+
+    def _by_statement(self, answer: str) -> Reading:
+        grammar = make_grammar(find_languages(answer))
+        answer = grammar.said.sub(self._mark_rest, answer)
+        marked = mark_mentions(answer, self.options, self.asked.notation, grammar.letters)
+        found = find_statements(marked, grammar)
+        option = found.settle()
+        if option is None:
+            return Reading(None, reason=found.reason)
+        return Reading(ord(option) - FIRST, Step.STATEMENT)
+
+    def _mark_rest(self, said: re.Match[str]) -> str:
+        """Put an option's character for the rest of a line that is its text, whatever words are in it."""
+        named = self._by_name(said[2])
+        return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
+
+    def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
+        """The option that a short text names and says nothing else; `SEVERAL` if it names more than one.
+
+        `bare` allows no words around the option, such as "the answer is".
+        """
+        part = part.strip()
+        named = self._by_name(part)
+        if named is not None or part[:1] == "{" or len(part) > 40 + max(map(len, self.options)):
+            return named
+        grammar = make_grammar(find_languages(part))
+        marked = mark_mentions(part, self.options, self.asked.notation, grammar.letters)
+        mentions = set(re.findall(MENTION, marked))
+        around = re.sub(MENTION, "", marked)
+        if not mentions or (re.sub(r"\W", "", around) if bare else grammar.fill.sub("", around)):
+            return None
+        return SEVERAL if len(mentions) > 1 or SEVERAL in mentions else ord(mentions.pop()) - FIRST
+
+    def _by_name(self, part: str) -> int | str | None:
+        """The option whose letter or text a short text is; of two, as was asked for."""
+        notation, k = self.asked.notation, len(self.options)
+        alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
+        letter = letter_position(alone[1], k) if alone else None
+        fold, names = make_comparable(self.options)
+        folded = fold(part)
+        by_text = names.index(folded) if folded in names else None
+        if letter is None or by_text is None:
+            return by_text if letter is None else letter
+        if letter == by_text or notation == "letter":
+            return letter
+        return SEVERAL if notation is None else by_text
+
+
+@lru_cache(maxsize=16)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+
+
+def _find_values(answer: str) -> tuple[list[str], bool]:
+    """Values of the answer keys in a reply's JSON objects, and whether the reply is nothing but an object."""
+    found, place = list[str](), answer.find("{")
+    is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
+    for _ in range(50):
+        if place < 0:
+            break
+        value, end = _decode(answer, place)
+        found += _values(value)
+        place = answer.find("{", max(end, place + 1))
+    return found, is_object
+
+
+def _decode(answer: str, place: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(answer, place)
+    except (ValueError, RecursionError):
+        pass
+    end = answer.find("}", place) + 1
+    if not 0 < end - place < 5_000:
+        return None, place + 1
+    block = re.sub(r",\s*([}\]])", r"\1", answer[place:end])
+    for load in (json.loads, ast.literal_eval):
+        try:
+            return load(block), end
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    if bare := re.fullmatch(
+        r"\{\s*[\"']?([A-Za-z_ ]+)[\"']?\s*[:=]\s*[\"']?([^\"'{}\n]+?)[\"']?\s*\}", block
+    ):
+        return {bare[1]: bare[2]}, end
+    return None, place + 1
+
+
+def _values(value: Any, depth: int = 0) -> Iterator[str]:
+    if not isinstance(value, dict) or depth > 4:
+        return
+    named = {re.sub(r"[\W_]+", "", str(key).casefold()): v for key, v in value.items()}
+    keys = [k for k in named if k in _ANSWER_KEYS - _WEAK_KEYS] or [
+        k for k in named if k in _WEAK_KEYS and depth
+    ]
+    if not keys and not depth:
+        keys = [k for k in named if not _NO_ANSWER.search(k)]
+    for key in keys:
+        inner = named[key]
+        if isinstance(inner, dict):
+            yield from _values(inner, depth + 1)
+        elif isinstance(inner, list):
+            yield from (str(one) for one in inner if not isinstance(one, dict | list))
+        elif inner is not None:
+            yield str(inner)

@@ -1,0 +1,154 @@
+"""What the sentences of a reply state about options: this is the answer, this is not, this may be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from harness.llm.reading.grammar import Grammar
+from harness.llm.reading.options import MENTION, SEVERAL
+
+_SENTENCE = re.compile(r"[^\n.!?。！？؟।]*(?:\.(?=\w)[^\n.!?。！？؟।]*)*[.!?。！？؟।]*")
+_BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
+_FIELD = re.compile(rf"\W*(\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W{{0,2}}[:：])\W{{0,3}}{MENTION}\W*")
+_SHORT = 4
+_LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
+"""What no sentence of an answer has, and would take the time of its length squared."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a reply states, by the characters of the options.
+
+    Attributes
+    ----------
+    affirmed
+        Options that are stated, in order, each with whether that is a conclusion.
+    weakly
+        Options that are stated by a weak claim.
+    refuted, doubted, mentioned
+        Options that are called wrong, named in doubt, or named at all.
+    """
+
+    affirmed: list[tuple[str, bool]] = field(default_factory=list)
+    weakly: set[str] = field(default_factory=set)
+    refuted: set[str] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
+    mentioned: set[str] = field(default_factory=set)
+
+    def settle(self) -> str | None:
+        """Find the one option that is affirmed; None if none is, or several, or it is refuted, too."""
+        said = {option for option, _ in self.affirmed}
+        if not said and self.weakly == self.mentioned:
+            said = set(self.weakly)
+        if len(said) > 1 and self.affirmed:  # a conclusion counts more than what came before it
+            option, is_final = self.affirmed[-1]
+            final = {o for o, f in self.affirmed if f}
+            said = {option} if is_final and final == {option} else said
+        return said.pop() if len(said) == 1 and not said & (self.refuted | {SEVERAL}) else None
+
+    @property
+    def reason(self) -> str:
+        """Why `settle` finds nothing."""
+        if (len(self.mentioned) > 1 and (self.affirmed or self.weakly)) or SEVERAL in self.mentioned:
+            return "several"
+        if self.refuted:
+            return "denied"
+        if self.doubted:
+            return "doubted"
+        return "none" if not self.mentioned else "several" if len(self.mentioned) > 1 else "mentioned"
+
+
+def find_statements(marked: str, grammar: Grammar) -> Findings:
+    """Go through the sentences of a text in which characters stand for options."""
+    found = Findings()
+    marked = _LONG_WORD.sub("…", marked)
+    lines = [line for line in marked.split("\n") if line.strip()]
+    heads = {m[1] for line in lines if (m := re.match(rf"\W*({MENTION})(?=\W)", line.strip() + " "))}
+    is_list = len(heads) > 1 and len(lines) > 1
+    fields = {m[1] for line in lines[-1:] if (m := _FIELD.fullmatch(line))}
+    for place, line in enumerate(lines):
+        sentences = [s for s in _SENTENCE.findall(line) if s.strip() and len(s) <= _LONGEST_SENTENCE]
+        is_entry = is_list and re.fullmatch(rf"\W*{MENTION}\W*", line) is None
+        is_field = (m := _FIELD.fullmatch(line)) is not None and m[1] in fields
+        if is_field and not grammar.deny.search(line):
+            found.affirmed.append((re.findall(MENTION, line)[0], False))
+        for j, sentence in enumerate(sentences):
+            is_first = place == 0 and j == 0
+            is_last = place == len(lines) - 1 and j == len(sentences) - 1
+            edge = _Edge(is_first and not is_entry, is_last and not is_entry)
+            _read_sentence(sentence, grammar, found, edge)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """Whether a sentence is the first or the last of a reply, where an option may stand alone."""
+
+    first: bool
+    last: bool
+
+
+def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
+    """Add what a sentence states."""
+    if grammar.retract.search(sentence):
+        found.doubted |= {option for option, _ in found.affirmed} | found.weakly
+        found.affirmed.clear()
+        found.weakly.clear()
+    mentions = set(re.findall(MENTION, sentence))
+    if not mentions:
+        return
+    found.mentioned |= mentions
+    sentence = grammar.instead.sub(r"\g<0>,", grammar.assured.sub(" ", sentence))
+    sentence = grammar.several.sub(_join_several, sentence)
+    is_question = sentence.rstrip(" )\"'").endswith(("?", "？", "؟"))
+    is_final = grammar.final.search(sentence) is not None
+    has_denied = False
+    for n, part in enumerate(grammar.turn.split(sentence)):
+        clauses = [*grammar.clause.split(_BRACKET.sub(" ", part)), *_BRACKET.findall(part)]
+        is_doubtful = is_question or grammar.doubt.search(clauses[0]) is not None
+        for j, whole in enumerate(clauses):
+            clause, *explanation = grammar.reason.split(whole)
+            for piece in explanation:
+                _note_refuted(piece, grammar, found)
+            options = set(re.findall(MENTION, clause))
+            may_lead = edge.first or edge.last or has_denied
+            if grammar.deny.search(clause):
+                has_denied = True
+                _note_refuted(clause, grammar, found)
+            elif is_doubtful or grammar.doubt.search(clause):
+                found.doubted |= options
+            elif grammar.claims.search(clause) or (
+                may_lead
+                and _is_bare(clause, grammar, has_denied=has_denied)
+                and (has_denied or (n == j == 0 and not _is_denial(clauses[1:2], grammar)))
+            ):
+                found.affirmed += [(option, is_final) for option in options]
+            elif edge.last and n == 0 and j == len(clauses) - 1 and _is_weak(clause, grammar):
+                found.weakly |= options
+
+
+def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
+    """Whether a clause is nothing but one option; after a denial also with a short word before it."""
+    if len(set(re.findall(MENTION, clause))) != 1:
+        return False
+    rest = grammar.fill.sub("", re.sub(MENTION, "", clause))
+    return not rest or (has_denied and len(rest) <= _SHORT)
+
+
+def _is_weak(clause: str, grammar: Grammar) -> bool:
+    return _is_bare(clause, grammar) or grammar.weak_claims.search(clause) is not None
+
+
+def _note_refuted(clause: str, grammar: Grammar, found: Findings) -> None:
+    if grammar.refutations.search(clause):
+        found.refuted |= set(re.findall(MENTION, clause))
+
+
+def _join_several(joined: re.Match[str]) -> str:
+    return joined[0] if len(set(re.findall(MENTION, joined[0]))) == 1 else SEVERAL
+
+
+def _is_denial(clauses: list[str], grammar: Grammar) -> bool:
+    """Whether a clause denies the one before: "hate speech, no"."""
+    return any(grammar.deny.match(c.strip()) and not re.search(MENTION, c) for c in clauses)

@@ -1,0 +1,143 @@
+"""Cutting a reply to what the model said: without its reasoning, special tokens and invented next turns."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = (
+    r"(?:begin[_ ]of[_ ]|start[_ ]of[_ ]|start[_ ]|end[_ ]of[_ ]|end[_ ])?(?:\w{1,20}:)?"
+    r"(?:think|thinking|thoughts?|reason|reasoning|reasoning[_ ]content|reflection|scratch[_ ]?pad|cot|"
+    r"chain[_ ]of[_ ]thought|inner[_ ]monologue|inner[_ ]thoughts|rationale|thinking[_ ]process|deliberation|"
+    r"cot_budget_reflect|internal[_ ]monologue|analysis|reflect|meditation|contemplation|planning|"
+    r"thinking[_ ]trace|reasoning[_ ]trace|thought[_ ]process|internal)"
+)
+_OPENERS, _CLOSERS = r"(?:<\|?|＜|\[|◁|【|\{\{?|«|〈)", r"(?:\|?>|＞|\]|▷|】|\}\}?|»|〉)"
+_MARK = re.compile(
+    rf"{_OPENERS}\s*(?P<end>/|end[_ ](?:of[_ ])?)?\s*(?P<name>{_NAMES})"
+    rf"(?:\s[^<>\[\]{{}}\n]{{0,80}})?\s*{_CLOSERS}",
+    re.IGNORECASE,
+)
+_CHANNEL_FINAL = re.compile(r"<\|channel\|>\s*final\b.*?<\|message\|>", re.DOTALL)
+_CHANNEL = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)")
+_BARE_CHANNEL = re.compile(
+    r"^\s*analysis(?=[A-Z\W_])(?P<thought>.*?)assistant\s*(?:commentary.*?assistant)?\s*final(?P<answer>.*)\Z",
+    re.DOTALL,
+)
+_BARE_ANALYSIS = re.compile(r"^\s*analysis(?=[A-Z])")
+_UNUSED = re.compile(r"<unused94>.*?(?:<unused95>|\Z)", re.DOTALL)
+_PLAIN_THOUGHT = re.compile(
+    r"^\s*(?:\*\*)?Thinking(?:\.{3}|…)(?:\*\*)?\s*\n.*?(?:\.{3}|…)\s*done thinking\.?",
+    re.DOTALL | re.IGNORECASE,
+)
+_PLAIN_OPEN = re.compile(r"^\s*Thinking(?:\.{3}|…)\s*\n", re.IGNORECASE)
+_FENCED_THOUGHT = re.compile(
+    r"```(?:thinking|thought|thoughts|think|reasoning)\s*\n.*?(?:```|\Z)", re.DOTALL | re.IGNORECASE
+)
+_NEXT_TURN = re.compile(
+    r"<\|im_start\|>\s*user|<\|start_header_id\|>\s*user|<start_of_turn>\s*user|<\|user\|>|\[INST\]"
+    r"|(?:<\|(?:endoftext|im_end|eot_id|end_of_text|end)\|>(?!\s*<\|start\|>assistant)|</s>"
+    r"|<end_of_turn>|<eos>)(?=\s*\S)"
+    r"|^[ \t]*(?:\*\*|#{1,6}\s*)?(?:User|Human|Instruction|Question|Next question|Q|Frage|Pregunta"
+    r"|Domanda|Pergunta|Вопрос|问题|問題|题目|題目|質問|질문|Student)(?:\s*\d+)?"
+    r"\s*(?:\*\*)?\s*[:：.](?!\S*/)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TOKENS = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance|unused\d+)>|\[/?INST\]|<</?SYS>>"
+    r"|<｜[^｜<>\n]{1,40}｜>|\[(?:EOS|END|PAD|SEP|CLS|BOS)\]|<0x[0-9A-F]{2}>|<[a-z_]{3,20}\d{1,4}>|</?(?:output|response|reply|result|solution)>"
+    r"|\[end of text\]",
+    re.IGNORECASE,
+)
+_ROLE = re.compile(
+    r"^\s*(?:<start_of_turn>\s*|<\|im_start\|>\s*|<\|start_header_id\|>\s*)?(?:#{1,6}\s*|\*\*)?"
+    r"(?:(?:AI |the )?assistant|AI|bot|chatbot|gpt|model|system|response|output|completion)"
+    r"(?:\*\*)?\s*(?:[:：](?:\*\*)?|\n|(?<=>))",
+    re.IGNORECASE,
+)
+
+
+_MARKUP = re.compile(
+    r"</?(?:p|b|i|u|em|strong|br|span|div|li|ul|ol|h[1-6]|mark)(?:\s[^<>\n]*)?/?>", re.IGNORECASE
+)
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF21, 0xFF5B)} | {0x1F150 + j: 65 + j for j in range(26)}
+"""Letters as wide as Chinese characters, and white ones in black circles."""
+_BRIEF = 80
+_NEXT_EXAMPLE = re.compile(
+    r"\s*\n(?!\s*(?:explanation|reason|rationale|note|analysis|justification|why|because|evidence|comment))"
+    r"[A-Z]\w*(?: \w+)?:[^\n]*\S[^\n]*\n(?:[^\n]*\n)*?\s*[A-Z]\w*(?: \w+)?:\s*\S",
+    re.IGNORECASE,
+)
+"""What looks like another example after a first line: fields of an input, and one of an output."""
+
+
+def cut_thoughts(text: str) -> str:
+    """Cut the reasoning in front of an answer, in whichever marks it stands.
+
+    A mark that is opened and not closed makes the rest a thought; one that is closed and not opened
+    makes what stands before it one, since its opening may be part of the prompt.
+
+    Examples
+    --------
+    >>> cut_thoughts("[THINK]Perhaps A? No.[/THINK]B")
+    'B'
+    """
+    if (final := _end_of_last(_CHANNEL_FINAL, text)) is not None:
+        return text[final:]
+    if _CHANNEL.search(text):
+        return ""
+    if bare := _BARE_CHANNEL.match(text):
+        return bare["answer"]
+    if _BARE_ANALYSIS.match(text):
+        return ""
+    if "hinking" in text[:40]:
+        text = _PLAIN_THOUGHT.sub("", text, count=1)
+        if _PLAIN_OPEN.match(text):
+            return ""
+    text = _UNUSED.sub("", text)
+    if "```" in text:
+        text = _FENCED_THOUGHT.sub("", text)
+    return _cut_marked(text)
+
+
+def _cut_marked(text: str) -> str:
+    depth, kept, last = 0, list[str](), 0
+    for mark in _MARK.finditer(text):
+        name = mark["name"].casefold()
+        if mark["end"] or name.startswith("end"):
+            if depth == 0:
+                kept.clear()  # opened in the prompt
+            depth, last = 0, mark.end()
+        else:
+            if depth == 0:
+                kept.append(text[last : mark.start()])
+            depth += 1
+    return "".join(kept) + ("" if depth else text[last:])
+
+
+def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
+    return max((found.end() for found in mark.finditer(text)), default=None)
+
+
+def split_turns(text: str) -> tuple[str, bool]:
+    """Cut what a model wrote in the place of others after its own turn.
+
+    Returns
+    -------
+    str, bool
+        The model's turn without roles and special tokens, and whether something was cut.
+    """
+    text = _MARKUP.sub("", text.translate(_WIDE))
+    turn, is_cut = text, False
+    for mark in _NEXT_TURN.finditer(text):
+        if _bare(text[: mark.start()]):
+            turn, is_cut = text[: mark.start()], True
+            break
+    lines = turn.strip().split("\n", 1)
+    if len(lines) == 2 and len(lines[0]) <= _BRIEF and (more := _NEXT_EXAMPLE.match(lines[1])):
+        turn, is_cut = lines[0], len(more[0]) > 0
+    return _bare(turn), is_cut
+
+
+def _bare(turn: str) -> str:
+    turn = _TOKENS.sub("", _ROLE.sub("", turn.strip(), count=1))
+    return _ROLE.sub("", turn.strip(), count=1).strip()
