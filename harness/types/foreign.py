@@ -30,6 +30,10 @@ class ForeignAnswer(NamedTuple):
     status
         What became of it, in an export of a study; then `answer` is an option's whole text, and `error`
         the reason why there is none.
+    left_out
+        Why this sample is no answer of its own, such as ``"perturbed copy"``; such samples are only counted.
+    gap
+        Why no item can be made of it, and what to do; empty if one can.
     """
 
     line: int
@@ -47,3 +51,5 @@ class ForeignAnswer(NamedTuple):
     confidence: float | None = None
     model: str = ""
     status: str = ""
+    left_out: str = ""
+    gap: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from harness.cli.conventions import add_study, emit, study_of
-from harness.datasets import READERS
+from harness.datasets import READERS, tell_left_out
 from harness.errors import ConfigError
 from harness.output import counted
 
@@ -32,44 +32,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do one of the four."""
-    from harness.analysis import export_predictions, import_predictions, write_log_items
-
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
-    if args.action == "import":
-        found = import_predictions(study_of(args), args.file, args.model, args.format)
-        counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
-        text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
-        if found.missing:
-            text += f"; {counted(found.missing, 'item')} of the study without one"
-        if found.errors:
-            noun = "answer ended with an error and counts as a failed prediction"
-            if found.errors > 1:
-                noun = "answers ended with errors and count as failed predictions"
-            text += f"\n    {found.errors} {noun}; for example: {found.error}"
-        if found.ended:
-            text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
-        payload = {"run": found.run, "answers": found.answers, "items": found.items}
-        payload |= {"errors": found.errors, "ended": found.ended}
-        payload |= {status.value: n for status, n in found.by_status.items()}
-        emit(args, payload, text)
-    elif args.action == "items":
-        n = write_log_items(args.file, args.out, args.format)
-        emit(
-            args,
-            {"written": args.out, "items": n},
-            f"wrote {counted(n, 'item')} to {args.out}; next, if there is no study yet: oversight init",
-        )
-    elif args.action == "scores":
-        from harness.analysis import write_scores
-        from harness.report import estimate_to_json
-
-        made = write_scores(study_of(args), args.file, args.model)
-        payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
-        text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
-        text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
-        emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
-    else:
-        n = export_predictions(study_of(args), args.file)
-        emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")
+    actions = {"import": _import, "items": _write_items, "export": _export, "scores": _write_scores}
+    actions[args.action](args)
     return 0
+
+
+def _import(args: argparse.Namespace) -> None:
+    from harness.analysis import import_predictions
+
+    found = import_predictions(study_of(args), args.file, args.model, args.format)
+    counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
+    text = f"{args.model}: {counted(found.answers, 'answer')} to {counted(found.items, 'item')}; {counts}"
+    if found.missing:
+        text += f"; {counted(found.missing, 'item')} of the study without one"
+    if found.errors:
+        noun = "answer ended with an error and counts as a failed prediction"
+        if found.errors > 1:
+            noun = "answers ended with errors and count as failed predictions"
+        text += f"\n    {found.errors} {noun}; for example: {found.error}"
+    if found.left_out:
+        text += f"\n    left out: {tell_left_out(found.left_out)}"
+    if found.unchecked:
+        text += f"\n    texts that could not be compared with the items': {found.unchecked:,}"
+    if found.ended:
+        text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
+    payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
+    payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
+    payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
+    payload |= {status.value: n for status, n in found.by_status.items()}
+    emit(args, payload, text)
+
+
+def _write_items(args: argparse.Namespace) -> None:
+    from harness.analysis import write_log_items
+
+    made = write_log_items(args.file, args.out, args.format)
+    text = f"wrote {counted(made.items, 'item')} to {args.out}"
+    if made.answers > made.items:
+        text += f" from {counted(made.answers, 'sample')}"
+    text += "; next, if there is no study yet: oversight init"
+    if made.left_out:
+        text += f"\n    left out: {tell_left_out(made.left_out)}"
+    emit(args, {"written": args.out, "items": made.items, "left_out": dict(made.left_out)}, text)
+
+
+def _write_scores(args: argparse.Namespace) -> None:
+    from harness.analysis import write_scores
+    from harness.report import estimate_to_json
+
+    made = write_scores(study_of(args), args.file, args.model)
+    payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
+    text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
+    text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
+    emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
+
+
+def _export(args: argparse.Namespace) -> None:
+    from harness.analysis import export_predictions
+
+    n = export_predictions(study_of(args), args.file)
+    emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")

@@ -1,0 +1,148 @@
+"""Runs of HELM: their ``scenario_state.json``, and ``per_instance_stats.json`` beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from harness.datasets.logs.json_logs import OWN_FILE, read_each, read_texts, read_whole
+from harness.datasets.logs.option_labels import is_label, place_labels, read_label, strip_label
+from harness.datasets.row import Row
+from harness.errors import DataError
+from harness.types import ForeignAnswer, PredictionStatus
+
+_STATS = "per_instance_stats.json"
+_Chosen = Mapping[tuple[str, int], int]
+"""The reference of the highest score, by instance and trial."""
+
+
+def read_helm(path: Path) -> Iterator[ForeignAnswer]:
+    """Read the requests of a run; trials become samples of the same item.
+
+    ``output_mapping`` says which option a label stands for; without one the references are the options,
+    unless all of them are right answers. Perturbed copies, and further completions of a request, are left
+    out. Where each option was scored in a request of its own (``request_mode`` "original" or
+    "calibration"), the answer is the ``predicted_index`` in the run's ``per_instance_stats.json``.
+
+    Raises
+    ------
+    DataError
+        If it is no such file, or the answer stands in a file that is not there.
+    """
+    whole = read_whole(path)
+    if whole.find("request_states") is None:
+        told = "there is no such list in it; give the run's scenario_state.json"
+        raise whole.error("request_states", f"must be list: {told}")
+    states = whole.need("request_states", list)
+    is_scored = any(isinstance(state, dict) and state.get("request_mode") for state in states)
+    chosen = _read_chosen(path) if is_scored else {}
+    return chain.from_iterable(read_each(states, path, partial(_read_state, chosen=chosen)))
+
+
+def _read_state(state: Row, *, chosen: _Chosen) -> list[ForeignAnswer]:
+    name = state.need("instance.id", str)
+    if state.find("instance.perturbation"):
+        return [ForeignAnswer(state.line, name, left_out="perturbed copy")]
+    if state.find("request_mode"):
+        return _read_scored(state, name, chosen)
+    result = state.need("result", dict)
+    completions = result.get("completions") or [{}]
+    labels, options = _options(state)
+    completion = Row(state.file, state.line, completions[0])
+    raw = completion.text("text")
+    finish = completion.text("finish_reason.reason")
+    found = ForeignAnswer(
+        line=state.line,
+        id=name,
+        text=_question(state),
+        options=options,
+        raw=raw,
+        error="" if result.get("success", True) else state.text("result.error") or "failed",
+        cut=finish == "length" and bool(raw) and not labels,
+        sample=state.count("train_trial_index"),
+        seconds=state.number("result.request_time") or 0.0,
+    )
+    if labels and not found.error:
+        found = _read_labelled(found, labels)
+    further = ForeignAnswer(state.line, name, left_out="further completion of a request")
+    return [found, *[further] * (len(completions) - 1)]
+
+
+def _question(state: Row) -> str:
+    """Return the input's text; newer runs may hold messages in its place."""
+    text = state.text("instance.input.text")
+    messages = state.find("instance.input.messages")
+    if text or not messages:
+        return text
+    is_plain = all(message["role"] != "assistant" for message in messages)
+    turns = [message for message in messages if message["role"] != "system"]
+    return "\n\n".join(
+        str(turn["content"]) if is_plain else f"{turn['role']}: {turn['content']}" for turn in turns
+    )
+
+
+def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return labels and options in the order of the labels; without ``output_mapping`` no labels."""
+    mapping = state.find("output_mapping")
+    if mapping:
+        labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
+        places = place_labels(labels)
+        if places is None:
+            return labels, options
+        order = sorted(range(len(labels)), key=places.__getitem__)
+        return tuple(labels[j] for j in order), tuple(options[j] for j in order)
+    references = state.find("instance.references") or ()
+    if all("correct" in (reference.get("tags") or ()) for reference in references):
+        return (), ()  # accepted wordings of the right answer, among which nobody chooses
+    texts = (reference["output"]["text"] for reference in references)
+    return (), read_texts(state, "instance.references", texts)
+
+
+def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
+    """Read the label that a completion names; the parser of replies knows letters in their order alone."""
+    place = read_label(answer.raw, labels)
+    if place is not None:
+        return answer._replace(answer=place)
+    letters = [chr(ord("a") + j) for j in range(len(labels))]
+    if [strip_label(label) for label in labels] == letters or not answer.raw.strip():
+        return answer
+    if any(map(is_label, (answer.raw, *answer.options))):
+        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="none")
+    return answer
+
+
+def _read_chosen(path: Path) -> _Chosen:
+    stats = path.with_name(_STATS)
+    if not stats.is_file():
+        told = "each option was scored in a request of its own, and which one won stands in the run's"
+        told += f" {_STATS}: put that file beside this one, or {OWN_FILE}"
+        raise DataError(told, file=path, field="request_mode")
+    whole = read_whole(stats)
+    records = whole.fields if isinstance(whole.fields, list) else []
+    return dict(chain.from_iterable(read_each(records, stats, _read_predicted)))
+
+
+def _read_predicted(record: Row) -> list[tuple[tuple[str, int], int]]:
+    if record.find("perturbation"):
+        return []
+    key = (record.need("instance_id", str), record.count("train_trial_index"))
+    stats = [Row(record.file, record.line, stat) for stat in record.need("stats", list)]
+    return [(key, stat.count("mean")) for stat in stats if stat.find("name.name") == "predicted_index"]
+
+
+def _read_scored(state: Row, name: str, chosen: _Chosen) -> list[ForeignAnswer]:
+    """Read the first of the requests that score an item's options one by one; the others say the same."""
+    if state.find("request_mode") != "original" or state.count("reference_index"):
+        return []
+    trial = state.count("train_trial_index")
+    texts: Any = (reference["output"]["text"] for reference in state.need("instance.references", list))
+    options = read_texts(state, "instance.references", texts)
+    place = chosen.get((name, trial))
+    if place is None or place >= len(options):
+        told = f"{_STATS} holds no predicted_index of {name!r} in trial {trial} that is one of its options"
+        raise state.error("instance.id", told)
+    text = _question(state)
+    return [ForeignAnswer(state.line, name, text, options, place, raw=options[place], sample=trial)]
