@@ -10,8 +10,9 @@ from typing import Any
 
 from harness.datasets.logs.json_logs import OWN_FILE, read_each, read_texts, read_whole
 from harness.datasets.logs.option_labels import is_label, place_labels, read_label, strip_label
-from harness.datasets.row import Row
+from harness.datasets.row import Row, parse_json
 from harness.errors import DataError
+from harness.output import shorten
 from harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
@@ -120,8 +121,9 @@ def _read_chosen(path: Path) -> _Chosen:
         told = "each option was scored in a request of its own, and which one won stands in the run's"
         told += f" {_STATS}: put that file beside this one, or {OWN_FILE}"
         raise DataError(told, file=path, field="request_mode")
-    whole = read_whole(stats)
-    records = whole.fields if isinstance(whole.fields, list) else []
+    records = parse_json(stats.read_bytes(), stats)
+    if not isinstance(records, list):
+        raise DataError(f"must be a list, is {shorten(records)}", file=stats)
     return dict(chain.from_iterable(read_each(records, stats, _read_predicted)))
 
 

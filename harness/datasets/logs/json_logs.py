@@ -59,7 +59,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
     options = read_texts(sample, "choices", sample.find("choices") or ())
     scores = _scores(sample)
     answers = (str(score["answer"]).strip() for score in scores if isinstance(score.get("answer"), str))
-    answer: str | int | None = next(filter(None, answers), None)
+    answer = next(filter(None, answers), None)
     raw, error, limit = _completion(sample), sample.find("error"), sample.find("limit.type")
     text, gap = _question(sample)
     found = ForeignAnswer(

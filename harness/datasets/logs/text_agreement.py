@@ -25,9 +25,9 @@ _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN = 3
 _FEW_SIGNS = 30  # a shorter text is contained in another one only as whole words
 _WHAT_TO_DO = (
-    "nothing was imported. If the log is about other items, give them their ids in the study, or import a table "
-    "without ids, whose rows are matched by text. If the ids are right and only the wording has changed, import "
-    "a table with the columns id and prediction alone"
+    "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
+    "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
+    "changed, import a table with the columns id and prediction alone"
 )
 _SIMILAR_CHECKED = 100
 """Texts that are only similar to their item's, and are therefore compared with every other item's."""
@@ -43,7 +43,7 @@ def list_words(text: str) -> list[str]:
     return _WORD.findall(_TAG.sub(" ", plain))
 
 
-def find_shared_ends(texts: Iterable[Sequence[str]]) -> tuple[int, int]:
+def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
     """Return how many words all texts share at their beginning and at their end; fewer than three are none.
 
     >>> find_shared_ends([["note", "is", "it", "ice", "now"], ["note", "is", "it", "fire", "now"]])
@@ -56,7 +56,7 @@ def find_shared_ends(texts: Iterable[Sequence[str]]) -> tuple[int, int]:
     return (first, last) if 3 <= first + last < min(map(len, lists)) else (0, 0)
 
 
-def _count_shared(lists: Sequence[Sequence[str]]) -> int:
+def _count_shared(lists: Sequence[list[str]]) -> int:
     low, high = min(lists), max(lists)  # what these two share, all in between share
     return next(
         (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
