@@ -82,6 +82,8 @@ LETTERS = {"A": "B", "B": "C", "C": "A"}
         (LETTERS, "A", "B"),
         (LETTERS, " C.", "A"),
         (LETTERS, "(b)", "C"),
+        (LETTERS, "The answer is B.", "C"),
+        (LETTERS, "A and C", None),
         (dict(zip("abc", METALS, strict=True)), "b", "tin"),
         (dict(zip("abc", METALS, strict=True)), "B)", "tin"),
         (dict(zip(("(A)", "(B)", "(C)"), METALS, strict=True)), "(C)", "iron"),

@@ -103,14 +103,17 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
-    """Read the label that a completion names; the parser of replies knows letters in their order alone."""
-    place = read_label(answer.raw, labels)
+    """Read the label that a completion names.
+
+    What is not read here is left to the parser of replies if the labels are A, B, … in this order, which it
+    tells from words better, and if no option could be taken for a label.
+    """
+    are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
+    are_mixed_up = any(map(is_label, answer.options))
+    place = read_label(answer.raw, labels, with_words=are_mixed_up or not are_letters)
     if place is not None:
         return answer._replace(answer=place)
-    letters = [chr(ord("a") + j) for j in range(len(labels))]
-    if [strip_label(label) for label in labels] == letters or not answer.raw.strip():
-        return answer
-    if any(map(is_label, (answer.raw, *answer.options))):
+    if answer.raw.strip() and (are_mixed_up or (not are_letters and is_label(answer.raw))):
         return answer._replace(status=PredictionStatus.UNREADABLE.value, error="none")
     return answer
 

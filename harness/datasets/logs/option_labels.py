@@ -44,14 +44,13 @@ def is_label(text: str) -> bool:
     return (len(bare) == 1 and bare.isalpha()) or _DIGITS.fullmatch(bare) is not None
 
 
-def read_label(text: str, labels: Sequence[str]) -> int | None:
+def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
     """Return which of some labels a reply names, or None if it does not plainly name one.
 
-    Read are a reply or a first line that is nothing but the label, and the same with words around it if
-    the labels are no letters: ``2. heart``, ``The answer is 2``. Letters with words around them are left
-    to the parser of replies, which tells them from words.
+    Read are a reply or a first line that is nothing but the label and, `with_words`, a label with words
+    around it: ``2. heart``, ``The answer is 2``.
 
-    >>> [read_label(reply, ["1", "2"]) for reply in (" (2)", "The answer is 2.", "2.5")]
+    >>> [read_label(reply, ["1", "2"], with_words=True) for reply in (" (2)", "The answer is 2.", "2.5")]
     [1, 1, None]
     """
     names = [strip_label(label) for label in labels]
@@ -62,7 +61,7 @@ def read_label(text: str, labels: Sequence[str]) -> int | None:
         exact = [label.strip() for label in labels]
         return exact.index(stripped) if exact.count(stripped) == 1 else None
     found = [name for name in whole if name in names]
-    if not found and not any(len(name) == 1 and name.isalpha() for name in names):
+    if not found and with_words:
         lead = _LEADING.match(lines[0])
         stated = {name.casefold() for name in _STATED.findall(stripped)} & set(names)
         found = list(stated) or ([lead[1].casefold()] if lead and lead[1].casefold() in names else [])

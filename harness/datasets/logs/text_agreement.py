@@ -22,7 +22,8 @@ _WORD = re.compile(
 _LONG = 12
 """Words of a text that is compared by pairs of neighbouring words; a shorter one by its characters."""
 _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
-_SHOWN = 3
+_SHOWN, _SHOWN_BEFORE = 3, 40
+"""Contradictions that are shown, and signs of a longer beginning that both texts share."""
 _FEW_SIGNS = 30  # a shorter text is contained in another one only as whole words
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
@@ -170,11 +171,16 @@ class TextCheck:
         """Raise `DataError` with the first contradictions, if there were any."""
         if not self._number:
             return
-        rows = [
-            f"    line {row.line}, id {shorten(row.id, 40)}: the item is {shorten(row.ours)}, "
-            f"the log says {shorten(row.theirs)}"
-            for row in self._shown
-        ]
+        rows = []
+        for row in self._shown:
+            same = _count_shared([[*row.ours], [*row.theirs]])
+            ours, theirs = (
+                shorten(text if same < _SHOWN_BEFORE else f"…{text[same - _SHOWN_BEFORE // 2 :]}")
+                for text in (row.ours, row.theirs)
+            )
+            rows.append(
+                f"    line {row.line}, id {shorten(row.id, 40)}: the item is {ours}, the log says {theirs}"
+            )
         told = (
             f"{self._number:,} of {self.checked:,} compared texts are not those of the items with their ids"
         )
