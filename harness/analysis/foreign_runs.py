@@ -150,6 +150,7 @@ def _match(
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
+    found: dict[tuple[str, int], int] = {}  # where items found by their text were answered
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -158,6 +159,10 @@ def _match(
             if item is None:
                 raise refuse_stranger(answer, file)
             name, offered = item.id, item.options
+            first = found.setdefault((name, answer.sample), answer.line)
+            if first != answer.line:
+                told = f"the item {name!r} has this text and was answered in {first} already"
+                raise DataError(told, file=file, line=answer.line, field="text")
         option, status, reason = read_foreign_option(answer, name, offered, file)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence

@@ -168,6 +168,14 @@ def test_rows_without_a_known_id_are_still_found_by_their_text(
     assert oversight("predictions", "import", "log.jsonl", "--model", "m")["items"] == 2
 
 
+def test_two_rows_with_the_text_of_one_item_are_refused(
+    begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin(ITEMS)
+    write({"x": ITEMS["1"], "y": ITEMS["1"]})
+    assert "log.jsonl:2 [text]: the item '1' has this text and was answered in 1 already" in refuse(oversight)
+
+
 def test_a_text_without_words_counts_as_not_checked(begin: Callable[..., None], oversight: Oversight) -> None:
     begin(ITEMS)
     write({"1": ITEMS["1"], "2": "???"})

@@ -267,12 +267,16 @@ def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
     """Return a long sample whose attachments are members of their own, named by their first index."""
     sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
     prefix = f"{folder}attachments/"
-    parts = [name for name in archive.namelist() if name.startswith(prefix)]
     attachments: dict[str, Any] = {}
-    for name in parts:
-        first = int(name.removeprefix(prefix).removesuffix(".json"))
+    for name in archive.namelist():
+        first = name.removeprefix(prefix).removesuffix(".json")
+        if not (name.startswith(prefix) and first.isdecimal()):
+            continue
         texts = parse_json(_read(archive, name, path), f"{path}/{name}")
-        attachments.update((str(at), text) for at, text in enumerate(texts, first))
+        if isinstance(texts, list):
+            attachments.update((str(at), text) for at, text in enumerate(texts, int(first)))
+    if not isinstance(sample, dict):
+        return sample
     return {**sample, "attachments": attachments}
 
 

@@ -20,13 +20,15 @@ from harness.types import ForeignAnswer, fold_text
 
 _INVALID = "[invalid]"  # what its filters put where they found nothing
 _QUESTIONS = (
-    *("question", "Question", "QUESTION", "query", "question_stem", "qtext", "stem", "goal", "sentence"),
-    *("input", "inputs", "sent1", "problem", "ctx", "text", "prompt", "hypothesis", "sentence2", "question2"),
+    *("question", "Question", "QUESTION", "query", "question_stem", "qtext", "ex_question", "stem", "goal"),
+    *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
+    *("scenario", "hypothesis", "sentence2", "question2"),
 )
 """Fields of a document that hold its question; the first that is there counts."""
 _CONTEXTS = (
     *("passage", "flores_passage", "support", "context", "Context", "contexts", "CONTEXTS", "narrative"),
-    *("article", "story", "paragraph", "premise", "sentence1", "question1", "sent2"),
+    *("article", "story", "paragraph", "document", "text", "dialogue", "premise", "sentence1", "question1"),
+    "sentence",
 )
 """Fields that hold what is read before the question, if the prompt shows it."""
 _LISTS = (
@@ -284,7 +286,7 @@ def _read_question(document: dict[str, Any], prompt: str) -> str:
 
 def _read_text(value: Any) -> str:
     if isinstance(value, dict):
-        return _read_text(next((value[name] for name in ("stem", "text", "contexts") if name in value), ""))
+        value = next((value[name] for name in ("stem", "text", "contexts") if name in value), "")
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     return str(value).strip() if isinstance(value, str | int | float) else ""
