@@ -94,7 +94,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
-        found = partial(_match, store, iterate_foreign(file, kind, model, left_out), file, texts)
+        found = partial(_match, store, iterate_foreign(file, kind, model, left_out), file, texts, left_out)
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -125,7 +125,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        unchecked=texts.unchecked,
+        # A table may do without texts; in a log of another tool they were not found.
+        unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
     )
 
 
@@ -141,7 +142,12 @@ def _digest(path: Path) -> str:
 
 
 def _match(
-    store: Store, answers: Iterable[list[ForeignAnswer]], file: str, texts: TextCheck, ids: Set[str]
+    store: Store,
+    answers: Iterable[list[ForeignAnswer]],
+    file: str,
+    texts: TextCheck,
+    left_out: Counter[str],
+    ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
     """What is stored of answers to the study's items, a portion at a time; `texts` are checked on the way."""
 
@@ -150,7 +156,7 @@ def _match(
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    found: dict[tuple[str, int], int] = {}  # where items found by their text were answered
+    found = set[tuple[str, int]]()  # items found by their text, and samples: a later answer takes the place
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -159,10 +165,9 @@ def _match(
             if item is None:
                 raise refuse_stranger(answer, file)
             name, offered = item.id, item.options
-            first = found.setdefault((name, answer.sample), answer.line)
-            if first != answer.line:
-                told = f"the item {name!r} has this text and was answered in {first} already"
-                raise DataError(told, file=file, line=answer.line, field="text")
+            if (name, answer.sample) in found:
+                left_out["earlier answer to an item with the same text"] += 1
+            found.add((name, answer.sample))
         option, status, reason = read_foreign_option(answer, name, offered, file)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
@@ -183,9 +188,10 @@ def _match(
     texts.refuse(file)
 
 
-def _compare_texts(store: Store, portion: Iterable[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the texts of answers with those of the items that have their ids."""
-    told = [answer for answer in portion if answer.text and answer.id in ids]
+def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
+    """Compare the texts of answers with those of the items that have their ids, if the log holds any texts."""
+    has_texts = any(answer.text for answer in portion)
+    told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
     for answer in told:
         texts.compare(answer.line, answer.id, items[answer.id].text, answer.text)

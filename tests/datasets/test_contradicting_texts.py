@@ -59,6 +59,9 @@ LONG = ITEMS["3"]
         ("1", "Q: Is snow hot? A: No\n\nQ: Does the note mention fever? A:"),
         ("1", "<p>Does the <b>note</b> mention&nbsp;fever?</p>\n(A) Yes\n(B) No"),
         ("1", "Does the note mention fevre?"),
+        ("1", "Does the note men…"),
+        ("1", r"Does the \textbf{note} mention fever? \\ A) Yes B) No"),
+        ("1", '[{"role": "user", "content": "Does the note mention fever?"}]'),
         ("1", "user: Hello\n\nassistant: Hello\n\nuser: **Does the note mention fever?**"),
         ("2", "Is the patient\nolder than\u00a060?"),
         ("3", LONG[:60] + "…"),
@@ -86,6 +89,7 @@ def test_the_same_question_in_another_form_is_no_contradiction(
         ("1", ITEMS["2"]),
         ("1", f"Answer with Yes or No. {ITEMS['2']}"),
         ("2", "Is the patient older than 80?"),
+        ("2", "Is the patient older than 601?"),
         ("3", "A man of 70 has had pain in his chest for 2 hours. He takes aspirin. Is it a heart attack?"),
         ("4", "Ist der Patient nüchtern?"),
         ("5", "この子は熱がありますか"),
@@ -168,19 +172,27 @@ def test_rows_without_a_known_id_are_still_found_by_their_text(
     assert oversight("predictions", "import", "log.jsonl", "--model", "m")["items"] == 2
 
 
-def test_two_rows_with_the_text_of_one_item_are_refused(
-    begin: Callable[..., None], oversight: Oversight
-) -> None:
+def test_rows_with_the_text_of_one_item_are_counted(begin: Callable[..., None], oversight: Oversight) -> None:
     begin(ITEMS)
-    write({"x": ITEMS["1"], "y": ITEMS["1"]})
-    assert "log.jsonl:2 [text]: the item '1' has this text and was answered in 1 already" in refuse(oversight)
+    write({"x": ITEMS["1"], "y": ITEMS["1"], "z": ITEMS["1"]})
+    done = oversight("predictions", "import", "log.jsonl", "--model", "m")
+    assert (done["items"], done["left_out"]) == (1, {"earlier answer to an item with the same text": 2})
+
+
+@pytest.mark.parametrize("text", ["Is the patient in bed 7?", "Is the patient in bed 71?"])
+def test_a_number_tells_short_questions_apart(
+    text: str, begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin({"1": "Is the patient in bed 3?"})
+    write({"1": text})
+    assert "compared texts" in refuse(oversight)
 
 
 def test_a_text_without_words_counts_as_not_checked(begin: Callable[..., None], oversight: Oversight) -> None:
     begin(ITEMS)
-    write({"1": ITEMS["1"], "2": "???"})
+    write({"1": ITEMS["1"], "2": "???", "3": ""})
     done = oversight("predictions", "import", "log.jsonl", "--model", "m")
-    assert (done["texts_checked"], done["texts_unchecked"]) == (1, 1)
+    assert (done["texts_checked"], done["texts_unchecked"]) == (1, 2)
 
 
 @pytest.mark.parametrize("columns", [("question", "text"), ("text",)])

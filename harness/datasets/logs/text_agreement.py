@@ -14,7 +14,7 @@ from itertools import pairwise
 from harness.errors import DataError
 from harness.output import shorten
 
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,80}>")
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|\\(?:text|emph|math)[a-z]*(?=\{)")
 # Scripts without blanks between words: each sign counts as a word.
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
@@ -25,6 +25,7 @@ _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
 """Contradictions that are shown, and signs of a longer beginning that both texts share."""
 _FEW_SIGNS = 30  # a shorter text is contained in another one only as whole words
+_SHORTEST_CUT = 10  # signs of a text that may have been cut within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
     "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
@@ -41,7 +42,7 @@ def list_words(text: str) -> list[str]:
     ['which', 'organ', 'pumps', 'blood']
     """
     plain = unicodedata.normalize("NFKC", html.unescape(text)).casefold()
-    return _WORD.findall(_TAG.sub(" ", plain))
+    return _WORD.findall(_MARKUP.sub(" ", plain))
 
 
 def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
@@ -70,18 +71,21 @@ def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     >>> contains_either(["is", "ice", "cold"], ["question", "is", "ice", "cold", "answer"])
     True
     """
-    for first, second in ((ours, theirs), (_drop_signs(ours), _drop_signs(theirs))):
+    for first, second in ((ours, theirs), (_drop_letters(ours), _drop_letters(theirs))):
         own, other = f" {' '.join(first)} ", f" {' '.join(second)} "
         if own.strip() and other.strip() and (own in other or other in own):
             return True
     own, other = "".join(ours), "".join(theirs)
     shorter, longer = sorted((own, other), key=len)
-    return own == other or (len(shorter) >= _FEW_SIGNS and shorter in longer)
+    if own == other or (len(shorter) >= _FEW_SIGNS and shorter in longer):
+        return True
+    is_cut = len(shorter) >= _SHORTEST_CUT and longer.startswith(shorter)
+    return is_cut and not (shorter[-1].isdigit() and longer[len(shorter)].isdigit())
 
 
-def _drop_signs(words: Sequence[str]) -> list[str]:
-    """Leave out single letters and digits, by which options are numbered."""
-    return [word for word in words if len(word) > 1 or not word.isascii()]
+def _drop_letters(words: Sequence[str]) -> list[str]:
+    """Leave out single letters, under which options may be listed."""
+    return [word for word in words if len(word) > 1 or not word.isascii() or word.isdecimal()]
 
 
 def are_similar(ours: Sequence[str], theirs: Sequence[str]) -> bool:
