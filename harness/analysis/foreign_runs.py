@@ -168,6 +168,7 @@ def _match(
             if (name, answer.sample) in found:
                 left_out["earlier answer to an item with the same text"] += 1
             found.add((name, answer.sample))
+            texts.checked += 1
         option, status, reason = read_foreign_option(answer, name, offered, file)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
@@ -189,7 +190,7 @@ def _match(
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the texts of answers with those of the items that have their ids, if the log holds any texts."""
+    """Compare the texts of answers with those of the items that have their ids, if there are texts."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}

@@ -202,6 +202,28 @@ CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], int]] = {
         ("C", "A", "B"),
         0,
     ),
+    "labels in the place of options": (
+        score(
+            {"question": "Lemons are?", "choices": ["A", "B"], "option_a": "sour", "option_b": "sweet"},
+            "AB",
+            1,
+        ),
+        "Lemons are?",
+        ("sour", "sweet"),
+        1,
+    ),
+    "labels in the place of texts": (
+        score({"question": "Lemons are?", "choices": ["A", "B"]}, ["a sour taste", "a bit sweet"], 1),
+        "Lemons are?",
+        ("a sour taste", "a bit sweet"),
+        1,
+    ),
+    "nothing but letters": (
+        score({"question": "Which vitamin is in lemons?", "choices": ["A", "B", "C"]}, "ABC", 2),
+        "Which vitamin is in lemons?",
+        ("A", "B", "C"),
+        2,
+    ),
     "options that are numbers": (
         score({"question": "2 + 2 =", "choices": ["4", "1", "2", "3"]}, ["4", "1", "2", "3"], 2),
         "2 + 2 =",
@@ -373,7 +395,7 @@ def test_older_files_with_one_json_list_are_read(tmp_path: Path) -> None:
     [
         (
             score({"query": "Lemons are?", "gold": 0}, "ABCD", 1),
-            r"\[doc\]: the continuations are A, B, C, D, and doc",
+            r"\[doc\]: the continuations are \['A', 'B', 'C', 'D'\], and doc",
         ),
         (score({"question": "?", "x": 1}, ["same", "same"], 1), r"its fields are question, x; write a table"),
         (score({"text": "The end is"}, ["near"], 0), r"\[arguments\]: there is one continuation"),

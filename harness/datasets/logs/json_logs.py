@@ -29,6 +29,7 @@ OWN_FILE = "write a table with the columns id, text and prediction yourself"
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a member in a ZIP archive, before its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
+_CUT = ("max_tokens", "length", "model_length")
 _SHUFFLED = "Choices were shuffled"  # how an explanation of its scorer begins
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 """What its solver writes in place of a reply to shuffled choices."""
@@ -70,7 +71,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         answer=_place_letter(answer, options),
         raw=raw,
         error=_error_text(error) if error else "",
-        cut=_stop_reason(choices[0]) in ("max_tokens", "length") or limit in ("token", "context"),
+        cut=_stop_reason(choices[0]) in _CUT or limit in ("token", "context"),
         sample=max(1, sample.count("epoch", 1)) - 1,
         input_tokens=sample.count("output.usage.input_tokens"),
         output_tokens=sample.count("output.usage.output_tokens"),

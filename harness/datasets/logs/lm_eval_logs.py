@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import contains
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ _NUMBERED = re.compile(
     r"(choice|option|opt|op|ending|mc_answer|answer|sol|candidate|alternative)[ _]?(\d{1,2}|[a-jA-J])|([A-J])"
 )
 """Names of fields that hold one option each: ``option_a``, ``choice1``, ``opa``, ``A``."""
+_Listed = tuple[Sequence[str], tuple[str, ...]]
+"""Labels of options, which may be missing, and their texts."""
 _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", "aid")
 
 
@@ -92,7 +95,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
     said = filtered[0] if filtered else ""
     said = said[0] if isinstance(said, list) and said else said
     answer = None if not isinstance(said, str) or said == _INVALID else said
-    labels, options = next(_iterate_options(document), ((), _find_listed(row, text or prompt)))
+    labels, options = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
     found = ForeignAnswer(
         line=row.line,
         id=name,
@@ -132,10 +135,8 @@ def _read_choice(
     said = [str(request[1]) for request in requests]
     half = len(said) // 2
     if half > 1 and said[:half] == said[half:] and not any(_read_prompt(r[0]) for r in requests[half:]):
-        said, scores = (
-            said[:half],
-            scores[:half],
-        )  # then the same without the question, for mutual information
+        # The second half is the same without the question, for mutual information.
+        said, scores = said[:half], scores[:half]
     if len(said) < 2:
         told = "there is one continuation, so that no option was chosen; such tasks cannot be read"
         raise row.error("arguments", told)
@@ -169,8 +170,9 @@ def _match_options(
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))
-    listed = list(_iterate_options(document))
-    if any(list(map(fold_text, texts)) == folded for _, texts in listed):
+    listed = _list_options(document)
+    same = [texts for _, texts in listed if list(map(fold_text, texts)) == folded]
+    if same and (same[0] == listed[0][1] or not place_labels(said)):
         return range(k), tuple(said)
     for labels, texts in listed:
         names = [strip_label(label) for label in labels]
@@ -186,18 +188,20 @@ def _match_options(
         if options := find_listed_options(text, labels) or find_listed_options(prompt, labels):
             return places, options
     if not is_distinct or (places and not said[0].isdecimal()):
-        told = (
-            f"the continuations are {', '.join(said[:6])}, and doc does not hold the options they stand for; "
-        )
-        raise row.error("doc", f"{told}its fields are {_names(document)}; {OWN_FILE}")
+        told = f"the continuations are {shorten(said)}, and doc does not hold the options they stand for"
+        raise row.error("doc", f"{told}; its fields are {_names(document)}; {OWN_FILE}")
     for texts in fitting:
-        if all(fold_text(option) in each for option, each in zip(texts, folded, strict=True)):
+        if not place_labels(texts) and all(map(contains, folded, map(fold_text, texts))):
             return range(k), texts
     return range(k), tuple(said)
 
 
-def _iterate_options(document: dict[str, Any]) -> Iterator[tuple[Sequence[str], tuple[str, ...]]]:
-    """Every list of options in a document, with their labels if it names any."""
+def _list_options(document: dict[str, Any]) -> list[_Listed]:
+    """Return every list of options in a document with their labels; those that may be labels come last."""
+    return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
+
+
+def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
     row = Row("", 0, document)
     question = document.get("question")
     nested = question.get("choices") if isinstance(question, dict) else None
@@ -217,7 +221,7 @@ def _iterate_options(document: dict[str, Any]) -> Iterator[tuple[Sequence[str], 
             yield _order(labels, tuple(text for _, text in filled))
 
 
-def _order(labels: Sequence[str], texts: tuple[str, ...]) -> tuple[Sequence[str], tuple[str, ...]]:
+def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
     """Put options into the order of their letters or numbers, if they have such."""
     places = place_labels(labels) if len(labels) == len(texts) else None
     if places is None:
@@ -226,7 +230,7 @@ def _order(labels: Sequence[str], texts: tuple[str, ...]) -> tuple[Sequence[str]
     return [labels[j] for j in order], tuple(texts[j] for j in order)
 
 
-def _read_list(value: Any) -> tuple[Sequence[str], tuple[str, ...]]:
+def _read_list(value: Any) -> _Listed:
     """Labels and texts of a list of options as data sets hold it; a text may hold a list of Python's."""
     if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
