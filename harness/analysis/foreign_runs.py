@@ -195,14 +195,16 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
     for answer in told:
-        texts.compare(answer.line, answer.id, items[answer.id].text, answer.text)
+        texts.compare(answer.line, answer.id, items[answer.id].text, answer.text, answer.shown)
 
 
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
     """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
-    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _ = zip(*portion, strict=True)
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _ = zip(
+        *portion, strict=True
+    )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
     named = read_named_options(said, classes) if classes and is_plain else {}
     ok = PredictionStatus.OK.value

@@ -34,6 +34,8 @@ class ForeignAnswer(NamedTuple):
         Why this sample is no answer of its own, such as ``"perturbed copy"``; such samples are only counted.
     gap
         Why no item can be made of it, and what to do; empty if one can.
+    shown
+        What else the model was shown that may hold the question, such as system messages.
     """
 
     line: int
@@ -53,3 +55,4 @@ class ForeignAnswer(NamedTuple):
     status: str = ""
     left_out: str = ""
     gap: str = ""
+    shown: str = ""

@@ -164,6 +164,20 @@ def test_answers_to_other_questions_with_other_options_show_their_texts(
     assert "the log says 'Which is wet?'" in error
 
 
+@pytest.mark.parametrize(("name", "code"), [("1", 0), ("2", 2)])
+def test_a_question_may_stand_in_a_system_message(
+    name: str, code: int, begin: Callable[..., None], oversight: Oversight
+) -> None:
+    begin(ITEMS)
+    given = [
+        {"role": "system", "content": f"Answer this. {ITEMS['1']}"},
+        {"role": "user", "content": "Go on."},
+    ]
+    sample = {"id": name, "epoch": 1, "input": given, "output": {"completion": "Yes"}}
+    Path("log.json").write_text(json.dumps({"status": "success", "samples": [sample]}))
+    oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m", code=code)
+
+
 def test_rows_without_a_known_id_are_still_found_by_their_text(
     begin: Callable[..., None], oversight: Oversight
 ) -> None:

@@ -77,6 +77,7 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
         output_tokens=sample.count("output.usage.output_tokens"),
         seconds=sample.number("output.time") or 0.0,
         gap=gap,
+        shown=_system_texts(sample),
     )
     if answer is None and options and not error:
         found = _read_shuffled(found, scores, shuffles=shuffles)
@@ -148,6 +149,13 @@ def _question(sample: Row) -> tuple[str, str]:
     if others:
         gap = f"the input holds {', '.join(others)}, which an items file cannot show; {OWN_FILE}"
     return "\n\n".join(texts), gap
+
+
+def _system_texts(sample: Row) -> str:
+    """What system messages of the input say, which may be the question."""
+    given = sample.find("input")
+    messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
+    return "\n\n".join(_content(sample, message)[0] for message in messages)
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:

@@ -103,7 +103,7 @@ def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     answers = [answer or None for answer in said]
     fields: tuple[Iterable[Any], ...] = (
         *(portion.lines, ids, texts, repeat(()), answers, written, errors, repeat(False)),
-        *(*counts, repeat(0.0), sure, *repeat(repeat(""), 4)),
+        *(*counts, repeat(0.0), sure, *repeat(repeat(""), 5)),
     )
     return list(map(ForeignAnswer._make, zip(*fields, strict=False)))
 

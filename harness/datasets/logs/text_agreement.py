@@ -131,8 +131,11 @@ class TextCheck:
     _similar: int = 0
     _shown: list[_Contradiction] = field(default_factory=list)
 
-    def compare(self, line: int, item_id: str, ours: str, theirs: str) -> None:
-        """Compare an item's text with the log's; `refuse` tells of contradictions."""
+    def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
+        """Compare an item's text with the log's; it may also stand in what else the model was `shown`.
+
+        `refuse` tells of contradictions.
+        """
         if ours == theirs:
             self.checked += 1
             return
@@ -141,7 +144,8 @@ class TextCheck:
             self.unchecked += 1
             return
         self.checked += 1
-        if own != other and self._contradict(own, other):
+        is_shown = bool(shown) and f" {' '.join(own)} " in f" {' '.join(list_words(shown))} "
+        if own != other and not is_shown and self._contradict(own, other):
             self._number += 1
             if len(self._shown) < _SHOWN:
                 self._shown.append(_Contradiction(line, item_id, ours, theirs))
