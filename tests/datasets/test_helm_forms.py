@@ -141,13 +141,61 @@ def test_messages_take_the_place_of_an_empty_text(tmp_path: Path) -> None:
     assert answer.text == "Which rusts?"
 
 
-def test_options_scored_one_by_one_need_the_statistics_of_the_run(tmp_path: Path) -> None:
-    states = []
-    for j in range(3):
-        for mode in ("original", "calibration"):
-            made = state(None, METALS[j])
-            states.append({**made, "reference_index": j, "request_mode": mode})
-    with pytest.raises(DataError, match=r"request_mode\]: each option .* put that file beside this one"):
+def score(j: int, mode: str, *tokens: tuple[str, float], **fields: Any) -> dict[str, Any]:
+    """The request that scores one option, with the tokens of the prompt and the option."""
+    made = state(None, "", **fields)
+    shown = [{"text": text, "logprob": number} for text, number in (("Which", -9.0), ("?", -9.0), *tokens)]
+    made["result"]["completions"] = [{"text": "…", "tokens": shown}]
+    return {**made, "reference_index": j, "request_mode": mode}
+
+
+ORIGINAL = (
+    score(0, "original", (" gold", -3.0)),
+    score(1, "original", (" t", -3.0), ("in", -2.0)),
+    score(2, "original", (" i", -2.0), ("r", -2.0), ("on", -2.5)),
+)
+
+
+@pytest.mark.parametrize(
+    ("states", "place"),
+    [
+        (ORIGINAL, 2),  # means of -3, -2.5, -2.2
+        ((*ORIGINAL, score(0, "original", (" x", 0.0), perturbation={"name": "typos"})), 2),
+        (
+            (
+                *ORIGINAL,
+                score(0, "calibration", (" gold", -1.0)),
+                score(1, "calibration", (" t", -2.0), ("in", -9.0)),
+                score(2, "calibration", (" iron", -3.0)),
+            ),
+            1,  # -3 + 1, -5 + 11, -6.5 + 3
+        ),
+    ],
+    ids=("original", "with a copy", "calibrated"),
+)
+def test_options_scored_one_by_one_are_compared_by_their_tokens(
+    states: tuple[dict[str, Any], ...], place: int, tmp_path: Path
+) -> None:
+    (answer,) = read(tmp_path, *states)
+    assert (answer.options, answer.answer) == (METALS, place)
+
+
+def test_an_option_whose_request_failed_fails_the_answer(tmp_path: Path) -> None:
+    failed = {**ORIGINAL[1], "result": {"success": False, "error": "no server", "completions": []}}
+    (answer,) = read(tmp_path, ORIGINAL[0], failed, ORIGINAL[2])
+    assert (answer.error, answer.answer) == ("the request of an option failed", None)
+
+
+def test_scores_of_other_things_than_options_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scenario_state.json"
+    path.write_text(json.dumps({"adapter_spec": {"method": "ranking_binary"}, "request_states": ORIGINAL}))
+    with pytest.raises(DataError, match=r"adapter_spec\.method\]: runs by ranking_binary cannot be read"):
+        read_foreign(path, "helm")
+
+
+def test_options_whose_tokens_are_not_there_need_the_statistics_of_the_run(tmp_path: Path) -> None:
+    states = [score(j, mode) for j in range(3) for mode in ("original", "calibration")]
+    with pytest.raises(DataError, match=r"the tokens do not spell .* put the run's per_instance_stats\.json"):
         read(tmp_path, *states)
     stats = {"name": {"name": "predicted_index", "split": "test"}, "count": 1, "mean": 2.0}
     other = {"name": {"name": "exact_match"}, "mean": 0.0}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,8 +17,11 @@ from harness.output import shorten
 from harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
-_Chosen = Mapping[tuple[str, int], int]
-"""The reference of the highest score, by instance and trial."""
+_SEPARATE = "multiple_choice_separate"  # how the names of its methods begin
+_Key = tuple[str, int]
+"""An instance and a trial."""
+_Chosen = Mapping[_Key, int]
+"""The reference of the highest score."""
 
 
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
@@ -26,7 +30,8 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     ``output_mapping`` says which option a label stands for; without one the references are the options,
     unless all of them are right answers. Perturbed copies, and further completions of a request, are left
     out. Where each option was scored in a request of its own (``request_mode`` "original" or
-    "calibration"), the answer is the ``predicted_index`` in the run's ``per_instance_stats.json``.
+    "calibration"), the answer is the ``predicted_index`` in the run's ``per_instance_stats.json`` or, without
+    that file, the option of the highest score by HELM's formula from the log-probabilities of its tokens.
 
     Raises
     ------
@@ -39,16 +44,26 @@ def read_helm(path: Path) -> Iterator[ForeignAnswer]:
         raise whole.error("request_states", f"must be list: {told}")
     states = whole.need("request_states", list)
     is_scored = any(isinstance(state, dict) and state.get("request_mode") for state in states)
-    chosen = _read_chosen(path) if is_scored else {}
-    return chain.from_iterable(read_each(states, path, partial(_read_state, chosen=chosen)))
+    chosen = _find_chosen(path, whole, states) if is_scored else {}
+    failed = set(chain.from_iterable(read_each(states, path, _list_failed))) if is_scored else set()
+    return chain.from_iterable(read_each(states, path, partial(_read_state, chosen=chosen, failed=failed)))
 
 
-def _read_state(state: Row, *, chosen: _Chosen) -> list[ForeignAnswer]:
+def _list_failed(state: Row) -> list[_Key]:
+    is_original = not state.find("instance.perturbation")
+    return [_key_of(state)] if is_original and _failed(state) else []
+
+
+def _key_of(state: Row) -> _Key:
+    return state.need("instance.id", str), state.count("train_trial_index")
+
+
+def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
     name = state.need("instance.id", str)
     if state.find("instance.perturbation"):
         return [ForeignAnswer(state.line, name, left_out="perturbed copy")]
     if state.find("request_mode"):
-        return _read_scored(state, name, chosen)
+        return _read_scored(state, name, chosen, failed)
     result = state.need("result", dict)
     completions = result.get("completions") or [{}]
     labels, options = _options(state)
@@ -61,7 +76,7 @@ def _read_state(state: Row, *, chosen: _Chosen) -> list[ForeignAnswer]:
         text=_question(state),
         options=options,
         raw=raw,
-        error="" if result.get("success", True) else state.text("result.error") or "failed",
+        error=_failed(state),
         cut=finish == "length" and bool(raw) and not labels,
         sample=state.count("train_trial_index"),
         seconds=state.number("result.request_time") or 0.0,
@@ -118,19 +133,63 @@ def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAns
     return answer
 
 
-def _read_chosen(path: Path) -> _Chosen:
+def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
+    method = whole.text("adapter_spec.method") or _SEPARATE
+    if not method.startswith(_SEPARATE):
+        told = f"runs by {method} cannot be read: what they score are no options of a question; {OWN_FILE}"
+        raise whole.error("adapter_spec.method", told)
     stats = path.with_name(_STATS)
     if not stats.is_file():
-        told = "each option was scored in a request of its own, and which one won stands in the run's"
-        told += f" {_STATS}: put that file beside this one, or {OWN_FILE}"
-        raise DataError(told, file=path, field="request_mode")
+        return _compute_chosen(path, states)
     records = parse_json(stats.read_bytes(), stats)
     if not isinstance(records, list):
         raise DataError(f"must be a list, is {shorten(records)}", file=stats)
     return dict(chain.from_iterable(read_each(records, stats, _read_predicted)))
 
 
-def _read_predicted(record: Row) -> list[tuple[tuple[str, int], int]]:
+def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
+    """Return the option of the highest score of every instance and trial."""
+    modes = [state.get("request_mode") for state in states if isinstance(state, dict)]
+    scores: dict[_Key, dict[int, float]] = {}
+    read = partial(_read_score, is_calibrated="calibration" in modes)
+    for key, index, score in chain.from_iterable(read_each(states, path, read)):
+        of_key = scores.setdefault(key, {})
+        of_key[index] = of_key.get(index, 0.0) + score
+    return {key: max(sorted(of_key), key=of_key.__getitem__) for key, of_key in scores.items()}
+
+
+def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
+    """Return what the request of one option adds to its score; nothing if it is no part of an answer.
+
+    The score is the mean log-probability of the option's tokens. If calibrated, it is their sum, less the
+    same without the question.
+    """
+    if not state.find("request_mode") or state.find("instance.perturbation") or _failed(state):
+        return []
+    index = state.count("reference_index")
+    option = state.need("instance.references", list)[index]["output"]["text"].strip()
+    spelled, total, n = "", 0.0, 0
+    for token in reversed((state.need("result.completions", list) or [{}])[0].get("tokens") or []):
+        spelled, total, n = token["text"] + spelled, total + float(token["logprob"]), n + 1
+        if len(spelled.strip()) >= len(option):
+            break
+    if not n or spelled.strip() != option or not math.isfinite(total):
+        told = (
+            f"the tokens do not spell the option {shorten(option)}, which was scored in a request of its own"
+        )
+        told += f"; put the run's {_STATS} beside this file, or {OWN_FILE}"
+        raise state.error("result.completions", told)
+    score = total if is_calibrated else total / n
+    sign = -1 if state.find("request_mode") == "calibration" else 1
+    return [(_key_of(state), index, sign * score)]
+
+
+def _failed(state: Row) -> str:
+    """Why a request failed; empty if it did not."""
+    return "" if state.need("result", dict).get("success", True) else state.text("result.error") or "failed"
+
+
+def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
     if record.find("perturbation"):
         return []
     key = (record.need("instance_id", str), record.count("train_trial_index"))
@@ -138,16 +197,23 @@ def _read_predicted(record: Row) -> list[tuple[tuple[str, int], int]]:
     return [(key, stat.count("mean")) for stat in stats if stat.find("name.name") == "predicted_index"]
 
 
-def _read_scored(state: Row, name: str, chosen: _Chosen) -> list[ForeignAnswer]:
+def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
     """Read the first of the requests that score an item's options one by one; the others say the same."""
     if state.find("request_mode") != "original" or state.count("reference_index"):
         return []
-    trial = state.count("train_trial_index")
+    key = _key_of(state)
     texts: Any = (reference["output"]["text"] for reference in state.need("instance.references", list))
-    options = read_texts(state, "instance.references", texts)
-    place = chosen.get((name, trial))
-    if place is None or place >= len(options):
-        told = f"{_STATS} holds no predicted_index of {name!r} in trial {trial} that is one of its options"
+    found = ForeignAnswer(
+        line=state.line,
+        id=name,
+        text=_question(state),
+        options=read_texts(state, "instance.references", texts),
+        sample=key[1],
+    )
+    if key in failed:
+        return [found._replace(error="the request of an option failed")]
+    place = chosen.get(key)
+    if place is None or place >= len(found.options):
+        told = f"{_STATS} holds no predicted_index of {name!r} in trial {key[1]} that is one of its options"
         raise state.error("instance.id", told)
-    text = _question(state)
-    return [ForeignAnswer(state.line, name, text, options, place, raw=options[place], sample=trial)]
+    return [found._replace(answer=place, raw=found.options[place])]
