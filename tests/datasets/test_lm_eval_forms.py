@@ -433,3 +433,18 @@ def test_a_document_without_a_known_question_is_named(
     error = oversight("predictions", "items", "samples_t.jsonl", code=2)["error"]
     assert "no question is found in doc, whose fields are riddle; write a table" in error
     assert not Path("items.jsonl").exists()
+
+
+def test_options_are_found_by_place_where_the_items_have_letters(
+    oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    item = {"id": "0", "text": "Lemons are?\nA. sour\nB. sweet\nC. salty\nD. bitter", "options": list("ABCD")}
+    Path("items.jsonl").write_text(json.dumps(item))
+    oversight("init", "--items", "items.jsonl")
+    Path("samples_t.jsonl").write_text(
+        json.dumps(score({"question": "Lemons are?", "choices": list(TASTES)}, "ABCD", 2))
+    )
+    assert oversight("predictions", "import", "samples_t.jsonl", "--model", "m")["ok"] == 1
+    oversight("predictions", "export", "out.jsonl")
+    assert json.loads(Path("out.jsonl").read_text())["option_text"] == "C"
