@@ -8,24 +8,25 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.inputs import read_new_items, read_stored_items, store_items
 from harness.config import RunSpec, Study
 from harness.datasets import (
+    TextCheck,
     format_of,
     how_log_ended,
     iterate_foreign,
     no_file,
     pause_collector,
     read_ahead,
-    read_foreign,
     write_predictions,
 )
 from harness.errors import BadInput, DataError
 from harness.llm import Asked, Step, read_foreign_option, read_named_options, refuse_stranger
+from harness.output import shorten
 from harness.store import ImportedFields, Store
 from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
@@ -50,6 +51,10 @@ class ImportedRun:
         How many answers of the log ended with an error, and the first kind of it.
     ended
         How the other program's run ended, where that was before its end; empty otherwise.
+    left_out
+        How many samples of the log are no answers of their own, by the reason.
+    checked, unchecked
+        How many texts of the log were compared with the items', and how many could not be.
     """
 
     run: str
@@ -60,6 +65,9 @@ class ImportedRun:
     errors: int
     error: str
     ended: str
+    left_out: Mapping[str, int]
+    checked: int
+    unchecked: int
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
@@ -68,7 +76,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     Raises
     ------
     DataError
-        Naming file, line and field of what cannot be read, or belongs to no item.
+        Naming file, line and field of what cannot be read, or belongs to no item; or the texts of the log
+        that are not those of the items with the same ids.
     """
     kind = kind or format_of(file)
     digest = _digest(Path(file))
@@ -85,7 +94,9 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
         asked = Asked(pattern=study.prompt.pattern)
-        found = partial(_match, store, iterate_foreign(file, kind, model), file, asked)
+        left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
+        read = iterate_foreign(file, kind, model, left_out)
+        found = partial(_match, store, read, file, texts, left_out, asked)
         # Items that are to be stored with the answers or not at all have to be there to be looked up.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
@@ -114,7 +125,15 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         errors=sum(n for _, n in reasons),
         error=next((reason.removeprefix("import: ") for reason, _ in reasons), ""),
         ended=how_log_ended(file) if kind == "inspect" else "",
+        left_out=left_out,
+        checked=texts.checked,
+        # A table may do without texts; in a log of another tool they were not found.
+        unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
     )
+
+
+def _read_texts(store: Store) -> dict[str, str]:
+    return {item.id: item.text for item in store.content.read_items()}
 
 
 def _digest(path: Path) -> str:
@@ -125,15 +144,22 @@ def _digest(path: Path) -> str:
 
 
 def _match(
-    store: Store, answers: Iterable[list[ForeignAnswer]], file: str, asked: Asked, ids: Set[str]
+    store: Store,
+    answers: Iterable[list[ForeignAnswer]],
+    file: str,
+    texts: TextCheck,
+    left_out: Counter[str],
+    asked: Asked,
+    ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """What is stored of answers to the study's items, a portion at a time."""
+    """What is stored of answers to the study's items, a portion at a time; `texts` are checked on the way."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
+    found = set[tuple[str, int]]()  # items found by their text, and samples: a later answer takes the place
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -142,25 +168,46 @@ def _match(
             if item is None:
                 raise refuse_stranger(answer, file)
             name, offered = item.id, item.options
+            if (name, answer.sample) in found:
+                left_out["earlier answer to an item with the same text"] += 1
+            found.add((name, answer.sample))
+            texts.checked += 1
         option, status, reason, step = read_foreign_option(answer, name, offered, file, asked)
         used = (answer.input_tokens, answer.output_tokens, answer.seconds)
         sure = None if option is None else answer.confidence
         return name, option, status.value, reason, answer.sample, answer.raw, *used, sure, step
 
     for portion in answers:
+        _compare_texts(store, portion, ids, texts)
         rows = _match_named(portion, classes, ids)
         left = [answer for answer, row in zip(portion, rows, strict=True) if row is None]
         known = [answer.id for answer in left if answer.id in ids]
         options = dict.fromkeys(known, classes) if classes else store.content.find_options(known)
-        matched = iter([match(answer, options.get(answer.id)) for answer in left])
+        try:
+            matched = iter([match(answer, options.get(answer.id)) for answer in left])
+        except DataError:
+            texts.refuse(file)  # answers to other questions have other options, too
+            raise
         yield [row or next(matched) for row in rows]
+    texts.refuse(file)
+
+
+def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
+    """Compare the texts of answers with those of the items that have their ids, if there are texts."""
+    has_texts = any(answer.text for answer in portion)
+    told = [answer for answer in portion if answer.id in ids] if has_texts else []
+    items = store.content.find_items({answer.id for answer in told}) if told else {}
+    for answer in told:
+        texts.compare(answer.line, answer.id, items[answer.id].text, answer.text, answer.shown)
 
 
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
     """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
-    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _ = zip(*portion, strict=True)
+    _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _ = zip(
+        *portion, strict=True
+    )
     is_plain = classes and ids >= set(names) and not (any(offered) or any(errors) or any(statuses))
     named = read_named_options(said, classes) if classes and is_plain else {}
     ok, step = PredictionStatus.OK.value, Step.LOG.value
@@ -169,30 +216,53 @@ def _match_named(
     return [None if row[1] is None else row for row in rows]
 
 
-def write_log_items(file: str, out: str | Path, kind: str | None = None) -> int:
-    """Write an items file from a log, so that a study needs nothing but labels; how many items.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogItems:
+    """How many items were made of a log's samples, and how many of these were left out, by the reason."""
+
+    items: int
+    answers: int
+    left_out: Mapping[str, int]
+
+
+def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
+    """Write an items file from a log, so that a study needs nothing but labels.
 
     Raises
     ------
     BadInput
         If the file to write is there already.
     DataError
-        Naming file, line and field of what the log does not say.
+        Naming file, line and field of what the log does not hold.
     """
-    answers = read_foreign(file, kind or format_of(file))
+    left_out = Counter[str]()
+    answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))
     if Path(out).exists():
         raise BadInput(f"{out} is there already; give another --out")
-    lines: dict[str, str] = {}
+    records: dict[str, dict[str, Any]] = {}
     has_options = any(answer.options for answer in answers)
     for answer in answers:
-        record: dict[str, Any] = {"id": answer.id, "text": answer.text}
-        record |= {"options": list(answer.options)} if has_options else {}
-        for field, value in record.items():
-            if not value:
-                raise DataError("the log does not say it", file=file, line=answer.line, field=field)
-        lines[answer.id] = json.dumps(record, ensure_ascii=False)
-    Path(out).write_text("\n".join(lines.values()) + "\n", encoding="utf-8")
-    return len(lines)
+        record = _make_record(answer, file, has_options=has_options)
+        known = records.setdefault(answer.id, record)
+        if known["text"] != record["text"]:
+            told = f"the id {answer.id!r} is there with another text: {shorten(known['text'])}"
+            raise DataError(told, file=file, line=answer.line, field="text")
+    lines = (json.dumps(record, ensure_ascii=False) for record in records.values())
+    Path(out).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return LogItems(items=len(records), answers=len(answers), left_out=left_out)
+
+
+def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict[str, Any]:
+    """Make an item of a sample; raises `DataError` where something is not in the log."""
+    if answer.gap:
+        raise DataError(answer.gap, file=file, line=answer.line, field="text")
+    record: dict[str, Any] = {"id": answer.id, "text": answer.text}
+    record |= {"options": list(answer.options)} if has_options else {}
+    for field, value in record.items():
+        if not value:
+            told = f"this sample holds no {field}, without which it is no item; write the items file yourself"
+            raise DataError(told, file=file, line=answer.line, field=field)
+    return record
 
 
 def export_predictions(study: Study, file: str) -> int:

@@ -8,8 +8,8 @@ from .item_files import (
 )
 from .item_mapping import ItemMapping as ItemMapping, read_options as read_options
 from .logs import (
-    READERS as READERS, format_of as format_of, how_log_ended as how_log_ended,
-    iterate_foreign as iterate_foreign, read_foreign as read_foreign,
+    READERS as READERS, TextCheck as TextCheck, format_of as format_of, how_log_ended as how_log_ended,
+    iterate_foreign as iterate_foreign, read_foreign as read_foreign, tell_left_out as tell_left_out,
 )
 from .portions import CsvPortion as CsvPortion, Portion as Portion, are_texts as are_texts
 from .presets import (

@@ -32,6 +32,12 @@ class ForeignAnswer(NamedTuple):
         the reason why there is none.
     step
         How the option was read, in an export of a study.
+    left_out
+        Why this sample is no answer of its own, such as ``"perturbed copy"``; such samples are only counted.
+    gap
+        Why no item can be made of it, and what to do; empty if one can.
+    shown
+        What else the model was shown that may hold the question, such as system messages.
     """
 
     line: int
@@ -50,3 +56,6 @@ class ForeignAnswer(NamedTuple):
     model: str = ""
     status: str = ""
     step: str = ""
+    left_out: str = ""
+    gap: str = ""
+    shown: str = ""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.cli.conventions import add_study, emit, study_of
 from harness.config import check_pattern
-from harness.datasets import READERS
+from harness.datasets import READERS, tell_left_out
 from harness.errors import ConfigError
 from harness.output import counted, shorten
 
@@ -51,41 +51,25 @@ def _pattern(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Do one of the five."""
-    from harness.analysis import export_predictions, write_log_items
-
-    if args.action == "reread":
-        return _reread(args)
-    if args.file is None:
-        raise ConfigError(f"{args.action}: give a file")
-    if args.pattern is not None or args.write:
-        raise ConfigError(f"--pattern and --write go with reread, not with {args.action}")
+    actions = {
+        "import": _import,
+        "items": _write_items,
+        "export": _export,
+        "scores": _write_scores,
+        "reread": _reread,
+    }
+    if args.action != "reread":
+        if args.file is None:
+            raise ConfigError(f"{args.action}: give a file")
+        if args.pattern is not None or args.write:
+            raise ConfigError(f"--pattern and --write go with reread, not with {args.action}")
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
-    if args.action == "import":
-        _import(args)
-    elif args.action == "items":
-        n = write_log_items(args.file, args.out, args.format)
-        emit(
-            args,
-            {"written": args.out, "items": n},
-            f"wrote {counted(n, 'item')} to {args.out}; next, if there is no study yet: oversight init",
-        )
-    elif args.action == "scores":
-        from harness.analysis import write_scores
-        from harness.report import estimate_to_json
-
-        made = write_scores(study_of(args), args.file, args.model)
-        payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
-        text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
-        text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
-        emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
-    else:
-        n = export_predictions(study_of(args), args.file)
-        emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")
+    actions[args.action](args)
     return 0
 
 
-def _reread(args: argparse.Namespace) -> int:
+def _reread(args: argparse.Namespace) -> None:
     from harness.analysis import reread_study
 
     if args.file is not None or args.format is not None:
@@ -100,7 +84,6 @@ def _reread(args: argparse.Namespace) -> int:
     else:
         lines.append("nothing was written; to store this: the same command with --write")
     emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
-    return 0
 
 
 def _describe_rereading(run: RunRereading) -> list[str]:
@@ -133,9 +116,45 @@ def _import(args: argparse.Namespace) -> None:
         if found.errors > 1:
             noun = "answers ended with errors and count as failed predictions"
         text += f"\n    {found.errors} {noun}; for example: {found.error}"
+    if found.left_out:
+        text += f"\n    left out: {tell_left_out(found.left_out)}"
+    if found.unchecked:
+        text += f"\n    texts that could not be compared with the items': {found.unchecked:,}"
     if found.ended:
         text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
-    payload = {"run": found.run, "answers": found.answers, "items": found.items}
-    payload |= {"errors": found.errors, "ended": found.ended}
+    payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
+    payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
+    payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     emit(args, payload, text)
+
+
+def _write_items(args: argparse.Namespace) -> None:
+    from harness.analysis import write_log_items
+
+    made = write_log_items(args.file, args.out, args.format)
+    text = f"wrote {counted(made.items, 'item')} to {args.out}"
+    if made.answers > made.items:
+        text += f" from {counted(made.answers, 'sample')}"
+    text += "; next, if there is no study yet: oversight init"
+    if made.left_out:
+        text += f"\n    left out: {tell_left_out(made.left_out)}"
+    emit(args, {"written": args.out, "items": made.items, "left_out": dict(made.left_out)}, text)
+
+
+def _write_scores(args: argparse.Namespace) -> None:
+    from harness.analysis import write_scores
+    from harness.report import estimate_to_json
+
+    made = write_scores(study_of(args), args.file, args.model)
+    payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
+    text = f"wrote {counted(made.right + made.wrong, 'score')} to {args.file}: {made.right} confirmed, "
+    text += f"{made.wrong} refuted; {counted(made.unscored, 'item')} unscored"
+    emit(args, payload | {"estimate": estimate_to_json(made.estimate)}, text)
+
+
+def _export(args: argparse.Namespace) -> None:
+    from harness.analysis import export_predictions
+
+    n = export_predictions(study_of(args), args.file)
+    emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")

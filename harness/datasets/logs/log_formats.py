@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness.datasets.logs.json_logs import read_helm, read_inspect
-from harness.datasets.logs.row_logs import read_lm_eval, read_table
+from harness.datasets.logs.helm_logs import read_helm
+from harness.datasets.logs.json_logs import read_inspect
+from harness.datasets.logs.lm_eval_logs import read_lm_eval
+from harness.datasets.logs.row_logs import read_table
 from harness.datasets.portions import split_records
 from harness.datasets.text_files import no_file
 from harness.errors import DataError
@@ -37,7 +40,7 @@ def format_of(path: str | Path) -> str:
         return "inspect"
     if name == "scenario_state.json":
         return "helm"
-    if name.startswith("samples_") and name.endswith(".jsonl"):
+    if name.startswith("samples_") and name.endswith((".jsonl", ".jsonl.gz")):
         return "lm-eval"
     if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
@@ -49,10 +52,13 @@ def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
     return list(chain.from_iterable(iterate_foreign(path, kind)))
 
 
-def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> Iterator[list[ForeignAnswer]]:
+def iterate_foreign(
+    path: str | Path, kind: str, model: str | None = None, left_out: Counter[str] | None = None
+) -> Iterator[list[ForeignAnswer]]:
     """Read a log's answers, some thousand at a time; the last may not be good although the first were.
 
     Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
+    Samples that are no answers of their own are counted in `left_out`, by the reason.
 
     Raises
     ------
@@ -64,9 +70,12 @@ def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> It
     if not path.is_file():
         raise no_file(path)
     seen: dict[_Key, int] = {}
+    counts = Counter[str]() if left_out is None else left_out
     chosen = _choose_model(READERS[kind](path), path, model)
     for records in split_records(READERS[kind](path)):
-        portion = [answer for answer in records if answer.model == chosen] if chosen else records
+        others = Counter(reason for answer in records if (reason := _why_left_out(answer, chosen)))
+        portion = [a for a in records if not _why_left_out(a, chosen)] if others else records
+        counts.update(others)
         keys = [a.id if a.id and not a.sample else _key_of(a) for a in portion]
         if len(set(keys)) < len(keys) or not seen.keys().isdisjoint(keys):
             _refuse_second(portion, keys, seen, path)
@@ -74,12 +83,24 @@ def iterate_foreign(path: str | Path, kind: str, model: str | None = None) -> It
         if portion:
             yield portion
     if not seen:
-        raise DataError("there are no answers in it", file=path)
+        told = "there are no answers in it"
+        if counts:
+            told += f"; left out: {tell_left_out(counts)}"
+        raise DataError(told, file=path)
+
+
+def tell_left_out(counts: Mapping[str, int]) -> str:
+    """Tell how many samples were left out and why: ``3 × perturbed copy, 1 × invalidated sample``."""
+    return ", ".join(f"{n} × {reason}" for reason, n in counts.items())
+
+
+def _why_left_out(answer: ForeignAnswer, model: str) -> str:
+    return answer.left_out or (f"answer of the model {answer.model!r}" if answer.model != model else "")
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
     """Whose answers to read of a log that holds those of several models; empty if it does not say."""
-    first = next(answers, None)
+    first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""
     names = dict.fromkeys([first.model, *(answer.model for answer in answers)])

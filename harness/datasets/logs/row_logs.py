@@ -1,102 +1,31 @@
-"""Logs with a row per answer: of lm-evaluation-harness, and plain tables of predictions.
-
-The former are its sample files (``samples_TASK_DATE.jsonl``, written with ``--log_samples``); the latter
-are CSV, JSON Lines or Parquet with a row per item.
-"""
+"""Plain tables of predictions: CSV, JSON Lines or Parquet with a row per answer."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from harness.datasets.logs.json_logs import read_one
 from harness.datasets.portions import Portion, are_texts
 from harness.datasets.row import Row
-from harness.datasets.rows import read_portions, read_rows
+from harness.datasets.rows import read_portions
 from harness.output import shorten
 from harness.types import ForeignAnswer, PredictionStatus
 
 _EXPORTED = {"model", "item_id", "option_text", "status"}
 """Columns by which an export of a study is known."""
-_INVALID = "[invalid]"  # what its filters put where they found nothing
-
-
-def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
-    """Read samples of generating and of multiple-choice tasks.
-
-    The item's id is the document's ``id`` or, without one, its number. Of several filters the first in
-    the file counts. For multiple choice the answer is the continuation of highest log-likelihood, and
-    the confidence its share when all of them are normalised.
-
-    Raises
-    ------
-    DataError
-        If a line lacks ``doc``, ``arguments`` or ``resps``.
-    """
-    first_filter = None
-    for row in read_rows(path):
-        first_filter = first_filter or row.find("filter")
-        if row.find("filter") == first_filter:
-            yield read_one(row, _lm_eval_answer)
-
-
-def _lm_eval_answer(row: Row) -> ForeignAnswer:
-    document, arguments = row.need("doc", dict), row.need("arguments", dict)
-    responses = row.need("filtered_resps", list)
-    name = row.text("doc.id") if "id" in document else str(row.need("doc_id", int))
-    text = row.text("doc.question") or row.text("doc.text")
-    first: Any = next(iter(arguments.values()), None)
-    if isinstance(first, dict) and isinstance(first.get("arg_1"), str):
-        options = tuple(str(a["arg_1"]).strip() for a in arguments.values())
-        best, share = _choose(row, responses, len(options))
-        return ForeignAnswer(
-            line=row.line, id=name, text=text, options=options, answer=best, confidence=share
-        )
-    raw = row.need("resps", list)
-    said, written = responses[0] if responses else "", raw[0][0] if raw and raw[0] else ""
-    if not isinstance(written, str):
-        raise row.error("resps", f"must hold texts, holds {shorten(written)}")
-    return ForeignAnswer(
-        line=row.line,
-        id=name,
-        text=text,
-        options=_listed(document),
-        answer=None if not isinstance(said, str) or said == _INVALID else said,
-        raw=written,
-    )
-
-
-def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
-    """The likeliest of k continuations, and its share when all are normalised."""
-    field = "filtered_resps"
-    try:
-        scores = [float(pair[0]) for pair in responses]
-    except (TypeError, ValueError, LookupError, OverflowError):
-        raise row.error(field, "must be log-likelihoods") from None
-    if len(scores) != k:
-        raise row.error(field, f"{len(scores)} log-likelihoods for {k} continuations")
-    best = max(range(k), key=scores.__getitem__)
-    if not math.isfinite(scores[best]) or any(map(math.isnan, scores)):
-        raise row.error(field, f"must be log-likelihoods, is {shorten(scores)}")
-    return best, 1 / sum(math.exp(score - scores[best]) for score in scores)
-
-
-def _listed(document: dict[str, Any]) -> tuple[str, ...]:
-    found: Any = document.get("choices") or document.get("options") or ()
-    if isinstance(found, dict):
-        found = found.get("text") or ()
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+_ASKED = ("question", "text")
+"""Columns that may hold what was asked; beside a question, a text may be the reply."""
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
     """Read rows; ``prediction`` is an option's text or letter, or empty where nothing could be read.
 
-    Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; ``error``, ``confidence``,
-    ``sample``, ``input_tokens`` and ``output_tokens`` are read where they are, others passed over.
+    Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` is read in
+    place of ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
+    where they are, others passed over.
     What a study exported (``item_id``, ``status``, ``option_text``, …) is read as it was there.
 
     Raises
@@ -132,7 +61,7 @@ def _exported_answer(row: Row) -> ForeignAnswer:
 def _table_answer(row: Row) -> ForeignAnswer:
     if row.fields.keys() >= _EXPORTED:
         return _exported_answer(row)
-    if not {"id", "text"} & set(row.fields):
+    if not {"id", *_ASKED} & set(row.fields):
         raise row.error("id", "there is neither a column id nor a column text")
     if not {"prediction", "raw"} & set(row.fields):
         raise row.error("prediction", "there is neither a column prediction nor a column raw")
@@ -143,7 +72,7 @@ def _table_answer(row: Row) -> ForeignAnswer:
     return ForeignAnswer(
         line=row.line,
         id=row.text("id").strip(),
-        text=row.text("text").strip(),
+        text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find(name), str)), ""),
         answer=said or None,
         raw=row.text("raw").strip() or said,
         error=row.text("error").strip(),
@@ -160,10 +89,11 @@ def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     if (
         columns is None
         or columns.keys() >= _EXPORTED
-        or not ({"id", "text"} & columns.keys() and {"prediction", "raw"} & columns.keys())
+        or not ({"id", *_ASKED} & columns.keys() and {"prediction", "raw"} & columns.keys())
     ):
         return None
-    given = [columns.get(name, ("",) * n) for name in ("id", "text", "prediction", "raw", "error")]
+    asked = next((name for name in _ASKED if name in columns), "text")
+    given = [columns.get(name, ("",) * n) for name in ("id", asked, "prediction", "raw", "error")]
     numbers = [_read_counts(columns.get(name), n) for name in ("sample", "input_tokens", "output_tokens")]
     counts = [column for column in numbers if column is not None]
     sure = _read_shares(columns.get("confidence"), n)
@@ -174,7 +104,7 @@ def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
     answers = [answer or None for answer in said]
     fields: tuple[Iterable[Any], ...] = (
         *(portion.lines, ids, texts, repeat(()), answers, written, errors, repeat(False)),
-        *(*counts, repeat(0.0), sure, repeat(""), repeat("")),
+        *(*counts, repeat(0.0), sure, *repeat(repeat(""), 6)),
     )
     return list(map(ForeignAnswer._make, zip(*fields, strict=False)))
 

@@ -249,6 +249,8 @@ def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file:
     if len(answer.options) != len(options):
         told = f"item {item_id!r} has {len(options)} options, here it has {len(answer.options)}"
         raise DataError(told, file=file, line=answer.line)
+    if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
+        return range(len(options))  # the item's text lists the options, as the log does, under these letters
     places = []
     for option in answer.options:
         place = find_option(options, option)

@@ -1,0 +1,196 @@
+"""Whether the texts of a log can be those of the items that have the same ids."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import pairwise
+
+from harness.errors import DataError
+from harness.output import shorten
+
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|\\(?:text|emph|math)[a-z]*(?=\{)")
+# Scripts without blanks between words: each sign counts as a word.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
+)
+_LONG = 12
+"""Words of a text that is compared by pairs of neighbouring words; a shorter one by its characters."""
+_SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
+_SHOWN, _SHOWN_BEFORE = 3, 40
+"""Contradictions that are shown, and signs of a longer beginning that both texts share."""
+_FEW_SIGNS = 30  # a shorter text is contained in another one only as whole words
+_SHORTEST_CUT = 10  # signs of a text that may have been cut within a word
+_WHAT_TO_DO = (
+    "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
+    "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
+    "changed, import a table with the columns id and prediction alone"
+)
+_SIMILAR_CHECKED = 100
+"""Texts that are only similar to their item's, and are therefore compared with every other item's."""
+
+
+def list_words(text: str) -> list[str]:
+    """Reduce a text to its words: without letter case, punctuation, markup and forms of Unicode characters.
+
+    >>> list_words("<b>Which</b> organ&nbsp;pumps *blood*?")
+    ['which', 'organ', 'pumps', 'blood']
+    """
+    plain = unicodedata.normalize("NFKC", html.unescape(text)).casefold()
+    return _WORD.findall(_MARKUP.sub(" ", plain))
+
+
+def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
+    """Return how many words all texts share at their beginning and at their end; fewer than three are none.
+
+    >>> find_shared_ends([["note", "is", "it", "ice", "now"], ["note", "is", "it", "fire", "now"]])
+    (3, 1)
+    """
+    lists = list(texts)
+    if len(lists) < 2:
+        return 0, 0
+    first, last = _count_shared(lists), _count_shared([words[::-1] for words in lists])
+    return (first, last) if 3 <= first + last < min(map(len, lists)) else (0, 0)
+
+
+def _count_shared(lists: Sequence[list[str]]) -> int:
+    low, high = min(lists), max(lists)  # what these two share, all in between share
+    return next(
+        (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
+    )
+
+
+def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether one of two texts, as lists of words, contains the other, or its beginning where it was cut.
+
+    >>> contains_either(["is", "ice", "cold"], ["question", "is", "ice", "cold", "answer"])
+    True
+    """
+    for first, second in ((ours, theirs), (_drop_letters(ours), _drop_letters(theirs))):
+        own, other = f" {' '.join(first)} ", f" {' '.join(second)} "
+        if own.strip() and other.strip() and (own in other or other in own):
+            return True
+    own, other = "".join(ours), "".join(theirs)
+    shorter, longer = sorted((own, other), key=len)
+    if own == other or (len(shorter) >= _FEW_SIGNS and shorter in longer):
+        return True
+    is_cut = len(shorter) >= _SHORTEST_CUT and longer.startswith(shorter)
+    return is_cut and not (shorter[-1].isdigit() and longer[len(shorter)].isdigit())
+
+
+def _drop_letters(words: Sequence[str]) -> list[str]:
+    """Leave out single letters, under which options may be listed."""
+    return [word for word in words if len(word) > 1 or not word.isascii() or word.isdecimal()]
+
+
+def are_similar(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether two texts differ as after a correction; in a short one no number may differ.
+
+    >>> are_similar(["which", "organ", "pumps", "blood"], ["wich", "organ", "pumps", "blood"])
+    True
+    """
+    shorter, longer = sorted((ours, theirs), key=len)
+    if len(shorter) >= _LONG:
+        pairs, known = list(pairwise(shorter)), set(pairwise(longer))
+        return sum(pair in known for pair in pairs) >= _SAME_PAIRS * len(pairs)
+    numbers = [{word for word in words if any(map(str.isdigit, word))} for words in (ours, theirs)]
+    if numbers[0] != numbers[1] or len(longer) > 2 * _LONG:
+        return False
+    return SequenceMatcher(None, " ".join(ours), " ".join(theirs), autojunk=False).ratio() >= _SAME_SIGNS
+
+
+@dataclass(slots=True)
+class _Contradiction:
+    line: int
+    id: str
+    ours: str
+    theirs: str
+
+
+@dataclass
+class TextCheck:
+    """Compares texts of a log with those of the items that have the same ids.
+
+    Attributes
+    ----------
+    read_texts
+        Gives the text of every item by id; called only if some text is not its item's word for word.
+    checked, unchecked
+        How many texts were compared, and how many hold no word, so that they could not be.
+    """
+
+    read_texts: Callable[[], Mapping[str, str]]
+    checked: int = 0
+    unchecked: int = 0
+    _number: int = 0
+    _similar: int = 0
+    _shown: list[_Contradiction] = field(default_factory=list)
+
+    def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
+        """Compare an item's text with the log's; it may also stand in what else the model was `shown`.
+
+        `refuse` tells of contradictions.
+        """
+        if ours == theirs:
+            self.checked += 1
+            return
+        own, other = list_words(ours), list_words(theirs)
+        if not own or not other:
+            self.unchecked += 1
+            return
+        self.checked += 1
+        is_shown = bool(shown) and f" {' '.join(own)} " in f" {' '.join(list_words(shown))} "
+        if own != other and not is_shown and self._contradict(own, other):
+            self._number += 1
+            if len(self._shown) < _SHOWN:
+                self._shown.append(_Contradiction(line, item_id, ours, theirs))
+
+    def _contradict(self, own: list[str], other: list[str]) -> bool:
+        if " ".join(other) in self._known:
+            return True  # word for word another item's
+        if contains_either(own, other):
+            return False
+        first, last = self._shared_ends
+        core = own[first : len(own) - last]
+        if f" {' '.join(core)} " in f" {' '.join(other)} ":
+            return False
+        if not are_similar(core, other) and not (core == own and are_similar(own, other)):
+            return True
+        self._similar += 1
+        if self._similar > _SIMILAR_CHECKED:
+            return False
+        text, mine = f" {' '.join(other)} ", " ".join(own)
+        return any(f" {known} " in text for known in self._known if known != mine and known.count(" ") > 1)
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return {" ".join(list_words(text)) for text in self.read_texts().values()}
+
+    @cached_property
+    def _shared_ends(self) -> tuple[int, int]:
+        return find_shared_ends(text.split() for text in self._known)
+
+    def refuse(self, file: object) -> None:
+        """Raise `DataError` with the first contradictions, if there were any."""
+        if not self._number:
+            return
+        rows = []
+        for row in self._shown:
+            same = _count_shared([[*row.ours], [*row.theirs]])
+            ours, theirs = (
+                shorten(text if same < _SHOWN_BEFORE else f"…{text[same - _SHOWN_BEFORE // 2 :]}")
+                for text in (row.ours, row.theirs)
+            )
+            rows.append(
+                f"    line {row.line}, id {shorten(row.id, 40)}: the item is {ours}, the log says {theirs}"
+            )
+        told = (
+            f"{self._number:,} of {self.checked:,} compared texts are not those of the items with their ids"
+        )
+        told = "\n".join([f"{told}:", *rows, _WHAT_TO_DO])
+        raise DataError(told, file=file)
