@@ -55,6 +55,8 @@ class ImportedRun:
         How many samples of the log are no answers of their own, by the reason.
     checked, unchecked
         How many texts of the log were compared with the items', and how many could not be.
+    read_by
+        Step that read an answer → number of answers, see `harness.llm.reading.Step`.
     """
 
     run: str
@@ -68,6 +70,7 @@ class ImportedRun:
     left_out: Mapping[str, int]
     checked: int
     unchecked: int
+    read_by: Mapping[str, int]
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
@@ -114,6 +117,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
         told = store.runs.count_reasons(run) if counts[failed] else []
+        read_by = store.runs.count_steps(run)
         reasons = [(reason, n) for status, reason, n in told if status == failed]
     n = sum(by_status.values())
     return ImportedRun(
@@ -129,6 +133,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         checked=texts.checked,
         # A table may do without texts; in a log of another tool they were not found.
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
+        read_by=read_by,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from string import Template
@@ -43,7 +42,7 @@ class RunRereading:
     run: str
     answers: int = 0
     left: int = 0
-    changes: Counter[str] = field(default_factory=Counter)
+    changes: dict[str, int] = field(default_factory=dict)
     noted: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
 
@@ -53,7 +52,8 @@ class RunRereading:
             self.noted += 1
             return
         was, becomes = ("unreadable" if p.option is None else "option" for p in (before, after))
-        self.changes[f"{was} → {'another ' if was == becomes == 'option' else ''}{becomes}"] += 1
+        kind = f"{was} → {'another ' if was == becomes == 'option' else ''}{becomes}"
+        self.changes[kind] = self.changes.get(kind, 0) + 1
         if len(self.examples) < _SHOWN:
             old, new = (_describe(item, p) for p in (before, after))
             self.examples.append({"item": item.id, "before": old, "after": new, "reply": before.raw})

@@ -57,7 +57,7 @@ _MOST_LOOSE = 0.05
 
 
 def reading_lines(steps: Mapping[str, int]) -> list[str]:
-    """How answers were read, and a warning if more than 5 % were read loosely.
+    """How answers were read, and a warning if over 5 % were read loosely; nothing if all came from a log.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def reading_lines(steps: Mapping[str, int]) -> list[str]:
     """
     known = {step: n for step, n in steps.items() if step}
     total, loose = sum(known.values()), known.get("statement", 0)
-    if not total:
+    if not total or known.keys() == {"log"}:
         return []
     counts = [f"{known[step]} {words}" for step, words in _STEPS.items() if known.get(step)]
     lines = [f"answers were read: {', '.join(counts)}"]

@@ -36,17 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--format", choices=list(READERS), help="told by the file's name if left out")
     add("--model", help="import, scores: the name under which the model is estimated")
-    add("--pattern", type=_pattern, help="reread: a regular expression whose group (?P<answer>…) is read")
+    add("--pattern", help="reread: a regular expression whose group (?P<answer>…) is read")
     add("--write", action="store_true", help="reread: store what is read")
     add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
     add_study(parser)
-
-
-def _pattern(text: str) -> str:
-    try:
-        return check_pattern(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,8 +67,12 @@ def _reread(args: argparse.Namespace) -> None:
 
     if args.file is not None or args.format is not None:
         raise ConfigError("reread reads stored replies; leave out the file and --format")
+    try:
+        pattern = None if args.pattern is None else check_pattern(args.pattern)
+    except ValueError as error:
+        raise ConfigError(f"--pattern: {error}") from None
     study = study_of(args)
-    found = reread_study(study, args.model, args.pattern, write=args.write)
+    found = reread_study(study, args.model, pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]
     if args.write:
         lines.append("the new readings are stored")
@@ -87,7 +84,7 @@ def _reread(args: argparse.Namespace) -> None:
 
 
 def _describe_rereading(run: RunRereading) -> list[str]:
-    changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.most_common()) or "no answer changes"
+    changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.items()) or "no answer changes"
     lines = [f"{run.name} ({run.run}): {counted(run.answers, 'reply')} read again: {changes}"]
     if run.noted:
         lines.append(f"    {run.noted} keep the answer, with a new step or reason")
@@ -99,12 +96,13 @@ def _describe_rereading(run: RunRereading) -> list[str]:
         f"    item {e['item']}: {e['before']} → {e['after']}: {shorten(e['reply'][-200:])}"
         for e in run.examples
     ]
-    more = run.changes.total() - len(run.examples)
+    more = sum(run.changes.values()) - len(run.examples)
     return lines + ([f"    … and {more} more"] if more else [])
 
 
 def _import(args: argparse.Namespace) -> None:
     from harness.analysis import import_predictions
+    from harness.report import reading_lines
 
     found = import_predictions(study_of(args), args.file, args.model, args.format)
     counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
@@ -120,10 +118,13 @@ def _import(args: argparse.Namespace) -> None:
         text += f"\n    left out: {tell_left_out(found.left_out)}"
     if found.unchecked:
         text += f"\n    texts that could not be compared with the items': {found.unchecked:,}"
+    for line in reading_lines(found.read_by):
+        text += f"\n    {line}"
     if found.ended:
         text += f"\n    the log ended before its end ({found.ended}): what it holds was read"
     payload: dict[str, object] = {"run": found.run, "answers": found.answers, "items": found.items}
     payload |= {"errors": found.errors, "ended": found.ended, "left_out": dict(found.left_out)}
+    payload["read_by"] = dict(found.read_by)
     payload |= {"texts_checked": found.checked, "texts_unchecked": found.unchecked}
     payload |= {status.value: n for status, n in found.by_status.items()}
     emit(args, payload, text)
