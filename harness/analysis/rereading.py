@@ -119,7 +119,7 @@ def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> Asked | N
         return Asked(pattern=pattern)
     if not {"text"} & set(Template(spec["template"]).get_identifiers()):
         return None
-    known = {**spec, "answer": study.prompt.answer, "pattern": pattern or study.prompt.pattern}
+    known = {**spec, "pattern": pattern or study.prompt.pattern}
     return asked_of(RunSpec.model_validate_json(json.dumps(known)))
 
 

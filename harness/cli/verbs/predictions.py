@@ -85,7 +85,7 @@ def _reread(args: argparse.Namespace) -> None:
 
 def _describe_rereading(run: RunRereading) -> list[str]:
     changes = ", ".join(f"{n} × {kind}" for kind, n in run.changes.items()) or "no answer changes"
-    lines = [f"{run.name} ({run.run}): {counted(run.answers, 'reply')} read again: {changes}"]
+    lines = [f"{run.name} ({run.run}): {counted(run.answers, 'answer')} read again: {changes}"]
     if run.noted:
         lines.append(f"    {run.noted} keep the answer, with a new step or reason")
     if run.left:

@@ -7,6 +7,7 @@ them. To add a language, add a row.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, fields
 from functools import cache
 
@@ -544,9 +545,11 @@ def find_languages(text: str) -> tuple[str, ...]:
     ('German',)
     """
     found = [name for name, letters in _SCRIPTS.items() if re.search(f"[{letters}]", text)]
-    words = _LATIN.findall(text.casefold())
+    words = Counter(_LATIN.findall(text.casefold()))
     scores = {
-        name: sum(word in _words_of(name) for word in words) for name in LANGUAGES if name not in _SCRIPTS
+        name: sum(n for word, n in words.items() if word in _words_of(name))
+        for name in LANGUAGES
+        if name not in _SCRIPTS
     }
     best = max(scores.values())
     if best:

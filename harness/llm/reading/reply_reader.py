@@ -112,58 +112,17 @@ _TAGGED = re.compile(
     r"<(answer|final|final_answer|finalanswer|ans|choice|option|label|prediction|class|category)>\s*(.*?)\s*</\1>",
     re.DOTALL | re.IGNORECASE,
 )
-_ANSWER_KEYS = frozenset(
-    [
-        "answer",
-        "finalanswer",
-        "correctanswer",
-        "choice",
-        "finalchoice",
-        "option",
-        "selectedoption",
-        "selectedanswer",
-        "label",
-        "class",
-        "category",
-        "prediction",
-        "response",
-        "result",
-        "verdict",
-        "decision",
-        "letter",
-        "answerletter",
-        "selection",
-        "ans",
-        "youranswer",
-        "predictedclass",
-        "predictedlabel",
-        "correctoption",
-        "chosenoption",
-        "bestanswer",
-        "bestoption",
-        "selected",
-        "output",
-        "value",
-        "text",
-        "name",
-        "conclusion",
-        "finaldecision",
-        "diagnosis",
-        "department",
-        "classification",
-        "antwort",
-        "respuesta",
-        "réponse",
-        "risposta",
-        "resposta",
-        "ответ",
-        "答案",
-        "回答",
-        "정답",
-    ]
+_ANSWER_WORDS = (
+    "answer finalanswer correctanswer bestanswer selectedanswer youranswer ans choice finalchoice option"
+    " selectedoption correctoption chosenoption bestoption selection selected label predictedlabel class"
+    " predictedclass category prediction classification response result verdict decision finaldecision"
+    " conclusion diagnosis department answerletter"
+    " antwort respuesta réponse risposta resposta ответ 答案 回答 정답"
 )
-_NO_ANSWER = re.compile("not|wrong|exclu|reject|elimin|incorrect|rule|worst|least|reason|why|expl|thought")
+_ANSWER_KEYS = frozenset(_ANSWER_WORDS.split())
 _WEAK_KEYS = frozenset(["value", "text", "name", "output", "letter"])
+"""Keys of an answer inside the object of an answer."""
+_NO_ANSWER = re.compile("not|wrong|exclu|reject|elimin|incorrect|rule|worst|least|reason|why|expl|thought")
 _ALONE = re.compile(r"[\s*_`\"'“”‘’(（\[【{<#$\\>•·-]*(\w)[\s*_`\"'“”‘’)）\]】}>.:：。,，;!！$\\/-]*")
 _NUMBER = re.compile(r"\W*(\d{1,3})\W*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -194,7 +153,7 @@ def read_reply(
     'denied'
     """
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
-    answer, _ = split_turns(cut_thoughts(_RUN.sub(r"\1", text)))
+    answer, _ = split_turns(cut_thoughts(_RUN.sub(lambda run: run[1], text)))
     if len(answer) > _LONGEST:
         return Reading(None, reason="malformed")
     if not answer:
@@ -252,11 +211,7 @@ class _Reader:
             found.append((self._phrase(heading[1]), "mark"))
         named = {option for option, _ in found if option is not None}
         if not named:
-            return (
-                Reading(None, reason="none")
-                if values and all(o is None for o, k in found if k == "schema")
-                else None
-            )
+            return Reading(None, reason="none") if values else None
         option = named.pop()
         if named or not isinstance(option, int):
             return Reading(None, reason="several")
@@ -358,9 +313,7 @@ def _values(value: Any, depth: int = 0) -> Iterator[str]:
     if not isinstance(value, dict) or depth > 4:
         return
     named = {re.sub(r"[\W_]+", "", str(key).casefold()): v for key, v in value.items()}
-    keys = [k for k in named if k in _ANSWER_KEYS - _WEAK_KEYS] or [
-        k for k in named if k in _WEAK_KEYS and depth
-    ]
+    keys = [k for k in named if k in _ANSWER_KEYS] or [k for k in named if k in _WEAK_KEYS and depth]
     if not keys and not depth:
         keys = [k for k in named if not _NO_ANSWER.search(k)]
     for key in keys:

@@ -91,7 +91,7 @@ class _Edge:
 
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
     """Add what a sentence states."""
-    if grammar.retract.search(sentence):
+    if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
         found.weakly.clear()
