@@ -207,6 +207,8 @@ class TransientModelError(ModelError):
         Seconds the endpoint asked to wait, if it did.
     sent
         Whether the request may have reached the endpoint, which then may ask to be paid for it.
+    in_reply
+        Whether it came in a reply of status 200, which is paid for as a rule.
     """
 
     def __init__(
@@ -216,9 +218,10 @@ class TransientModelError(ModelError):
         fault: Fault = Fault.SERVER,
         retry_after: float | None = None,
         sent: bool = True,
+        in_reply: bool = False,
     ) -> None:
         super().__init__(message)
-        self.fault, self.retry_after, self.sent = fault, retry_after, sent
+        self.fault, self.retry_after, self.sent, self.in_reply = fault, retry_after, sent, in_reply
 
 
 class NoReply(TransientModelError):

@@ -10,7 +10,7 @@ from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
 from agents.sandbox import ProgramOutcome, Sandbox
 from harness import ProgramRefused
-from harness.llm import Asked, read_reply
+from harness.llm import ReplyForm, read_reply
 from harness.types import Item, Prediction, PredictionStatus, Program
 
 BATCH = 64
@@ -84,7 +84,7 @@ def _read_prediction(host: WorkflowHost, index: int, outcome: ProgramOutcome) ->
     elif outcome.answer is None and used.no_reply:
         reason = used.no_reply
     elif outcome.answer is not None:
-        read = read_reply(outcome.answer, item.shown_options, Asked(notation=host.bench.shape.answer))
+        read = read_reply(outcome.answer, item.shown_options, ReplyForm(notation=host.bench.shape.answer))
         if read.option is None:
             reason = read.reason
         else:

@@ -25,7 +25,7 @@ from harness.datasets import (
     write_predictions,
 )
 from harness.errors import BadInput, DataError
-from harness.llm import Asked, Step, read_foreign_option, read_named_options, refuse_stranger
+from harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
 from harness.output import shorten
 from harness.store import ImportedFields, Store
 from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
@@ -96,7 +96,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     )
     run, items = spec.id, read_new_items(study)
     with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
-        asked = Asked(pattern=study.prompt.pattern)
+        asked = ReplyForm(pattern=study.prompt.pattern)
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
         read = iterate_foreign(file, kind, model, left_out)
         found = partial(_match, store, read, file, texts, left_out, asked)
@@ -154,7 +154,7 @@ def _match(
     file: str,
     texts: TextCheck,
     left_out: Counter[str],
-    asked: Asked,
+    asked: ReplyForm,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
     """What is stored of answers to the study's items, a portion at a time; `texts` are checked on the way."""

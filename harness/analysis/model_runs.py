@@ -144,6 +144,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
     """Count what a run has so far, by status and kind; `asked` is how many were asked just now."""
     runs, run = store.runs, target.spec.id
     usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
+    limit = target.spec.max_tokens
     by_kind, reasons = Counter[str](), Counter[str]()
     for status, reason, n in runs.count_reasons(run):
         by_kind[f"{status}: {reason.partition(':')[0]}"] += n
@@ -155,6 +156,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "asked_now": asked,
         **{status.value: n for status, n in by_status.items()},
         "read_by": runs.count_steps(run),
+        "over_limit": 0 if limit is None else runs.count_over_limit(run, limit),
         "kinds": dict(by_kind.most_common()),
         "reasons": dict(reasons.most_common(10)),
         "input_tokens": sum(u.input_tokens for u in usage),

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.config import RunSpec, Study
 from harness.errors import BadInput
-from harness.llm import Asked, Step, asked_of, read_reply
+from harness.llm import ReplyForm, Step, read_reply, reply_form_of
 from harness.store import PORTION, Store, split_into_batches
 from harness.types import Item, Prediction, PredictionStatus, Source
 
@@ -113,14 +113,14 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
     return ((items[p.item_id], p) for p in store.runs.read_samples(run_id))
 
 
-def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> Asked | None:
+def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
     """What a run's answers were asked to be; None of a workflow, whose program made the answer of replies."""
     if str(spec["endpoint"]).startswith("import "):
-        return Asked(pattern=pattern)
+        return ReplyForm(pattern=pattern)
     if not {"text"} & set(Template(spec["template"]).get_identifiers()):
         return None
     known = {**spec, "pattern": pattern or study.prompt.pattern}
-    return asked_of(RunSpec.model_validate_json(json.dumps(known)))
+    return reply_form_of(RunSpec.model_validate_json(json.dumps(known)))
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
@@ -131,7 +131,7 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
     return bool(prediction.raw) and not (is_foreign and pattern is None)
 
 
-def _read(item: Item, before: Prediction, asked: Asked) -> Prediction:
+def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
     read = read_reply(before.raw, item.shown_options, asked, cut=is_cut)
     if read.option is None:

@@ -62,6 +62,9 @@ class EndpointSection(Section):
         Largest reply that is read, unpacked; a larger one is no answer.
     api_version
         The version of an Azure deployment's API; asks through the SDK.
+    limit_as
+        The field in which the endpoint takes the limit of tokens; ``"auto"`` takes ``max_completion_tokens``,
+        and ``max_tokens`` if that is refused. Batches are sent with the first.
     """
 
     url: EndpointURL = _OPENAI
@@ -74,6 +77,7 @@ class EndpointSection(Section):
     max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
+    limit_as: Literal["auto", "max_completion_tokens", "max_tokens"] = "auto"
 
 
 class ModelSection(Section):
@@ -126,6 +130,9 @@ class ModelSection(Section):
         Calls for one answer before it counts as failed; three times as many under a rate limit.
     api_version
         The version of an Azure deployment's API; asks through the SDK.
+    limit_as
+        The field in which the endpoint takes the limit of tokens; ``"auto"`` takes ``max_completion_tokens``,
+        and ``max_tokens`` if that is refused. Batches are sent with the first.
     """
 
     # What is wrong in study.toml is named in the order of the fields.
@@ -150,6 +157,7 @@ class ModelSection(Section):
     max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
+    limit_as: Literal["auto", "max_completion_tokens", "max_tokens"] = "auto"
 
     @model_validator(mode="after")
     def _one_way(self) -> ModelSection:

@@ -17,8 +17,8 @@ from .models import (
     ModelReply as ModelReply, Request as Request, make_model as make_model,
 )
 from .reading import (
-    Asked as Asked, Notation as Notation, Reading as Reading, Step as Step, UNASKED as UNASKED,
-    option_letters_of as option_letters_of, read_reply as read_reply,
+    ANY_FORM as ANY_FORM, Notation as Notation, ReplyForm as ReplyForm, ReplyReading as ReplyReading,
+    Step as Step, option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
     Batches as Batches, BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
@@ -26,7 +26,7 @@ from .runner import (
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress,
     RandomPart as RandomPart, RunResult as RunResult, RunTerms as RunTerms, Target as Target,
     Wanted as Wanted,
-    asked_of as asked_of, check_template as check_template, collecting_rarely as collecting_rarely,
+    reply_form_of as reply_form_of, check_template as check_template, collecting_rarely as collecting_rarely,
     draw_sample as draw_sample, forecast as forecast, make_spec as make_spec,
     on_stop_signals as on_stop_signals,
     read_foreign_option as read_foreign_option, read_named_options as read_named_options,

@@ -10,7 +10,7 @@ from .estimate_json import (
 )
 from .estimate_words import (
     check_lines as check_lines, cost_text as cost_text, items_text as items_text,
-    label_texts as label_texts, questions_text as questions_text, reading_lines as reading_lines,
+    label_texts as label_texts, questions_text as questions_text,
 )
 from .expert_words import (
     QUALITY_TITLES as QUALITY_TITLES, quality_table as quality_table, quality_to_json as quality_to_json,

@@ -15,7 +15,6 @@ from harness.report.estimate_words import (
     items_text,
     label_texts,
     questions_text,
-    reading_lines,
 )
 from harness.report.expert_words import quality_lines
 from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
@@ -28,6 +27,7 @@ from harness.types import (
     method_text,
     note_lines,
     percent,
+    reading_lines,
     value_text,
 )
 

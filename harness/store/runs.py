@@ -126,6 +126,13 @@ class RunRepository(Repository):
             (PredictionStatus(status), reason, n) for status, reason, n in self._database.read_rows(query)
         ]
 
+    def count_over_limit(self, run_id: str, limit: int) -> int:
+        """Count answers of a single call that have clearly more tokens than its limit."""
+        table = _PREDICTION.c
+        is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
+        query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
+        return int(self._database.read_rows(query)[0][0])
+
     def count_steps(self, run_id: str) -> dict[str, int]:
         """Count a run's readable answers by the step that read them; ``""`` counts older answers."""
         table = _PREDICTION.c

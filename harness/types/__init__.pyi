@@ -27,3 +27,4 @@ from .worded_estimates import (
     estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
     note_lines as note_lines, value_text as value_text,
 )
+from .reading_words import reading_lines as reading_lines

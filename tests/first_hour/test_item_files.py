@@ -12,7 +12,7 @@ import pytest
 
 import harness as h
 from harness.cli.main import main
-from harness.llm import Asked, read_reply
+from harness.llm import ReplyForm, read_reply
 
 Oversight = Callable[..., Any]
 HEADER = '[study]\nname = "t"\n[items]\n'
@@ -51,7 +51,9 @@ def test_mmlu_pro_loads_as_published(
 def test_an_answer_names_the_option_it_is_to_the_letter(options: tuple[str, ...]) -> None:
     for place, option in enumerate(options):
         if options != ("A", "a"):  # there a letter names either
-            assert read_reply(f'{{"answer": "{option}"}}', options, Asked(notation="option")).option == place
+            assert (
+                read_reply(f'{{"answer": "{option}"}}', options, ReplyForm(notation="option")).option == place
+            )
 
 
 def test_options_that_differ_in_a_character_are_different(tmp_path: Path) -> None:

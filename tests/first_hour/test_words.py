@@ -130,6 +130,8 @@ def test_kinds_of_unreadable_answers_are_told_in_words() -> None:
         "unfinished": 0,
         "late": 0,
         "reasons": {},
+        "read_by": {},
+        "over_limit": 0,
         "kinds": {"unreadable: none": 4, "failed: ": 1},
     }
     told = describe_run("m", {**result, **more, "failed": 0})

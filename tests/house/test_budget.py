@@ -1,4 +1,4 @@
-"""What the house may hold: files that can be read in one go, folders seen at a glance, one thing a name."""
+"""What the house may hold: one thing a name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.house.measure import (
-    FULLEST_FOLDER,
     House,
-    count_files,
     file_names,
     find_repeated,
     public_types,
@@ -28,13 +26,6 @@ SHARED_FILES = {
     "panel.py": "the ratings, and the page",
 }
 """Names that two things have, each in a world of its own; no more may come."""
-GROWING = {"harness/store/migrations/versions": "a migration that was published stays as it is"}
-"""Folders that may hold more, and why."""
-
-
-def test_no_folder_is_full() -> None:
-    full = {folder: files for folder, files in count_files(read_house()).items() if files > FULLEST_FOLDER}
-    assert full.keys() <= GROWING.keys()
 
 
 @pytest.mark.parametrize(("names", "shared"), [(public_types, SHARED_TYPES), (file_names, SHARED_FILES)])

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.llm import Asked, Reading, Step, option_letters_of, read_reply
+from harness.llm import ReplyForm, ReplyReading, Step, option_letters_of, read_reply
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 
@@ -128,8 +128,8 @@ def test_options_that_signs_tell_apart_are_told_apart(
 @pytest.mark.parametrize("text", ["B", "### B", "The answer is B.", '{"answer": "B"}'])
 def test_what_was_asked_for_decides_where_a_text_is_another_options_letter(text: str) -> None:
     options = ("x", "A", "B")
-    assert read_reply(text, options, Asked(notation="letter")).option == 1
-    assert read_reply(text, options, Asked(notation="option")).option == 2
+    assert read_reply(text, options, ReplyForm(notation="letter")).option == 1
+    assert read_reply(text, options, ReplyForm(notation="option")).option == 2
     assert read_reply(text, options).option is None
 
 
@@ -158,7 +158,7 @@ def test_options_in_other_scripts_are_read_by_their_text() -> None:
     assert read_reply("小売", ("銀行", "小売", "不動産")).option == 1
 
 
-LINE = Asked("line", "option")
+LINE = ReplyForm("line", "option")
 
 
 @pytest.mark.parametrize(
@@ -169,18 +169,18 @@ LINE = Asked("line", "option")
         ("Weak arm.\nFinal answer: (B) neurology.", LINE, Step.FORM),
         ("ANSWER: neurology\n\nThe arm is weak.", LINE, Step.MARK),
         (r"So \boxed{\textbf{(B)}}", LINE, Step.MARK),
-        ("Weak arm.\nANSWER: neurology", Asked(), Step.MARK),
-        ('{"answer": "neurology"}', Asked("schema"), Step.FORM),
+        ("Weak arm.\nANSWER: neurology", ReplyForm(), Step.MARK),
+        ('{"answer": "neurology"}', ReplyForm("schema"), Step.FORM),
         ('{"answer": "neurology"}', LINE, Step.MARK),
-        ("neurology", Asked("choice"), Step.FORM),
+        ("neurology", ReplyForm("choice"), Step.FORM),
         ("neurology", LINE, Step.WHOLE),
         ("I would go with neurology, since the arm is weak.", LINE, Step.STATEMENT),
-        ("=> neurology <=", Asked(pattern="=> (?P<answer>.*) <="), Step.FORM),
-        ("neurology", Asked(pattern="=> (?P<answer>.*) <="), Step.WHOLE),
+        ("=> neurology <=", ReplyForm(pattern="=> (?P<answer>.*) <="), Step.FORM),
+        ("neurology", ReplyForm(pattern="=> (?P<answer>.*) <="), Step.WHOLE),
     ],
 )
-def test_the_step_that_read_an_answer_is_told(text: str, asked: Asked, step: Step) -> None:
-    assert read_reply(text, NAMES, asked) == Reading(1, step)
+def test_the_step_that_read_an_answer_is_told(text: str, asked: ReplyForm, step: Step) -> None:
+    assert read_reply(text, NAMES, asked) == ReplyReading(1, step)
 
 
 @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ def test_the_step_that_read_an_answer_is_told(text: str, asked: Asked, step: Ste
         ("ANSWER: neurology\nWait, the answer is cardiology.", LINE, "several"),
         ("ANSWER: not neurology", LINE, "denied"),
         ("ANSWER: neurology or cardiology", LINE, "several"),
-        ("The answer is neurology.", Asked(pattern="=> (?P<answer>.*) <="), "pattern"),
-        ("=> something <=", Asked(pattern="=> (?P<answer>.*) <="), "none"),
-        ('{"answer": "A", "final_answer": "B"}', Asked("schema"), "several"),
+        ("The answer is neurology.", ReplyForm(pattern="=> (?P<answer>.*) <="), "pattern"),
+        ("=> something <=", ReplyForm(pattern="=> (?P<answer>.*) <="), "none"),
+        ('{"answer": "A", "final_answer": "B"}', ReplyForm("schema"), "several"),
     ],
 )
-def test_what_contradicts_itself_is_no_answer_in_any_form(text: str, asked: Asked, reason: str) -> None:
-    assert read_reply(text, NAMES, asked) == Reading(None, reason=reason)
+def test_what_contradicts_itself_is_no_answer_in_any_form(text: str, asked: ReplyForm, reason: str) -> None:
+    assert read_reply(text, NAMES, asked) == ReplyReading(None, reason=reason)
 
 
 UNITS = ["(", "a ", "{", "A, ", "answer is ", "<think>", "\\boxed{", "9", "-", "is ", "not B. ", "\n", "a\n"]

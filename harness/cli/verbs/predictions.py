@@ -20,6 +20,7 @@ from harness.config import check_pattern
 from harness.datasets import READERS, tell_left_out
 from harness.errors import ConfigError
 from harness.output import counted, shorten
+from harness.types import reading_lines
 
 if TYPE_CHECKING:
     from harness.analysis import RunRereading
@@ -102,7 +103,6 @@ def _describe_rereading(run: RunRereading) -> list[str]:
 
 def _import(args: argparse.Namespace) -> None:
     from harness.analysis import import_predictions
-    from harness.report import reading_lines
 
     found = import_predictions(study_of(args), args.file, args.model, args.format)
     counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())

@@ -15,6 +15,7 @@ from harness.cluster import add_placement
 from harness.errors import ConfigError
 from harness.output import counted, say
 from harness.registry import load_module
+from harness.types import reading_lines
 
 if TYPE_CHECKING:
     from harness.config import Study
@@ -133,8 +134,6 @@ def _kind_words(kind: str) -> str:
 
 def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
-    from harness.report import reading_lines
-
     said = [
         f"{name}: {counted(result['predictions'], 'answer')}, {result['asked_now']} asked now; "
         f"{result['ok']} readable, {result['unreadable']} unreadable, {result['truncated']} truncated, "
@@ -147,6 +146,11 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     said.append(f"    {result['input_tokens']:,} + {result['output_tokens']:,} tokens, {cost}")
     if result["guessed"]:
         said.append(f"    {result['guessed']} answers without usage, charged by guess")
+    if result["over_limit"]:
+        said.append(
+            f"    {result['over_limit']} answers are longer than max_tokens: the endpoint does not keep the "
+            'limit as it is sent; try limit_as = "max_tokens"'
+        )
     if result["unfinished"]:
         said.append(
             f"    {result['unfinished']} answers were under way when a command ended, charged in full"

@@ -23,12 +23,12 @@ from harness.llm.asking.batch_file import name, read_answer, read_lines, write_l
 from harness.llm.runner import (
     Target,
     Wanted,
-    asked_of,
     hold_runs,
     load_items,
     make_request,
     make_served,
     prepare,
+    reply_form_of,
 )
 from harness.output import say
 from harness.store import PORTION, UNDER_WAY, Batch, Store, split_into_batches
@@ -242,7 +242,7 @@ class _BatchRun:
         for file_id in (remote.output_file_id, remote.error_file_id):
             if file_id:
                 lines |= read_lines((await self.client.files.content(file_id)).content)
-        settings, asked = self.target.settings, asked_of(self.target.spec)
+        settings, asked = self.target.settings, reply_form_of(self.target.spec)
         fix = self.store.runs.note_served_as
         served = make_served(self.store, self.target, fix, patience=math.inf)  # all of it is paid for
         requests = load_items(self.store, split_into_batches(batch.requests, PORTION))

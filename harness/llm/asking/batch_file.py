@@ -12,6 +12,7 @@ from harness.config import ModelSection
 from harness.errors import Fault, ModelError, TransientModelError
 from harness.llm.models import (
     CallCounts,
+    LimitField,
     Request,
     ServedModel,
     load_body,
@@ -19,7 +20,7 @@ from harness.llm.models import (
     read_refusal,
     request_body,
 )
-from harness.llm.reading import UNASKED, Asked
+from harness.llm.reading import ANY_FORM, ReplyForm
 from harness.llm.runner import make_failed, read_prediction
 from harness.types import Item, Prediction, Source
 
@@ -31,7 +32,7 @@ def name(number: int) -> str:
 
 def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
     """Write one request."""
-    body = request_body(request, settings)
+    body = request_body(request, settings, LimitField(settings).name)
     line = {"custom_id": name(number), "method": "POST", "url": "/v1/chat/completions", "body": body}
     return orjson.dumps(line)
 
@@ -54,7 +55,7 @@ def read_answer(
     settings: ModelSection,
     served: ServedModel,
     *,
-    asked: Asked = UNASKED,
+    asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call; None is one that never came."""
     counts = CallCounts(attempts=1)

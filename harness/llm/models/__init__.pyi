@@ -1,6 +1,8 @@
 from .chat_completions import (
-    load_body as load_body, parse_completion as parse_completion, read_refusal as read_refusal,
-    request_body as request_body,
+    LimitField as LimitField, read_refusal as read_refusal, request_body as request_body,
+)
+from .completions import (
+    CUT as CUT, FILTERED as FILTERED, load_body as load_body, parse_completion as parse_completion,
 )
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,

@@ -1,12 +1,10 @@
-"""The chat-completions protocol: a request as a JSON body, and what came back as a `ModelReply` or an error.
+"""The chat-completions protocol: a request as a JSON body, and a refusal as an error.
 
 Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and writes alike.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,8 +15,8 @@ import orjson
 
 from harness.config import LOCAL_ENDPOINT, ModelSection
 from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
+from harness.llm.models.completions import FILTERED, one_line, short
 from harness.llm.models.interface import ModelReply, Request
-from harness.output import redact
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
@@ -26,7 +24,50 @@ _LONGEST_MESSAGE = 500
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
+LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
+_NOT_TAKEN = re.compile(
+    r"extra|unsupported|not support|unrecogni|unknown|unexpected|not permitted|not allowed|forbidden|no such"
+    r"|invalid (?:field|parameter|argument|key|request|property)|does not (?:exist|accept)|additional propert"
+    r"|instead|deprecated",
+    re.IGNORECASE,
+)
+
+
+class LimitField:
+    """The field in which an endpoint takes the limit of tokens, learned from its first refusal.
+
+    Parameters
+    ----------
+    settings
+        Of the model; `limit_as` sets the field, and then nothing is learned.
+    """
+
+    def __init__(self, settings: ModelSection) -> None:
+        self._is_set, self._has_learned = settings.limit_as != "auto", False
+        self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
+
+    def learn(self, sent: str, status: int, data: bytes) -> bool:
+        """Take in a refusal; whether the request had better be sent again, with the other field.
+
+        Parameters
+        ----------
+        sent
+            The field that the refused request had.
+        """
+        said = data.decode("utf-8", "replace")
+        if self._is_set or status not in (400, 422) or sent not in said or not _NOT_TAKEN.search(said):
+            return False
+        if self.name != sent:  # learned while this call was under way
+            return True
+        if self._has_learned:
+            return False
+        self.name, self._has_learned = LIMIT_FIELDS[1 - LIMIT_FIELDS.index(sent)], True
+        return True
+
+
+def request_body(
+    request: Request, settings: ModelSection, limit_field: str = LIMIT_FIELDS[0]
+) -> dict[str, Any]:
     """Return the body of a request; what is left to the endpoint is left out."""
     response_format = None
     if request.schema is not None:
@@ -36,7 +77,7 @@ def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
         "model": settings.model,
         "messages": [{"role": m.role, "content": m.content} for m in request.messages],
         "temperature": request.temperature,
-        "max_completion_tokens": request.max_tokens,
+        limit_field: request.max_tokens,
         "stop": list(request.stop) or None,
         "response_format": response_format,
         "logprobs": request.logprobs or None,
@@ -45,60 +86,6 @@ def request_body(request: Request, settings: ModelSection) -> dict[str, Any]:
         **(request.constraint or {}),
         **settings.extra,
     }
-
-
-def parse_completion(data: bytes) -> ModelReply:
-    """Read the body of a 200; only what is needed, so that unknown parts of it do no harm.
-
-    Raises
-    ------
-    TransientModelError
-        If it is not JSON or holds no message, as from a proxy or a broken connection.
-    """
-    payload = load_body(data)
-    try:
-        choice = payload["choices"][0]
-        message, usage = choice["message"], _given(payload.get("usage"), {})
-        logprobs = _given(_given(choice.get("logprobs"), {}).get("content"), ())
-        text = _text(message.get("content"))
-        return ModelReply(
-            text=_text(message.get("refusal")) if text == "" else text,
-            finish_reason=_given(choice.get("finish_reason"), "stop"),
-            input_tokens=_given(usage.get("prompt_tokens"), 0),
-            output_tokens=_given(usage.get("completion_tokens"), 0),
-            model=_given(payload.get("model"), ""),
-            logprobs=tuple((t["token"], t["logprob"]) for t in logprobs),
-        )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise TransientModelError(f"it holds no message: {_short(data)!r}", fault=Fault.MALFORMED) from error
-
-
-def load_body(data: bytes) -> Any:
-    """Parse a body; half a surrogate pair, which orjson refuses, is half an emoji and no reason to pay again.
-
-    Raises
-    ------
-    TransientModelError
-        If it is not JSON, or nested too deep.
-    """
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        with contextlib.suppress(ValueError, RecursionError):
-            if b"\\u" in data:
-                return json.loads(data)
-        raise TransientModelError(f"not JSON: {_short(data)!r}", fault=Fault.MALFORMED) from error
-
-
-def _text(content: Any) -> Any:
-    """The text of a message; some endpoints send it in parts."""
-    if isinstance(content, list) and all(part["type"] == "text" for part in content):
-        return "".join(part["text"] for part in content)
-    return _given(content, "")
-
-
-def _given(value: Any, otherwise: Any) -> Any:
-    return otherwise if value is None else value
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
@@ -111,7 +98,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
     """
     code, said = _said(data)
     if code == "content_filter":
-        return ModelReply("", finish_reason="content_filter")
+        return ModelReply("", finish_reason=FILTERED)
     message = f"HTTP {status}: {said}"
     if status in _TRANSIENT_STATUS or status >= 500:
         if code == "insufficient_quota":
@@ -159,23 +146,14 @@ def _said(data: bytes) -> tuple[str, str]:
     try:
         payload = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return "", _short(data)
+        return "", short(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:
             code = rest.get("code") or rest.get("type")
-            return str(code) if isinstance(code, str | int) else "", _one_line(message, _LONGEST_MESSAGE)
+            return str(code) if isinstance(code, str | int) else "", one_line(message, _LONGEST_MESSAGE)
         case str(message):
-            return "", _one_line(message, _LONGEST_MESSAGE)
-    return "", _short(data)
-
-
-def _short(data: bytes) -> str:
-    return _one_line(data[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"), 200) or "an empty body"
-
-
-def _one_line(text: str, most: int) -> str:
-    """Without line breaks, behind which a server could write lines that look like the command's own."""
-    return redact(" ".join(text.split()))[:most]
+            return "", one_line(message, _LONGEST_MESSAGE)
+    return "", short(data)
 
 
 def base_url(settings: ModelSection) -> str:

@@ -16,12 +16,13 @@ from harness.config import ModelSection, api_key
 from harness.errors import ConfigError, FatalModelError, Fault, TransientModelError
 from harness.llm.http import BadReply, HttpClient, HttpFailure, HttpReply, NoConnection
 from harness.llm.models.chat_completions import (
+    LimitField,
     base_url,
-    parse_completion,
     read_limits,
     read_refusal,
     request_body,
 )
+from harness.llm.models.completions import parse_completion
 from harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
@@ -44,6 +45,7 @@ class HttpModel:
 
     def __init__(self, settings: ModelSection) -> None:
         self._settings, url = settings, base_url(settings)
+        self._limit = LimitField(settings)
         key = api_key(settings)
         if not (key.isascii() and key.isprintable()):
             raise ConfigError(
@@ -64,15 +66,21 @@ class HttpModel:
 
     async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
-        body = orjson.dumps(request_body(request, self._settings))
-        try:
-            reply = await self._client.request("POST", "/chat/completions", body)
-        except (TimeoutError, HttpFailure) as error:
-            raise self._no_answer(error) from error
+        field = self._limit.name
+        reply = await self._send(request, field)
+        if request.max_tokens is not None and self._limit.learn(field, reply.status, reply.body):
+            reply = await self._send(request, self._limit.name)
         if reply.status == 200:
             found, limits = parse_completion(reply.body), read_limits(reply.headers)
             return found if limits is None else replace(found, limits=limits)
         return self._refused(reply)
+
+    async def _send(self, request: Request, limit_field: str) -> HttpReply:
+        body = orjson.dumps(request_body(request, self._settings, limit_field))
+        try:
+            return await self._client.request("POST", "/chat/completions", body)
+        except (TimeoutError, HttpFailure) as error:
+            raise self._no_answer(error) from error
 
     async def check(self) -> None:
         """Make sure, before anything is paid for, that the endpoint is there and takes the key.

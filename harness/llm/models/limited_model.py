@@ -19,6 +19,9 @@ LONGEST_WAIT = 60.0
 PATIENCE = 3
 """So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
 
+MALFORMED_IN_A_ROW = 20
+"""After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
+
 _LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
 _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
 _random = random.Random()  # noqa: S311  so that not all try again at the same moment
@@ -59,6 +62,8 @@ class LimitedModel:
         How many tokens a call will use, learnt from those before.
     is_billed
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
+    malformed
+        Number of replies in a row that could not be read.
     """
 
     model: Model
@@ -67,6 +72,12 @@ class LimitedModel:
     recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
+    malformed: int = field(default=0, init=False)
+
+    @property
+    def _is_always_malformed(self) -> bool:
+        """Whether so many replies in a row could not be read that more tries would only cost."""
+        return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
     async def ask(self, request: Request, counts: CallCounts, hold: Hold | None = None) -> ModelReply:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
@@ -95,6 +106,8 @@ class LimitedModel:
             try:
                 return await self._call(request, counts, hold)
             except TransientModelError as error:
+                if self._is_always_malformed:
+                    raise
                 is_refused = error.fault is Fault.RATE_LIMIT
                 if not self._waits_out(error):
                     refused, failed = refused + is_refused, failed + (not is_refused)
@@ -149,6 +162,7 @@ class LimitedModel:
         finally:
             limiter.release()
         limiter.succeeded()
+        self.malformed = 0
         if reply.limits is not None:
             limiter.told(*reply.limits)
         if expected:
@@ -169,7 +183,8 @@ class LimitedModel:
                 reply, is_guess = self.guess.complete(request, reply)
             used = reply.input_tokens, reply.output_tokens
         except TransientModelError as error:
-            is_guess = is_guess and error.sent and error.fault in _MAYBE_BILLED
+            may_cost = error.in_reply or (error.sent and error.fault in _MAYBE_BILLED)
+            is_guess = is_guess and may_cost
             used = None if is_guess else (0, 0)
             raise
         except FatalModelError:  # nothing is paid for a refusal
@@ -192,6 +207,7 @@ class LimitedModel:
             limiter.refused(started)
         elif error.fault in (Fault.MALFORMED, Fault.PROGRAM):
             limiter.outage.answered()
+            self.malformed += error.fault is Fault.MALFORMED
         else:
             limiter.outage.failed(id(counts), sent=error.sent)
             if error.fault is Fault.OVERLOADED:

@@ -13,7 +13,8 @@ import openai
 
 from harness.config import ModelSection, api_key
 from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import base_url, parse_completion, read_refusal, request_body
+from harness.llm.models.chat_completions import LimitField, base_url, read_refusal, request_body
+from harness.llm.models.completions import parse_completion
 from harness.llm.models.interface import ModelReply, Request
 
 
@@ -45,16 +46,28 @@ class OpenAIModel:
     """
 
     def __init__(self, settings: ModelSection) -> None:
-        self._settings = settings
+        self._settings, self._limit = settings, LimitField(settings)
         self._client = sdk_client(settings)
 
     async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
-        create = self._client.chat.completions.with_raw_response.create
+        field = self._limit.name
         try:
-            raw = await create(**request_body(request, self._settings))
+            return await self._send(request, field)
+        except openai.APIStatusError as error:
+            refused = error.response
+            if not (request.max_tokens and self._limit.learn(field, refused.status_code, refused.content)):
+                return read_sdk_error(error, self._settings)
         except openai.OpenAIError as error:
             return read_sdk_error(error, self._settings)
+        try:
+            return await self._send(request, self._limit.name)
+        except openai.OpenAIError as error:
+            return read_sdk_error(error, self._settings)
+
+    async def _send(self, request: Request, limit_field: str) -> ModelReply:
+        create = self._client.chat.completions.with_raw_response.create
+        raw = await create(**request_body(request, self._settings, limit_field))
         return parse_completion(raw.http_response.content)
 
     async def check(self) -> None:

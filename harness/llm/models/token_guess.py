@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.llm.models.completions import FILTERED
 from harness.llm.models.interface import ModelReply, Request
 
 _PER_MESSAGE = 8
@@ -47,7 +48,7 @@ class TokenGuess:
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self.learn(request, sent, received)
-        if not sent and reply.finish_reason != "content_filter":  # of which nobody says what it takes
+        if not sent and reply.finish_reason != FILTERED:  # of which nobody says what it takes
             sent = self.guess(request)[0]
         if not received and reply.text:
             received = max(request.max_tokens or 0, -(-_bytes(reply.text) // _BYTES))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 
 from harness.llm.reading.languages import Language, make_pattern
-from harness.llm.reading.options import MENTION, LetterWords
+from harness.llm.reading.mentions import MENTION, LetterWords
 
 _OTHER = f"[^{MENTION[1:-1]}]"
 _ARTICLES = (

@@ -20,7 +20,7 @@ from typing import Any
 from harness.config import AnswerForm
 from harness.llm.reading.grammar import make_grammar
 from harness.llm.reading.languages import find_languages
-from harness.llm.reading.options import (
+from harness.llm.reading.mentions import (
     FIRST,
     MENTION,
     SEVERAL,
@@ -49,7 +49,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReplyForm:
     """What was asked for.
 
     Attributes
@@ -68,12 +68,12 @@ class Asked:
     pattern: str | None = None
 
 
-UNASKED = Asked()
+ANY_FORM = ReplyForm()
 """Nothing is known of what was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReplyReading:
     """What a reply names.
 
     Attributes
@@ -129,8 +129,8 @@ _DECODER = json.JSONDecoder(strict=False)
 
 
 def read_reply(
-    text: str, shown_options: tuple[str, ...], asked: Asked = UNASKED, *, cut: bool = False
-) -> Reading:
+    text: str, shown_options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
+) -> ReplyReading:
     r"""Find the option that a reply names.
 
     Parameters
@@ -147,17 +147,17 @@ def read_reply(
 
     Examples
     --------
-    >>> read_reply("Chest pain.\nANSWER: B", ("neurology", "cardiology"), Asked("line"))
-    Reading(option=1, step=<Step.FORM: 'form'>, reason='')
+    >>> read_reply("Chest pain.\nANSWER: B", ("neurology", "cardiology"), ReplyForm("line"))
+    ReplyReading(option=1, step=<Step.FORM: 'form'>, reason='')
     >>> read_reply("It isn't cardiology.", ("neurology", "cardiology")).reason
     'denied'
     """
     text = _GAP.sub(lambda gap: "\n\n" if "\n" in gap[0] else " ", _RESERVED.sub(" ", text))
     answer, _ = split_turns(cut_thoughts(_RUN.sub(lambda run: run[1], text)))
     if len(answer) > _LONGEST:
-        return Reading(None, reason="malformed")
+        return ReplyReading(None, reason="malformed")
     if not answer:
-        return Reading(None, reason="empty")
+        return ReplyReading(None, reason="empty")
     reader = _Reader(shown_options, asked, cut)
     return reader.read(answer)
 
@@ -165,10 +165,10 @@ def read_reply(
 @dataclass(frozen=True, slots=True)
 class _Reader:
     options: tuple[str, ...]
-    asked: Asked
+    asked: ReplyForm
     cut: bool
 
-    def read(self, answer: str) -> Reading:
+    def read(self, answer: str) -> ReplyReading:
         if self.asked.pattern is not None:
             return self._by_pattern(answer, self.asked.pattern)
         lines = answer.split("\n")
@@ -176,31 +176,31 @@ class _Reader:
         if self.cut and whole is None and len(lines) > 1:
             whole = self._phrase(lines[0])
         if isinstance(whole, int):
-            return Reading(whole, Step.FORM if self.asked.form == "choice" else Step.WHOLE)
+            return ReplyReading(whole, Step.FORM if self.asked.form == "choice" else Step.WHOLE)
         if self.cut and not _BOXED.search(lines[-1]) and not _TAGGED.search(lines[-1]):
             lines = lines[:-1]
         found = self._by_form("\n".join(lines))
         if found is None and whole == SEVERAL:
-            found = Reading(None, reason="several")
+            found = ReplyReading(None, reason="several")
         if found is None:
-            found = Reading(None, reason="none") if self.cut else self._by_statement(answer)
+            found = ReplyReading(None, reason="none") if self.cut else self._by_statement(answer)
         if found.option is None and found.reason == "none" and _REFUSAL.search(answer):
-            return Reading(None, reason="refusal")
+            return ReplyReading(None, reason="refusal")
         return found
 
-    def _by_pattern(self, answer: str, pattern: str) -> Reading:
+    def _by_pattern(self, answer: str, pattern: str) -> ReplyReading:
         found = list(_compiled(pattern).finditer(answer))
         named = self._phrase(found[-1]["answer"] or "") if found else self._phrase(answer, bare=True)
         if isinstance(named, int):
-            return Reading(named, Step.FORM if found else Step.WHOLE)
-        return Reading(None, reason="several" if named else "none" if found else "pattern")
+            return ReplyReading(named, Step.FORM if found else Step.WHOLE)
+        return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
-    def _by_form(self, answer: str) -> Reading | None:
+    def _by_form(self, answer: str) -> ReplyReading | None:
         """Read the marks that leave no doubt; several that differ are unreadable."""
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
         if is_object and not values:
-            return Reading(None, reason="malformed")
+            return ReplyReading(None, reason="malformed")
         stripped = answer.rstrip()
         said = list(_LINE.finditer(answer))
         ends = bool(said) and said[-1].end() >= len(stripped)
@@ -211,27 +211,27 @@ class _Reader:
             found.append((self._phrase(heading[1]), "mark"))
         named = {option for option, _ in found if option is not None}
         if not named:
-            return Reading(None, reason="none") if values else None
+            return ReplyReading(None, reason="none") if values else None
         option = named.pop()
         if named or not isinstance(option, int):
-            return Reading(None, reason="several")
+            return ReplyReading(None, reason="several")
         if said and not ends and not values:
             rest = self._by_statement(answer[said[-1].end() :])
             if rest.option not in (None, option):
-                return Reading(None, reason="several")
+                return ReplyReading(None, reason="several")
         kinds = {kind for o, kind in found if o == option}
         is_form = self.asked.form in kinds and (self.asked.form != "line" or ends)
-        return Reading(option, Step.FORM if is_form else Step.MARK)
+        return ReplyReading(option, Step.FORM if is_form else Step.MARK)
 
-    def _by_statement(self, answer: str) -> Reading:
+    def _by_statement(self, answer: str) -> ReplyReading:
         grammar = make_grammar(find_languages(answer))
         answer = grammar.said.sub(self._mark_rest, answer)
         marked = mark_mentions(answer, self.options, self.asked.notation, grammar.letters)
         found = find_statements(marked, grammar)
         option = found.settle()
         if option is None:
-            return Reading(None, reason=found.reason)
-        return Reading(ord(option) - FIRST, Step.STATEMENT)
+            return ReplyReading(None, reason=found.reason)
+        return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
         """Put an option's character for the rest of a line that is its text, whatever words are in it."""

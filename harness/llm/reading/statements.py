@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from harness.llm.reading.grammar import Grammar
-from harness.llm.reading.options import MENTION, SEVERAL
+from harness.llm.reading.mentions import MENTION, SEVERAL
 
 _SENTENCE = re.compile(r"[^\n.!?。！？؟।]*(?:\.(?=\w)[^\n.!?。！？؟।]*)*[.!?。！？؟।]*")
 _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")

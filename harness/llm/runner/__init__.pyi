@@ -12,7 +12,7 @@ from .preparation import Prepared as Prepared, prepare as prepare
 from .progress_bar import Progress as Progress
 from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
-    asked_of as asked_of,
+    reply_form_of as reply_form_of,
 )
 from .run_opening import (
     BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,

@@ -19,9 +19,9 @@ from harness.errors import (
     TransientModelError,
 )
 from harness.llm.limits import Budget, Reservation
-from harness.llm.models import CallCounts, LimitedModel, Request
-from harness.llm.runner.prediction import CUT, make_failed, read_option, read_prediction
-from harness.llm.runner.prompt import asked_of, make_request
+from harness.llm.models import CUT, CallCounts, LimitedModel, Request
+from harness.llm.runner.prediction import make_failed, read_option, read_prediction
+from harness.llm.runner.prompt import make_request, reply_form_of
 from harness.store import ReservedAnswer, add_usage
 from harness.types import Item, Prediction
 
@@ -85,7 +85,7 @@ class Job:
         An answer that the token limit cut before it could be read is asked for once more with a higher
         limit.
         """
-        started, counts, asked = time.perf_counter(), CallCounts(), asked_of(self.spec)
+        started, counts, asked = time.perf_counter(), CallCounts(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
             reply = await self.model.ask(request, counts, hold)

@@ -31,7 +31,7 @@ from harness.types import Item, Prediction, PredictionStatus
 
 StoredRow: TypeAlias = tuple[str, Prediction]
 IN_A_ROW = 20
-"""So many items that end in a refusal or an unexpected error, without an answer between, end a run."""
+"""So many items in a row that end in a refusal, a malformed reply or an unexpected error end a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class _Course:
     Attributes
     ----------
     fruitless
-        Items in a row that ended in a refusal or an unexpected error.
+        Items in a row that ended in a refusal, a malformed reply or an unexpected error.
     given_up
         Whether what was under way at the end has had its time.
     """
@@ -147,7 +147,7 @@ class _Course:
     def _count(self, prediction: Prediction) -> None:
         if prediction.status is not PredictionStatus.FAILED:
             self.fruitless = 0
-        elif prediction.kind in (Fault.REFUSED, Fault.UNEXPECTED):
+        elif prediction.kind in (Fault.REFUSED, Fault.UNEXPECTED, Fault.MALFORMED):
             self.fruitless += 1
             if self.fruitless == IN_A_ROW:
                 last = f"the last, {prediction.item_id!r}: {prediction.reason}"

@@ -13,15 +13,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from harness.errors import DataError, Fault
-from harness.llm.reading import UNASKED, Asked, Reading, Step, option_letters_of, read_reply
+from harness.llm.models import CUT, FILTERED
+from harness.llm.reading import ANY_FORM, ReplyForm, ReplyReading, Step, option_letters_of, read_reply
 from harness.output import redact
 from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source, find_option, fold_text
 
 if TYPE_CHECKING:
     from harness.llm.models import CallCounts, ModelReply
 
-CUT = "length"
-"""Why a reply ended that the token limit cut."""
 _BRIEF = 200
 """Characters of a text that may come again, so that what it says is kept."""
 
@@ -33,7 +32,7 @@ def read_prediction(
     counts: CallCounts,
     *,
     source: Source = Source.CALL,
-    asked: Asked = UNASKED,
+    asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
     """Read an answer that came, by whatever way; unreadable ones say why.
 
@@ -85,17 +84,17 @@ def make_failed(
     return Prediction(item.id, None, status, redact(reason), sample, source=source, **asdict(counts))
 
 
-def make_unreadable(read: Reading, *, cut: bool) -> tuple[PredictionStatus, str]:
+def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus, str]:
     """Status and reason of an answer that names no option; `cut` by the token limit."""
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
     return PredictionStatus.UNREADABLE, read.reason
 
 
-def read_option(item: Item, reply: ModelReply, asked: Asked) -> Reading:
+def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading:
     """Which of the options, in display order, a reply names."""
-    if reply.finish_reason == "content_filter":
-        return Reading(None, reason="content filter")
+    if reply.finish_reason == FILTERED:
+        return ReplyReading(None, reason="content filter")
     return read_reply(reply.text, item.shown_options, asked, cut=reply.finish_reason == CUT)
 
 
@@ -192,7 +191,7 @@ def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...],
 
 
 def read_foreign_option(
-    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: Asked = UNASKED
+    answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
 ) -> tuple[int | None, PredictionStatus, str, str]:
     """Option, status, reason and step of an answer; see `to_predictions`.
 
@@ -204,7 +203,7 @@ def read_foreign_option(
     if answer.error:
         return None, PredictionStatus.FAILED, f"import: {answer.error}", ""
     shown, said = answer.options or options, answer.answer
-    named = _read_brief(said, shown) if isinstance(said, str) else Reading(said, Step.LOG)
+    named = _read_brief(said, shown) if isinstance(said, str) else ReplyReading(said, Step.LOG)
     if named.option is not None:
         step = Step.STATEMENT if named.step is Step.STATEMENT else Step.LOG
         return places[named.option], PredictionStatus.OK, "", step.value
@@ -240,7 +239,9 @@ def read_named_options(answers: Iterable[str | int | None], options: tuple[str, 
 
 
 @lru_cache(maxsize=4096)  # with fixed classes few answers are there
-def _read_brief(text: str, options: tuple[str, ...], asked: Asked = UNASKED, *, cut: bool = False) -> Reading:
+def _read_brief(
+    text: str, options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
+) -> ReplyReading:
     return read_reply(text, options, asked, cut=cut)
 
 

@@ -187,7 +187,7 @@ class _Looks:
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
         """Find the constraint that a model follows."""
-        for name in CHOICES:
+        for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):
                 return name
         raise ConfigError(

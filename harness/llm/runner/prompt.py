@@ -12,7 +12,7 @@ from typing import Any
 from harness.config import RunSpec
 from harness.errors import ConfigError
 from harness.llm.models import Message, Request
-from harness.llm.reading import Asked, Notation, option_letters_of
+from harness.llm.reading import Notation, ReplyForm, option_letters_of
 from harness.types import Item
 
 DEFAULT_TEMPLATE = """\
@@ -111,10 +111,10 @@ def make_request(spec: RunSpec, item: Item) -> Request:
     return Request(messages, spec.temperature, spec.max_tokens, spec.stop, schema, spec.logprobs, constraint)
 
 
-def asked_of(spec: RunSpec) -> Asked:
+def reply_form_of(spec: RunSpec) -> ReplyForm:
     """What a run's answers were asked to be."""
     form = "schema" if spec.structured else spec.answer
-    return Asked(form, _notation_of(spec.template), spec.pattern)
+    return ReplyForm(form, _notation_of(spec.template), spec.pattern)
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,6 @@ from harness.report import (
     label_texts,
     model_to_json,
     questions_text,
-    reading_lines,
     study_to_json,
 )
 from harness.store import Store
@@ -32,6 +31,7 @@ from harness.types import (
     interval_text,
     method_text,
     note_lines,
+    reading_lines,
     value_text,
 )
 

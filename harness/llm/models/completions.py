@@ -1,0 +1,238 @@
+"""The body of a completion as a `ModelReply`, or as an error; the endings of replies by all their names.
+
+Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from harness.errors import Fault, TransientModelError
+from harness.llm.models.interface import (
+    LARGEST_LOGPROB,
+    LEAST_LOGPROB,
+    MOST_TOKENS,
+    ModelReply,
+)
+from harness.output import redact
+
+STOP, CUT, FILTERED = "stop", "length", "content_filter"
+"""Endings as `ModelReply.finish_reason` names them."""
+
+_ENDING_NAMES = {
+    STOP: (
+        "stop eos eos_token end_of_text end_turn stop_sequence stop_token stop_word stop_str end finish"
+        " finished complete completed done success tool_calls tool_use function_call tool_call pause_turn"
+    ),
+    CUT: (
+        "length max_tokens max_token max_output_tokens max_completion_tokens max_new_tokens model_length"
+        " max_length token_limit limit context_length model_context_window_exceeded truncated incomplete"
+        " output_limit context_window_exceeded"
+    ),
+    FILTERED: (
+        "content_filter content_filtered contentfilter filtered filter safety sensitive recitation refusal"
+        " blocklist prohibited_content spii guardrail_intervened guardrails moderation image_safety jailbreak"
+        " policy_violation language error_toxic toxic"
+    ),
+}
+_ENDINGS = {name: ending for ending, names in _ENDING_NAMES.items() for name in names.split()}
+_LONGEST_MESSAGE = 500
+_LIMITED = re.compile(r"rate.?limit|too many requests|\b429\b|quota", re.IGNORECASE)
+_OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", re.IGNORECASE)
+
+
+def parse_completion(data: bytes) -> ModelReply:
+    """Read the body of a 200; only what is needed, so that odd parts of it do no harm.
+
+    Raises
+    ------
+    TransientModelError
+        If it holds no message, as from a proxy or a broken connection; if the provider says in it that it
+        failed; if the reply ended in a way that no answer ends.
+    """
+    payload = load_body(data)
+    try:
+        _raise_error(payload)
+        choice = payload["choices"][0]
+        _raise_error(choice)
+        text = _read_text(choice)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise TransientModelError(f"it holds no message: {short(data)!r}", fault=Fault.MALFORMED) from error
+    sent, received = _read_usage(payload.get("usage"))
+    return ModelReply(
+        text=text,
+        finish_reason=_read_ending(choice),
+        input_tokens=sent,
+        output_tokens=received,
+        model=payload["model"] if isinstance(payload.get("model"), str) else "",
+        logprobs=_read_logprobs(choice.get("logprobs")),
+    )
+
+
+def load_body(data: bytes) -> Any:
+    """Parse a body; half a surrogate pair, which orjson refuses, is half an emoji and no reason to pay again.
+
+    A byte order mark is passed over, and events of a stream that nobody asked for are joined.
+
+    Raises
+    ------
+    TransientModelError
+        If it is not JSON, or nested too deep.
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.lstrip()[:6] in (b"data: ", b"data:{", b"event:"):
+        return _join_events(data)
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        with contextlib.suppress(ValueError, RecursionError):
+            if b"\\u" in data:
+                return json.loads(data)
+        raise TransientModelError(f"not JSON: {short(data)!r}", fault=Fault.MALFORMED) from error
+
+
+def _join_events(data: bytes) -> dict[str, Any]:
+    """One completion of the pieces of a stream."""
+    texts, found, ending = list[str](), dict[str, Any](), None
+    for piece in _read_events(data):
+        found |= {name: piece[name] for name in ("model", "usage", "error") if piece.get(name)}
+        for choice in piece.get("choices") or ():
+            part = choice.get("delta") or choice.get("message") or {}
+            texts.append(part.get("content") or "")
+            ending = choice.get("finish_reason") or ending
+    if ending is None and "error" not in found:
+        raise TransientModelError("a stream came that ends without an ending", fault=Fault.MALFORMED)
+    message = {"content": "".join(texts)}
+    return found | {"choices": [{"message": message, "finish_reason": ending}]}
+
+
+def _read_events(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":
+            try:
+                piece = orjson.loads(line[5:])
+            except orjson.JSONDecodeError as error:
+                raise TransientModelError(f"not JSON: {short(line)!r}", fault=Fault.MALFORMED) from error
+            if isinstance(piece, dict):
+                yield piece
+
+
+def _raise_error(part: Any) -> None:
+    """Raise what a provider says went wrong inside a 200."""
+    status = (part.get("base_resp") or {}).get("status_code") if "base_resp" in part else None
+    error = part.get("error") or (part if part.get("object") == "error" else None)
+    if not error and not status:
+        return
+    said = one_line(json.dumps(error or part["base_resp"], ensure_ascii=False), _LONGEST_MESSAGE)
+    raise TransientModelError(
+        f"an error in a reply of status 200: {said}", fault=_fault_of(said), in_reply=True
+    )
+
+
+def _fault_of(said: str) -> Fault:
+    if _LIMITED.search(said):
+        return Fault.RATE_LIMIT
+    return Fault.OVERLOADED if _OVERLOADED.search(said) else Fault.SERVER
+
+
+def _read_text(choice: Any) -> str:
+    """The text of a message; some endpoints send it in parts, some a refusal in its place."""
+    if "message" not in choice and isinstance(choice.get("text"), str):
+        return str(choice["text"])
+    message = choice["message"]
+    text = _join_parts(message.get("content"))
+    refusal = message.get("refusal")
+    return refusal if text == "" and isinstance(refusal, str) else text
+
+
+def _join_parts(content: Any) -> str:
+    """The text parts of a message's content, without what the model thought and parts of other kinds."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        content = [content]
+    if not isinstance(content, list):
+        raise TypeError("content is neither text nor parts")
+    texts = [part if isinstance(part, str) else _part_text(part) for part in content]
+    return "".join(texts)
+
+
+def _part_text(part: dict[str, Any]) -> str:
+    if part.get("type", "text") not in ("text", "output_text"):
+        return ""
+    text = part.get("text")
+    text = text.get("value") if isinstance(text, dict) else text
+    return text if isinstance(text, str) else ""
+
+
+def _read_ending(choice: Any) -> str:
+    """How a reply ended, in one word for all its names.
+
+    Raises
+    ------
+    TransientModelError
+        If no answer ends so.
+    """
+    said = choice.get("finish_reason") or choice.get("stop_reason")
+    if isinstance(said, dict):
+        said = said.get("type") or said.get("reason")
+    if not isinstance(said, str) or not said.strip():
+        return STOP
+    name = re.sub(r"[\W_]+", "_", said.strip().casefold()).removeprefix("finish_reason_")
+    if name in _ENDINGS:
+        return _ENDINGS[name]
+    raise TransientModelError(
+        f"the reply ended with {said[:60]!r}, as no answer ends", fault=Fault.SERVER, in_reply=True
+    )
+
+
+def _read_usage(usage: Any) -> tuple[int, int]:
+    """Tokens sent and received; what is no count is 0, which stands for unknown."""
+    if not isinstance(usage, dict):
+        return 0, 0
+    names = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens",)
+    sent, received, total = (next(filter(None, map(_count, map(usage.get, n))), 0) for n in names)
+    # Some count what the model thought in the total alone.
+    return sent, max(received, total - sent) if sent else received
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return math.ceil(value) if 0 <= value <= MOST_TOKENS else 0
+
+
+def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
+    """Tokens with their log-probabilities; none if one of them is not as it should be."""
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    found = list[tuple[str, float]]()
+    for part in content if isinstance(content, list) else ():
+        token, logprob = (part.get("token"), part.get("logprob")) if isinstance(part, dict) else (None, None)
+        if not isinstance(token, str) or isinstance(logprob, bool) or not isinstance(logprob, float | int):
+            return ()
+        if not LEAST_LOGPROB <= logprob <= LARGEST_LOGPROB:
+            return ()
+        found.append((token, float(logprob)))
+    return tuple(found)
+
+
+def short(data: bytes) -> str:
+    """The beginning of a body, on one line."""
+    return one_line(data[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace"), 200) or "an empty body"
+
+
+def one_line(text: str, most: int) -> str:
+    """Without line breaks, behind which a server could write lines that look like the command's own."""
+    return redact(" ".join(text.split()))[:most]
