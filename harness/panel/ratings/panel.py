@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from harness.arrays import NO_LABEL, FloatArray, IntArray
+from harness.arrays import NO_LABEL, IntArray
 from harness.columns import ItemIndex, ItemValues
 from harness.errors import EstimateError
 from harness.estimate import check_rows, number_clusters
@@ -33,6 +35,8 @@ class Panel:
     cluster
         Shape (N,): number of every item's cluster, such as the patient that images are of; None if items
         are independent.
+    ordered
+        Whether the classes stand in an order that somebody gave, which ordinal agreement may use.
 
     Raises
     ------
@@ -47,6 +51,7 @@ class Panel:
     annotator: IntArray
     label: IntArray
     cluster: IntArray | None = None
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         for name, names in (("item", self.items), ("annotator", self.annotators), ("label", self.classes)):
@@ -95,10 +100,32 @@ class Panel:
         alone = cluster is None or len(np.unique(cluster)) == len(self.items)
         return replace(self, cluster=None if alone else cluster)
 
+    def in_order(self, classes: Sequence[str]) -> Panel:
+        """The same ratings, with all classes in a given order, and perhaps some that nobody gave.
+
+        Raises
+        ------
+        EstimateError
+            If one is given twice, or one that occurs is left out.
+        """
+        place = _place(classes)
+        seen = np.unique(self.label)
+        for c in seen:
+            if self.classes[c] not in place:
+                told = f"the label {self.classes[c]!r} is no class; classes are {_some(classes)}"
+                raise EstimateError(told)
+        moved = np.array([place.get(name, NO_LABEL) for name in self.classes], dtype=np.int64)
+        return replace(self, classes=tuple(classes), label=moved[self.label], ordered=True)
+
     def votes(self) -> IntArray:
         """v_nc: how many annotators gave item n the class c; shape (N, K)."""
         flat = np.bincount(self.item * self.K + self.label, minlength=len(self.items) * self.K)
         return flat.reshape(len(self.items), self.K).astype(np.int64)
+
+    def sparse_votes(self) -> Any:
+        """The same as one of scipy's sparse arrays, which thousands of classes need."""
+        ones = np.ones(len(self.item), dtype=np.int64)
+        return sparse.csr_array((ones, (self.item, self.label)), shape=(len(self.items), self.K))
 
     def grid(self) -> IntArray:
         """Label by item and annotator, shape (N, annotators), `NO_LABEL` where there is none."""
@@ -172,7 +199,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ratings
         In any order.
     classes
-        All classes, in their order (which ordinal agreement uses); by default those seen, sorted.
+        All classes, in their order (which ordinal agreement uses); by default those seen, sorted, which is
+        no order for it.
 
     Raises
     ------
@@ -185,9 +213,7 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     items = {name: j for j, name in enumerate(dict.fromkeys(r.item for r in rows))}
     people = {name: j for j, name in enumerate(dict.fromkeys(r.annotator for r in rows))}
     known = tuple(classes) if classes is not None else tuple(sorted({r.label for r in rows}))
-    if len(set(known)) < len(known):
-        raise EstimateError(f"classes must differ, one is given twice: {_some(known)}")
-    place = {name: j for j, name in enumerate(known)}
+    place = _place(known)
     for number, r in enumerate(rows):
         if r.label not in place:
             raise EstimateError(
@@ -201,6 +227,7 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
         item=np.array([items[r.item] for r in rows], dtype=np.int64),
         annotator=np.array([people[r.annotator] for r in rows], dtype=np.int64),
         label=np.array([place[r.label] for r in rows], dtype=np.int64),
+        ordered=classes is not None,
     )
 
 
@@ -217,7 +244,7 @@ def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Seq
     )
 
 
-def check_votes(votes: IntArray | FloatArray) -> None:
+def check_votes(votes: Any) -> None:
     """Refuse votes nobody can agree on.
 
     Raises
@@ -227,10 +254,19 @@ def check_votes(votes: IntArray | FloatArray) -> None:
     """
     if votes.ndim != 2 or votes.shape[0] < 1 or votes.shape[1] < 2:
         raise EstimateError(f"votes must have shape (N >= 1, K >= 2), has {votes.shape}")
-    for row in np.flatnonzero((votes < 0).any(axis=1))[:1]:
+    for row in np.flatnonzero((votes < 0).sum(axis=1))[:1]:
         raise EstimateError(f"votes[{row}] must be at least 0, is {votes[row].tolist()}")
     if int(votes.sum(axis=1).max()) < 2:
         raise EstimateError("no item has 2 annotators: nothing can be said of their agreement")
+
+
+def _place(classes: Sequence[str]) -> dict[str, int]:
+    """Position of every class, none of which may be there twice."""
+    place = {name: j for j, name in enumerate(classes)}
+    if len(place) < len(classes):
+        twice = next(name for j, name in enumerate(classes) if place[name] != j)
+        raise EstimateError(f"classes must differ, one is given twice: {twice!r} in {_some(classes)}")
+    return place
 
 
 def _some(names: Sequence[str]) -> str:
