@@ -152,11 +152,11 @@ def alpha_by_tables(votes: np.ndarray[Any, Any], level: str, values: np.ndarray[
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
 def test_sums_give_what_the_definition_gives(level: str) -> None:
     rng = np.random.default_rng(9)
-    scales = (
+    scales: tuple[h.FloatArray, ...] = (
         np.arange(6.0),
         np.sort(10 ** rng.uniform(-8, 8, 40)),
         1e6 + np.arange(30.0),
-        np.array([0, 1e-7]),
+        np.array([0.0, 1e-7]),
     )
     for values in scales:
         votes = (

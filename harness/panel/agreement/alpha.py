@@ -221,7 +221,7 @@ def _draw(
     least = np.round(np.concatenate(reached), 12)  # of units that differ by rounding alone, the first
     lowest, highest = R + np.argmin(least), R + np.argmax(least)
     rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
-    lowered, raised = [], []
+    lowered, raised = list[FloatArray](), list[FloatArray]()
     for start in with_bar(range(0, times, steps), "alpha", "portion of draws"):
         weight = more[start : start + steps]
         drawn = rng.standard_gamma(counts, size=(len(weight), len(counts)))[:, place]

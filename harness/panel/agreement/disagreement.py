@@ -54,7 +54,7 @@ class WeightedVotes:
         K = votes.shape[1]
         self.votes, self.level = votes, level
         self.m: FloatArray = votes.sum(axis=1).astype(np.float64)
-        self.values = np.arange(K, dtype=np.float64)
+        self.values: FloatArray = np.arange(K, dtype=np.float64)
         if level in ("interval", "ratio") or (level == "ordinal" and values is not None):
             self.values = _check_values(level, K, values)
         if level == "ordinal":
@@ -160,7 +160,7 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
     With t = e^s the trapezoidal rule errs by 2 |Γ(2 + 2πi/h)| of each summand, 2e-15 at the step h = 1/4.
     """
     x = x / max(float(x.max()), np.finfo(np.float64).tiny)
-    least = float(x.min(where=x > 0, initial=1.0))
+    least = min(x[x > 0].tolist(), default=1.0)
     t = np.exp(np.arange(np.log(0.5e-8), np.log(50 / least), _STEP))
     found = np.zeros(len(w))
     for part in np.array_split(t, max(1, 3 * len(x) * len(t) // CELLS)):
