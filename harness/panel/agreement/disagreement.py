@@ -160,7 +160,7 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
     With t = e^s the trapezoidal rule errs by 2 |Γ(2 + 2πi/h)| of each summand, 2e-15 at the step h = 1/4.
     """
     x = x / max(float(x.max()), np.finfo(np.float64).tiny)
-    least = min(x[x > 0].tolist(), default=1.0)
+    least = float(np.min(x, where=x > 0, initial=1.0))
     t = np.exp(np.arange(np.log(0.5e-8), np.log(50 / least), _STEP))
     found = np.zeros(len(w))
     for part in np.array_split(t, max(1, 3 * len(x) * len(t) // CELLS)):

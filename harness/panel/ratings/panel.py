@@ -160,6 +160,28 @@ class Panel:
                 )
         return [self.annotators.index(name) for name in annotators]
 
+    def numbered_within_items(self, labels: IntArray) -> tuple[Panel, IntArray]:
+        """The same ratings and labels with classes numbered anew within every item.
+
+        For what only compares labels of one item: of thousands of classes an item has but a few.
+
+        Parameters
+        ----------
+        labels
+            Shape (N,): a class of every item, negative where there is none, as in the second value returned.
+        """
+        known = np.flatnonzero(labels >= 0)
+        item = np.concatenate([self.item, known])
+        pairs, place = np.unique(
+            item * self.K + np.concatenate([self.label, labels[known]]), return_inverse=True
+        )
+        first = np.searchsorted(pairs, np.arange(len(self.items)) * self.K)
+        number = np.arange(len(pairs)) - first[pairs // self.K]
+        moved = np.full_like(labels, NO_LABEL)
+        moved[known] = number[place[len(self.item) :]]
+        names = tuple(map(str, range(max(2, int(number.max()) + 1))))
+        return replace(self, classes=names, label=number[place[: len(self.item)]]), moved
+
     def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
         """Labels of this panel's items from elsewhere (a model, an oracle) as positions; shape (N,).
 
