@@ -159,8 +159,8 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
     As 1/(x + y)² = ∫ t e^{−(x + y)t} dt, it is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with u_c = w_c e^{−x_c t}.
     With t = e^s the trapezoidal rule errs by 2 |Γ(2 + 2πi/h)| of each summand, 2e-15 at the step h = 1/4.
     """
-    x = x / max(float(x.max()), np.finfo(np.float64).tiny)
-    least = float(np.min(x, where=x > 0, initial=1.0))
+    x = x / max(float(x.max()), 1e-300)
+    least = float(x[x > 0].min()) if x.any() else 1.0
     t = np.exp(np.arange(np.log(0.5e-8), np.log(50 / least), _STEP))
     found = np.zeros(len(w))
     for part in np.array_split(t, max(1, 3 * len(x) * len(t) // CELLS)):

@@ -87,7 +87,7 @@ def measure_parity(
     judged = tuple(humans or panel.annotators)
     voting, guessing = tuple(voters or panel.annotators), 1 / panel.K
     if positive is None:
-        panel, predicted = panel.numbered_within_items(predicted)
+        panel, (predicted,) = panel.numbered_within_items(predicted)
     rows = leave_rater_out(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )

@@ -160,7 +160,7 @@ class Panel:
                 )
         return [self.annotators.index(name) for name in annotators]
 
-    def numbered_within_items(self, labels: IntArray) -> tuple[Panel, IntArray]:
+    def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
         """The same ratings and labels with classes numbered anew within every item.
 
         For what only compares labels of one item: of thousands of classes an item has but a few.
@@ -168,19 +168,27 @@ class Panel:
         Parameters
         ----------
         labels
-            Shape (N,): a class of every item, negative where there is none, as in the second value returned.
+            Shape (N,) each: a class of every item, negative where there is none, as in those returned.
+
+        Raises
+        ------
+        EstimateError
+            If a shape is wrong.
         """
-        known = np.flatnonzero(labels >= 0)
-        item = np.concatenate([self.item, known])
-        pairs, place = np.unique(
-            item * self.K + np.concatenate([self.label, labels[known]]), return_inverse=True
-        )
-        first = np.searchsorted(pairs, np.arange(len(self.items)) * self.K)
+        rows = np.arange(len(self.items))
+        for x in labels:
+            if x.shape != rows.shape:
+                raise EstimateError(f"labels of the items must have shape {rows.shape}, have {x.shape}")
+        given = [self.item * self.K + self.label, *(rows[x >= 0] * self.K + x[x >= 0] for x in labels)]
+        pairs = np.unique(np.concatenate(given))
+        first = np.searchsorted(pairs, rows * self.K)
         number = np.arange(len(pairs)) - first[pairs // self.K]
-        moved = np.full_like(labels, NO_LABEL)
-        moved[known] = number[place[len(self.item) :]]
+        own, *others = (number[np.searchsorted(pairs, pair)] for pair in given)
+        moved: list[IntArray] = [np.full(len(rows), NO_LABEL) for _ in labels]
+        for to, x, found in zip(moved, labels, others, strict=True):
+            to[x >= 0] = found
         names = tuple(map(str, range(max(2, int(number.max()) + 1))))
-        return replace(self, classes=names, label=number[place[: len(self.item)]]), moved
+        return replace(self, classes=names, label=own), moved
 
     def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
         """Labels of this panel's items from elsewhere (a model, an oracle) as positions; shape (N,).
