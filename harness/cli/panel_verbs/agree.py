@@ -68,8 +68,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
     """The order of classes that ordinal agreement used."""
-    places = range(panel.K) if values is None else np.argsort(values, kind="stable")
-    names = [panel.classes[c] for c in places]
+    numbers = np.arange(panel.K) if values is None else values
+    ranks = np.unique(numbers, return_inverse=True)[1]
+    tied = [list[str]() for _ in range(ranks.max() + 1)]
+    for name, rank in zip(panel.classes, ranks, strict=True):
+        tied[rank].append(name)
+    names = list(map(" = ".join, tied))
     shown = names if len(names) <= _ROWS else [*names[: _ROWS // 2], "…", *names[-_ROWS // 2 :]]
     return [f"order of the classes{'' if values is None else ', by their numbers'}: {' < '.join(shown)}"]
 
