@@ -12,7 +12,6 @@ The squares of differences reduce to sums: Σ_ck w_c w_k (x_c − x_k)² = 2 (Σ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -106,20 +105,17 @@ class WeightedVotes:
         return alpha
 
     def _within_rows(self) -> FloatArray:
-        """WeightedVotes within every row at a level at which it does not depend on weights; shape (R,)."""
+        """Disagreement within every row at a level at which it does not depend on weights; shape (R,)."""
         if self.level == "nominal":
             same = self.votes.multiply(self.votes).sum(axis=1)
-            return divide(self.m**2 - same, self.m - 1, where=self.m >= 2, empty=0.0)
+            return np.asarray((self.m**2 - same) / (self.m - 1))
         if self.level == "interval":
             found: FloatArray = self._spread_within(self.values[None])[0]
             return found
-        rows = ((self.values[classes], counts) for classes, counts in self._rows())
-        pairs = np.array([counts @ _ratio(x, x) @ counts for x, counts in rows])
-        return pairs / (self.m - 1)
-
-    def _rows(self) -> Iterator[tuple[IntArray, FloatArray]]:
-        for start, end in zip(self.votes.indptr[:-1], self.votes.indptr[1:], strict=True):
-            yield self.votes.indices[start:end], self.votes.data[start:end].astype(np.float64)
+        ends = self.votes.indptr[1:-1]
+        numbers, counts = (np.split(x, ends) for x in (self.values[self.votes.indices], self.votes.data))
+        pairs = [v @ _ratio(x) @ v for x, v in zip(numbers, counts, strict=True)]
+        return np.array(pairs) / (self.m - 1)
 
     def _spread_within(self, x: FloatArray) -> FloatArray:
         """Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
@@ -173,7 +169,7 @@ def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
     return found
 
 
-def _ratio(x: FloatArray, y: FloatArray) -> FloatArray:
-    """((x − y)/(x + y))² of all pairs, 0 for two zeros."""
-    total = x[:, None] + y[None, :]
-    return divide(x[:, None] - y[None, :], total, where=total > 0, empty=0.0) ** 2
+def _ratio(x: FloatArray) -> FloatArray:
+    """((x_c − x_k)/(x_c + x_k))² of all pairs, 0 for two zeros."""
+    total = x[:, None] + x
+    return divide(x[:, None] - x, total, where=total > 0, empty=0.0) ** 2

@@ -111,8 +111,8 @@ class _PatientCursor(sqlite3.Cursor):
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether a lock was in the way, other than of a transaction that reads what is no longer there."""
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+    """Whether a lock was in the way, of whatever kind; the kind is in the higher bits."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _name_openers(file: str) -> str:
