@@ -62,7 +62,8 @@ def refuse_other_kinds(path: Path, kind: str) -> None:
     if not start and kind != ".csv":  # of which reading says it
         told = "the file is empty"
     if not told and kind in _MARKS and not is_marked and b"\0" not in start:
-        told = "is a text file; give it the ending of its format, such as .csv or .jsonl"
+        what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
+        told = f"is a text file, not a whole {what}; give it the ending of its format, such as .csv or .jsonl"
     elif not told and kind not in _MARKS:
         encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
         text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)  # may end within a character

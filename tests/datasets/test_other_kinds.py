@@ -47,7 +47,7 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         ("i.csv", gzip.compress(TABLE.encode()), "is compressed with gzip; give it its ending, i.csv.gz"),
         ("i.csv.gz", TABLE, "is not compressed with gzip"),
         ("i.csv", b"PK\x03\x04\x14\0", "give it its ending, .xlsx"),
-        ("i.xlsx", TABLE, "is a text file; give it the ending of its format"),
+        ("i.xlsx", TABLE, "is a text file, not a whole Excel workbook; give it the ending of its format"),
         ("i.parquet", LINES, "is a text file"),
         ("i.tsv", b"PAR1\x15", "is a Parquet file"),
         ("i.csv", b"\xd0\xcf\x11\xe0\xa1\xb1", "old Excel"),
