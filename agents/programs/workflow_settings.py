@@ -26,6 +26,7 @@ from pydantic import Field, ValidationError
 from harness import DataError
 from harness.config import Section
 from harness.datasets import read_rows
+from harness.output import read_text
 from harness.types import Item
 
 
@@ -151,7 +152,7 @@ def read_workflow_settings(
     if not path.exists():
         return DEFAULT_FORMAT, default_roles(items)
     try:
-        found = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -25,7 +25,7 @@ from harness.datasets import (
     read_rows,
 )
 from harness.errors import ConfigError, DataError
-from harness.output import say
+from harness.output import read_text, say
 from harness.store import Store, has_database
 from harness.types import Item
 
@@ -295,6 +295,6 @@ def _read_prompt(study: Study, name: str, what: str) -> str:
     path = study.path(name)
     try:
         # A prompt often ends without a line break on purpose; editors add one.
-        return path.read_text(encoding="utf-8").removesuffix("\n")
+        return read_text(path).removesuffix("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the {what} cannot be read: {error}", file=path) from None

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from harness.config.study import Study
 from harness.errors import DataError
-from harness.output import did_you_mean, shorten
+from harness.output import did_you_mean, read_text, shorten
 
 STUDY_FILE = "study.toml"
 
@@ -27,7 +27,7 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise DataError("there is no such study file; make one with: oversight init", file=path) from None
     except UnicodeDecodeError as error:

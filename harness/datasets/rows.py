@@ -13,7 +13,7 @@ from typing import Any
 from harness.datasets.frames import Source, check_path, is_frame, read_frame
 from harness.datasets.portions import Portion, RowPortion, split_records
 from harness.datasets.row import Row
-from harness.datasets.text_files import no_file, read_csv_portions, read_jsonl_portions
+from harness.datasets.text_files import no_file, read_csv_portions, read_jsonl_portions, refuse_other_kinds
 from harness.datasets.workbooks import read_workbook_portions
 from harness.distribution import install_line
 from harness.errors import DataError
@@ -59,7 +59,9 @@ def _pick_reader(path: Any, readers: Mapping[str, _Reader]) -> Iterator[Portion]
     suffixes = [s.lower() for s in path.suffixes]
     kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
     if kind not in readers:
-        raise DataError(f"unknown format; known are {', '.join(readers)}", file=path)
+        told = f"unknown format; known are {', '.join(readers)}"
+        raise DataError(told + _JSON_HINT * (kind in (".json", ".ndjson")), file=path)
+    refuse_other_kinds(path, kind)
     return readers[kind](path)
 
 
@@ -138,6 +140,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         raise DataError(message, file=path, line=number + 1) from None
 
 
+_JSON_HINT = "; one JSON object per line is .jsonl, a list is written so with: jq -c '.[]' FILE"
 _Reader = Callable[[Path], Iterator[Portion]]
 _READERS: dict[str, _Reader] = {
     ".csv": read_csv_portions,

@@ -6,23 +6,30 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import re
 import unicodedata
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
 from harness.errors import DataError
-from harness.output import did_you_mean
+from harness.output import UTF_16_MARKS, did_you_mean, explain_kind
 
 _BYTES = 1 << 18
 """Of a text are decoded at once."""
 _UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
-_PACKED = b"PK\x03\x04"
+_IS_ARRAY = re.compile(r'\[\s*(\{\s*["}]|\]\s*$)')
+_IS_OBJECT = re.compile(r'\{[^\S\n]*\r?\n\s*["}]')
+"""The beginnings of an array of objects, or of none, and of an object over several lines."""
+_MARKS = {".xlsx": b"PK\x03\x04", ".parquet": b"PAR1"}
+"""How files begin that are no texts."""
+_TO_LINES = "write it as JSON Lines, such as with: jq -c 'if type == \"array\" then .[] else . end' FILE"
 _MOST_NAMES = 1000
 """Of files beside one that is not there are looked at."""
 _SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
@@ -33,6 +40,62 @@ _ENCODING = (
 )
 
 
+def refuse_other_kinds(path: Path, kind: str) -> None:
+    """Refuse a file that is not of the kind that its ending says, by how it begins.
+
+    Raises
+    ------
+    DataError
+        Naming what it is and what to do: another format, a page, a pointer, JSON that is no JSON Lines.
+    """
+    try:
+        with _open(path) as stream:
+            start = stream.read(_BYTES)
+    except (OSError, EOFError, zlib.error) as error:
+        if "gzip" not in str(error):
+            return  # reading says so
+        told = "is not compressed with gzip, as its ending .gz says; take that off"
+        with path.open("rb") as stream:
+            raise DataError(explain_kind(stream.read(_BYTES), path.name) or told, file=path) from None
+    is_marked = start.startswith(_MARKS.get(kind, b"\0"))
+    told = "" if is_marked else explain_kind(start, path.name)
+    if not start and kind != ".csv":  # of which reading says it
+        told = "the file is empty"
+    if not told and kind in _MARKS and not is_marked and b"\0" not in start:
+        what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
+        told = f"is a text file, not a whole {what}; give it the ending of its format, such as .csv or .jsonl"
+    elif not told and kind not in _MARKS:
+        encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
+        text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)  # may end within a character
+        told = _explain_json(text.lstrip(), is_csv=kind != ".jsonl")
+    if told:
+        raise DataError(told, file=path)
+
+
+def _explain_json(text: str, *, is_csv: bool) -> str:
+    """Say what is wrong with a text that begins as JSON does, for JSON Lines or CSV; empty if nothing.
+
+    Its beginning decides, which may end within a value.
+    """
+    first, _, more = text.partition("\n")
+    whole = _find_json(first)  # None where it goes on in the next line, or is CSV
+    if is_csv and (isinstance(whole, dict) or _IS_ARRAY.match(text) or _IS_OBJECT.match(text)):
+        return "is JSON, not CSV; give it the ending .jsonl if each line is one object"
+    if _IS_ARRAY.match(text):
+        return f"is one JSON array, not an object per line; {_TO_LINES}"
+    if whole is None and more and (_IS_OBJECT.match(text) or _find_json(text) is not None):
+        return f"is JSON over several lines, not an object per line; {_TO_LINES}"
+    return ""
+
+
+def _find_json(text: str) -> Any:
+    """The value with which a text begins; None if it does not begin with one, or with a number."""
+    with suppress(ValueError, RecursionError):
+        found = json.JSONDecoder().raw_decode(text)[0]
+        return found if isinstance(found, dict | list) else None
+    return None
+
+
 def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion]:
     """Read a CSV file; the line with the columns' names tells what separates them.
 
@@ -40,7 +103,7 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
     ``sep=;``, have empty columns at its end, and its columns' names are made plain (`tidy_header`).
     """
     csv.field_size_limit(2**31 - 1)
-    text = _lines(path, find_encoding(path) if as_saved else _UTF_8)
+    text = _lines(path, find_encoding(path) if as_saved else _find_marked(path))
     skipped, delimiter, head = _read_head(text, as_saved)
     reader = csv.reader(chain([head], text), strict=True, delimiter=delimiter)
     header = _read_header(reader, path, as_saved)
@@ -69,7 +132,7 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
 
 def read_jsonl_portions(path: Path) -> Iterator[Portion]:
     """Read a file of JSON Lines."""
-    numbered = enumerate(_lines(path), start=1)
+    numbered = enumerate(_lines(path, _find_marked(path)), start=1)
     for portion in split_records((number, line) for number, line in numbered if line.strip()):
         lines, texts = zip(*portion, strict=True)
         yield JsonPortion(str(path), lines, texts)
@@ -118,10 +181,8 @@ def find_encoding(path: Path) -> str:
     try:
         with _open(path) as stream:
             start = stream.read(_BYTES)
-            if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            if start.startswith(UTF_16_MARKS):
                 return "utf-16"
-            if start.startswith(_PACKED):
-                raise DataError("is a workbook or another packed file; give it its ending, .xlsx", file=path)
             if b"\0" in start[:2]:
                 return "utf-16-be" if start.startswith(b"\0") else "utf-16-le"
             while start:
@@ -132,6 +193,13 @@ def find_encoding(path: Path) -> str:
         return "cp1252" if is_ascii and error.object[: error.start].isascii() else _UTF_8
     except (OSError, EOFError, zlib.error):
         pass  # reading says so
+    return _UTF_8
+
+
+def _find_marked(path: Path) -> str:
+    """UTF-16 of a file that begins with its mark, else UTF-8."""
+    with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
+        return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
 
 

@@ -1,6 +1,7 @@
 from .files import cache_dir as cache_dir, data_dir as data_dir, write_whole as write_whole
 from .private_files import repair_rights as repair_rights, repair_tree as repair_tree
 from .processes import (
+    find_openers as find_openers,
     host_name as host_name, is_gone as is_gone, machine_id as machine_id, process_start as process_start,
 )
 from .server_folder import (

@@ -52,3 +52,45 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
     except OSError:  # somebody else's
         pass
     return process_start(pid) != start
+
+
+def find_openers(file: Path) -> list[tuple[int, str]]:
+    """Other processes of this user that have a file open, and how they were called; Linux tells it alone.
+
+    Of several, those that hold a lock for writing on it or on a file beside it come alone, if that is known.
+    """
+    with contextlib.suppress(OSError):
+        wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}
+        pids = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdecimal()]
+        found = [pid for pid in pids if pid != os.getpid() and _has_open(pid, wanted)]
+        locking = _find_writers({inode for _, inode in wanted})
+        return [(pid, _name_command(pid)) for pid in sorted(set(found) & locking or found)]
+    return []
+
+
+def _has_open(pid: int, wanted: set[tuple[int, int]]) -> bool:
+    with contextlib.suppress(OSError):  # another user's, or gone
+        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208  ten times as fast, of many processes
+            with contextlib.suppress(OSError):
+                found = os.stat(f"/proc/{pid}/fd/{name}")  # noqa: PTH116
+                if (found.st_dev, found.st_ino) in wanted:
+                    return True
+    return False
+
+
+def _find_writers(inodes: set[int]) -> set[int]:
+    """Processes with a lock for writing on one of some files."""
+    rows: list[list[str]] = []
+    with contextlib.suppress(OSError):
+        rows = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
+    held = [row for row in rows if len(row) > 5 and row[3] == "WRITE"]
+    return {int(row[4]) for row in held if int(row[5].rpartition(":")[2]) in inodes}
+
+
+def _name_command(pid: int) -> str:
+    """The first words of a process's command, without the folders; what follows may hold secrets."""
+    with contextlib.suppress(OSError):
+        line = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+        words = [word.rpartition("/")[2] for word in line.split("\0")[:3] if word]
+        return " ".join(words[: words.index("-c")] if "-c" in words else words)[:80]
+    return ""

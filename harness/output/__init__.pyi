@@ -5,4 +5,8 @@ from .safe_text import (
     redact_secrets as redact_secrets, shorten as shorten,
 )
 from .terminal import guarded_terminal as guarded_terminal, say as say, show as show
+from .text_input import (
+    UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,
+    read_text as read_text,
+)
 from .words import counted as counted, did_you_mean as did_you_mean, pool_text as pool_text

@@ -1,8 +1,9 @@
 from .agreement import (
     Agreement as Agreement, AgreementReport as AgreementReport, LEVELS as LEVELS, RELIABLE as RELIABLE,
-    category_alphas as category_alphas, cohen_kappa as cohen_kappa, fleiss_kappa as fleiss_kappa,
+    category_alphas as category_alphas, cohen_kappa as cohen_kappa, find_class_values as find_class_values,
+    fleiss_kappa as fleiss_kappa,
     gwet_ac1 as gwet_ac1, krippendorff_alpha as krippendorff_alpha, measure_agreement as measure_agreement,
-    pairwise as pairwise,
+    pairwise as pairwise, parse_number as parse_number,
 )
 from .human_level import (
     HumanLevel as HumanLevel, hlpi as hlpi, hlpri as hlpri, human_level_choices as human_level_choices,

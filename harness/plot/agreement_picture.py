@@ -12,9 +12,14 @@ if TYPE_CHECKING:
 
     from harness.panel import AgreementReport
 
+_ROWS, _NAMED = 40, 12
+"""Classes that are drawn, and undefined ones that are named."""
+
 
 def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     """Draw Krippendorff's α with its interval, and that of every class against the rest, best first.
+
+    Of more than 40 classes those with the lowest α are drawn.
 
     Parameters
     ----------
@@ -28,8 +33,8 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     ConfigError
         If the ``report`` extra is missing.
     """
-    rows = sorted((a, c) for c, a in report.categories.items() if a is not None)
-    left_out = [c for c, a in report.categories.items() if a is None]
+    known = sorted((a, c) for c, a in report.categories.items() if a is not None)
+    rows, left_out = known[:_ROWS], [c for c, a in report.categories.items() if a is None]
     axes = new_axes(axes, agreement_height(report))
     for y, (value, _) in enumerate(rows):
         axes.plot([0, value], [y, y], color=SERIES[0], lw=2.2, solid_capstyle="butt")
@@ -49,7 +54,9 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     axes.set_ylim(-0.5, max(1, len(names)) - 0.5)
     axes.set_xlim(min(ends) - 0.02 * (min(ends) < 0), 1)
     axes.set_title(f"Agreement of {report.annotators} annotators on {report.items:,} items")
-    named = f"\nundefined: {', '.join(left_out)}" if left_out else ""
+    named = f"\nundefined: {', '.join(left_out[:_NAMED])}" if left_out else ""
+    named += f" and {len(left_out) - _NAMED:,} more" if len(left_out) > _NAMED else ""
+    named += f"\nnot drawn: {len(known) - _ROWS:,} classes of higher α" if len(known) > _ROWS else ""
     axes.set_xlabel(
         f"Krippendorff's α, {report.level}; of a class against the rest\n"
         f"dashed: {RELIABLE:g}, reliable{named}"
@@ -60,4 +67,4 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
 
 def agreement_height(report: AgreementReport) -> float:
     """Height in inches that all rows take."""
-    return rows_height(len(report.categories) + 1)
+    return rows_height(min(len(report.categories), _ROWS) + 1)

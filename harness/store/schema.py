@@ -7,12 +7,17 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from harness.errors import StoreError
+from harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
 HEAD = "0024"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 
 _ONE_AT_A_TIME = 0x6F76657273  # the number of an advisory lock; any would do
+_HOLDER = (
+    "SELECT pid, application_name, client_addr FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s"
+)
 
 
 def begin_exclusive(connection: sa.Connection) -> None:
@@ -31,8 +36,27 @@ def begin_snapshot(connection: sa.Connection) -> None:
 
 def lock_exclusive(connection: sa.Connection) -> None:
     """Wait, within a transaction, for others of its kind; in SQLite they would not have begun."""
-    if connection.dialect.name != "sqlite":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
+    attempt = sa.select(sa.func.pg_try_advisory_xact_lock(_ONE_AT_A_TIME))
+    if connection.dialect.name == "sqlite" or connection.execute(attempt).scalar_one():
+        return
+
+    def wait() -> None:
+        with connection.begin_nested():
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{ATTEMPT}s'")
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
+            connection.exec_driver_sql("SET LOCAL lock_timeout TO DEFAULT")
+
+    def name_holder() -> str:
+        found = connection.exec_driver_sql(_HOLDER, divmod(_ONE_AT_A_TIME, 2**32)).first()
+        return (
+            f" (backend {found[0]}, {found[1] or 'no name'}, at {found[2] or 'its machine'})" if found else ""
+        )
+
+    wait_for_lock(show_address(str(connection.engine.url)), wait, _is_locked, name_holder)
+
+
+def _is_locked(error: Exception) -> bool:
+    return getattr(getattr(error, "orig", None), "sqlstate", None) == "55P03"  # lock_not_available
 
 
 def migrate(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import DataError, check_mapping, check_names
-from harness.output import did_you_mean
+from harness.output import did_you_mean, read_text
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}
@@ -149,7 +149,7 @@ def read_roster(path: str | Path) -> Roster:
     """
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise DataError("there is no such roster file", file=path) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import DataError
+from harness.datasets import read_filled_portions
 from harness.types import Assignment, Item
 from protocols.collect import read_label_studio_export
 from tests.protocols.test_label_studio_parts import ROSTER, question
+from tests.test_studies import call, inside
 
 ITEMS = {f"i{j}": Item(f"i{j}", f"text {j}", ("a", "b"), (1, 0)) for j in range(5)}
 
@@ -86,3 +89,53 @@ def test_jsonl_round_trip(
         filled = [{**json.loads(line), "answer": "no"} for line in path.read_text().splitlines()]
         path.write_text("".join(json.dumps(row) + "\n" for row in filled))
     assert oversight("label", "import", *files) == {"answers": 12, "new": 12}
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "jsonl"])
+@pytest.mark.parametrize("protocol", ["partitioned", "panel"])
+def test_tasks_made_of_exported_files_come_back_by_their_ids(
+    form: str, protocol: str, tmp_path: Path
+) -> None:
+    (tmp_path / "items.csv").write_text("id,text\n=1,ä one\n'2,two\n-3,three\n")
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "away"\n[items]\nfile = "items.csv"\nclasses = ["x", "y"]\n'
+        f'[experts]\nprotocol = "{protocol}"\nannotators_per_item = 2\n'
+    )
+    classes = '["*"]' if protocol == "panel" else '["x", "y"]'
+    (tmp_path / "experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{name}"\nclasses = {classes}\n' for name in ("ana", "-bo"))
+    )
+    with inside(tmp_path):
+        assert call(["label", "route"])[0] == 0
+        assert call(["label", "export", "--folder", "q", "--format", form])[0] == 0
+        column, name = ("assignment_id", "annotator") if protocol == "panel" else ("question_id", "expert")
+        portions = (read_filled_portions(path, [column]) for path in sorted(Path("q").iterdir()))
+        rows = [row.fields for portion in chain.from_iterable(portions) for row in portion]
+        users = {
+            person: number for number, person in enumerate(sorted({row[name] for row in rows}), start=11)
+        }
+        given = "1" if protocol == "panel" else "yes"
+        tasks = [
+            {**exported(number, given, by=users[row[name]]), "data": dict(row)}
+            for number, row in enumerate(rows, start=1)
+        ]
+        Path("away.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(tasks).encode())
+        code, out, err = call(["label", "import", "--label-studio", "away.json", "--json"])
+        assert code == 0, err
+        assert json.loads(out)["new"] == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "the file is empty"),
+        (b"<!doctype html>", "is an HTML page"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"\x1f\x8b\x08", "is compressed with gzip"),
+    ],
+)
+def test_what_is_no_export_is_named(data: bytes, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=told):
+        read_label_studio_export([path], [question(1)], ITEMS, ROSTER)

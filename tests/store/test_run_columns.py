@@ -155,4 +155,4 @@ def test_an_estimate_does_not_wait_for_whoever_writes(tmp_path: Path) -> None:
         read(store)
         assert count_kept(store) == 1
         with store.transaction() as connection:  # which is patient again
-            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 300_000
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 1_000

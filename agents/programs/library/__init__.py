@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 from harness import ConfigError
-from harness.output import did_you_mean
+from harness.output import did_you_mean, read_text
 from harness.types import Program
 
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
@@ -26,7 +26,7 @@ def load_program(name: str) -> Program:
         raise ConfigError(f"there is no workflow {name!r}; {known}")
     path = Path(name) if own else Path(__file__).parent / f"{name.replace('-', '_')}.py"
     try:
-        source = path.read_text(encoding="utf-8")
+        source = read_text(path)
         thought = ast.get_docstring(ast.parse(source)) or ""
     except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
         raise ConfigError(f"the workflow {name} cannot be read: {error}") from None

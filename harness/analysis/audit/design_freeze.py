@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from harness.config import Study
-from harness.output import make_storable
+from harness.output import make_storable, read_text
 from harness.store import AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
@@ -100,7 +100,7 @@ def digest_roster(path: Path) -> str:
 
 
 def _read_roster(path: Path) -> list[list[Any]]:
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    table = tomllib.loads(read_text(path))
     experts = table.get("expert", [])
     return [
         [expert.get(name, False if name == "absent" else None) for name in _OF_EXPERT] for expert in experts

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.datasets import Row, read_portions
+from harness.datasets import BadRows, Row, read_portions
 
 MOST_VALUES = 30
 """A column of more different values has many."""
@@ -73,17 +73,21 @@ def look_at_columns(path: Path) -> tuple[int, Mapping[str, ColumnLook]]:
     Raises
     ------
     DataError
-        If the file cannot be read.
+        If the file cannot be read, or none of its rows.
     """
     looks: dict[str, ColumnLook] = {}
-    rows = 0
+    rows, bad = 0, BadRows()
     for portion in read_portions(path):
         for row in portion.attempts():
             if isinstance(row, Row):
                 rows += 1
                 _see_all(looks, row.fields.items())
+            else:
+                bad.add(row)
         if rows >= _MOST_LOOKED_AT:
             break
+    if bad.number and not rows:
+        raise bad.error(0)
     return rows, looks
 
 

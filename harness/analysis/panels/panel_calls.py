@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from harness.analysis.panels.panel_study import PanelStudy, class_values
 from harness.arrays import IntArray
 from harness.datasets import Source, is_frame
-from harness.errors import BadInput, WrongType
+from harness.errors import WrongType
 from harness.expected import check_mapping, check_names, check_records
 from harness.panel import (
     EDGES,
@@ -46,8 +46,8 @@ def agree(
     ratings
         With the columns ``item``, ``annotator`` and ``label``.
     measurement
-        ``"nominal"``, ``"ordinal"`` (by the order of `classes`), ``"interval"`` or ``"ratio"`` (of labels
-        that are numbers).
+        ``"nominal"``; ``"ordinal"`` (by the order of `classes`, without them of labels that are numbers);
+        ``"interval"`` or ``"ratio"`` (of labels that are numbers).
     bootstrap, seed, level
         Draws of weights of items or clusters, the seed of the draw, and the confidence level of the interval.
     **columns
@@ -58,16 +58,13 @@ def agree(
     ------
     DataError
         Naming file and line, or row and column of the frame.
+    BadInput
+        If a label is a word at a measurement that needs numbers or an order.
     EstimateError
         If there is one annotator, or no item with two ratings.
     """
     panel = _read_ratings(ratings, columns)[1]
-    values = None
-    if measurement in ("interval", "ratio"):
-        try:
-            values = class_values(panel)
-        except ValueError as error:
-            raise BadInput(f"measurement {measurement!r}: labels must be numbers; {error}") from None
+    values = class_values(panel, measurement, f"measurement {measurement!r}")
     return measure_agreement(
         panel, measurement, values=values, bootstrap=bootstrap, seed=seed, confidence=level
     )
@@ -179,7 +176,7 @@ def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[Pane
         return study, study.read_panel()
     study = PanelStudy(ratings="the ratings", **columns)
     if isinstance(ratings, Panel):
-        return study, ratings
+        return study, ratings if study.classes is None else ratings.in_order(study.classes)
     if not isinstance(ratings, Iterable):
         raise WrongType("ratings", "a path, a frame, a list of harness.Rating or a Panel", ratings)
     rows = list(ratings)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from harness.arrays import FloatArray, IntArray
 from harness.datasets import Source, name_source, read_choices, read_ratings
-from harness.errors import BadInput
+from harness.errors import BadInput, EstimateError
 from harness.expected import check_names
-from harness.panel import Panel, make_panel
+from harness.panel import Panel, find_class_values, make_panel, parse_number
 from harness.types import PredictionStatus
 
 if TYPE_CHECKING:
@@ -143,8 +141,11 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     ratings, items = store.panel.read_ratings(), store.content.read_items()
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
-    classes = classes or list(dict.fromkeys(o for i in items for o in i.options))
-    return make_panel(ratings, classes).clustered(clusters)
+    panel = make_panel(ratings, classes or list(dict.fromkeys(o for i in items for o in i.options)))
+    if not classes:  # numbers have an order of their own, and options that differ by item have none
+        are_words = any(parse_number(name) is None for name in panel.classes)
+        panel = replace(panel, ordered=are_words and len({i.options for i in items}) == 1)
+    return panel.clustered(clusters)
 
 
 def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
@@ -188,12 +189,15 @@ def compare_with_reference(
     return human_level_choices(people, reference, {"model": predicted}, cluster=panel.cluster)
 
 
-def class_values(panel: Panel) -> FloatArray:
-    """Numbers that the classes are, for agreement at the interval or ratio level.
+def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
+    """What the classes measure (`find_class_values`); `option` is named where a class is no number.
 
     Raises
     ------
-    ValueError
-        If a class is no number.
+    BadInput
+        If a class is a word at a measurement that needs numbers or an order.
     """
-    return np.array([float(c) for c in panel.classes], dtype=np.float64)
+    try:
+        return find_class_values(panel, measurement)
+    except EstimateError as error:
+        raise BadInput(f"{option}: {error}") from None

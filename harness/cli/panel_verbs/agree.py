@@ -9,20 +9,26 @@ examples: oversight agree ratings.csv
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from harness.analysis import class_values
+from harness.arrays import FloatArray
 from harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     panel_study,
 )
-from harness.errors import BadInput
-from harness.panel import LEVELS, RELIABLE, AgreementReport, measure_agreement, pairwise
+from harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
 from harness.plot import agreement, agreement_height, draw_svg
 from harness.report import agreement_to_json, to_json
 from harness.types import format_number
+
+_ROWS = 20
+"""Classes, and annotators, that the tables show; JSON has all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compute, print, draw."""
     panel = panel_study(args).read_panel()
-    try:
-        values = class_values(panel) if args.measurement in ("interval", "ratio") else None
-    except ValueError as error:
-        raise BadInput(f"--measurement {args.measurement}: labels must be numbers; {error}") from None
+    values = class_values(panel, args.measurement, f"--measurement {args.measurement}")
     report = measure_agreement(
         panel,
         args.measurement,
@@ -58,8 +61,21 @@ def run(args: argparse.Namespace) -> int:
     def draw() -> str:
         return draw_svg(lambda axes: agreement(report, axes), agreement_height(report))
 
-    emit_panel(args, payload, _text(report), draw)
+    order = _name_order(panel, values) if args.measurement == "ordinal" else []
+    emit_panel(args, payload, [*_text(report), *order], draw)
     return 0
+
+
+def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
+    """The order of classes that ordinal agreement used."""
+    numbers = np.arange(panel.K) if values is None else values
+    ranks = np.unique(numbers, return_inverse=True)[1]
+    tied = [list[str]() for _ in range(ranks.max() + 1)]
+    for name, rank in zip(panel.classes, ranks, strict=True):
+        tied[rank].append(name)
+    names = list(map(" = ".join, tied))
+    shown = names if len(names) <= _ROWS else [*names[: _ROWS // 2], "…", *names[-_ROWS // 2 :]]
+    return [f"order of the classes{'' if values is None else ', by their numbers'}: {' < '.join(shown)}"]
 
 
 def _text(report: AgreementReport) -> list[Any]:
@@ -78,16 +94,17 @@ def _text(report: AgreementReport) -> list[Any]:
     ):
         table.add_row(name, format_number(value), "")
     classes = Table("class", "α against the rest")
-    for name, value in report.categories.items():
+    for name, value in islice(report.categories.items(), _ROWS):
         classes.add_row(name, format_number(value) + (" *" if name in report.unreliable else ""))
     people = Table("annotator", "ratings", "agrees with others", "median κ")
-    for p in report.people[:20]:
+    for p in report.people[:_ROWS]:
         people.add_row(p.name, str(p.ratings), format_number(p.agreement), format_number(p.median_kappa))
     notes = cluster_lines(report.items, report.clusters, report.assumptions, {})
     notes += [f"{name}: {reason}" for name, reason in report.undefined.items()]
     notes += [f"alpha: {note}" for note in (a.notes if a else ())]
     if report.unreliable:
         notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
-    if len(report.people) > 20:
-        notes.append(f"{len(report.people) - 20} more annotators with --json")
+    for rows, what in ((report.categories, "classes"), (report.people, "annotators")):
+        if len(rows) > _ROWS:
+            notes.append(f"{len(rows) - _ROWS:,} more {what} with --json")
     return [head, table, classes, people, *notes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,9 @@ def _clusters(study: Study) -> dict[str, str]:
 
 
 def split_names(text: str) -> list[str]:
-    """Names that stand between commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Names that stand between commas; one that holds a comma stands in double quotes."""
+    (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
+    return [name.strip() for name in names if name.strip()]
 
 
 def _level(text: str) -> float:

@@ -20,6 +20,7 @@ from harness.cli.conventions import add_study, emit, parse_look, study_of
 from harness.errors import BadInput
 from harness.estimate import FAIL, PASS, UNDECIDED
 from harness.machine import write_whole
+from harness.output import read_text
 from harness.report import gate_table, gate_to_json, gate_to_junit, gate_to_markdown
 
 EXIT_CODES = {PASS: 0, FAIL: 1, UNDECIDED: 3}
@@ -68,7 +69,7 @@ def _write_files(report: GateReport, junit: str | None, markdown: str | None) ->
     if markdown:
         path = Path(markdown)
         try:
-            before = path.read_text(encoding="utf-8") + "\n" if path.is_file() else ""
+            before = read_text(path) + "\n" if path.is_file() else ""
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"--markdown: {path} cannot be read, to be added to: {error}") from None
         write_whole(before + gate_to_markdown(report), path)

@@ -20,7 +20,7 @@ from harness.datasets.logs.option_labels import find_listed_options
 from harness.datasets.row import Row, parse_json
 from harness.distribution import install_line
 from harness.errors import DataError
-from harness.output import shorten
+from harness.output import explain_kind, shorten
 from harness.types import ForeignAnswer, PredictionStatus
 
 T = TypeVar("T")
@@ -300,7 +300,10 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 def read_whole(path: Path) -> Row:
     """Return a file of JSON as one record; raises `DataError`."""
-    return Row(str(path), 1, parse_json(path.read_bytes(), path))
+    data = path.read_bytes()
+    if told := explain_kind(data, path.name) or ("the file is empty" if not data else ""):
+        raise DataError(told, file=path)
+    return Row(str(path), 1, parse_json(data, path))
 
 
 def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:

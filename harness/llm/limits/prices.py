@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError
+from harness.output import read_text
 from harness.types import Source
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     if not required and not path.exists():
         return PriceTable()
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the price table cannot be read: {error}", file=path) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -11,6 +11,7 @@ import numpy as np
 from harness.arrays import FloatArray
 from harness.errors import EstimateError, NotIdentified
 from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
+from harness.panel.agreement.class_values import find_class_values
 from harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
 from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel
 from harness.types import HtmlTable, Shown, format_number
@@ -24,6 +25,8 @@ _NAMES = {
     "mean_cohen": "Cohen's κ, mean of pairs",
     "observed": "agreeing pairs",
 }
+_SHOWN = 20
+"""Classes that a notebook shows."""
 RELIABLE = 0.8
 """Rule of thumb of content analysis (Krippendorff 2004): below it a category is not well defined."""
 
@@ -95,12 +98,14 @@ class AgreementReport(Shown):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
         rows = []
-        for row in self.records():
+        left = max(0, len(self.categories) - _SHOWN)
+        for row in self.records()[: len(_NAMES) + _SHOWN]:
             ends = [row.get("low"), row.get("high")]
             shown = "" if None in ends else " – ".join(map(format_number, ends))
             name = _NAMES[row["coefficient"]] + (f" of {row['class']!r}" if row["class"] else "")
             rows.append((name, format_number(row["value"]), shown))
-        low = f"below {RELIABLE}, not reliable by rule of thumb: {', '.join(self.unreliable)}"
+        low = f"below {RELIABLE}, not reliable by rule of thumb: {', '.join(self.unreliable[:_SHOWN])}"
+        low += f" and {len(self.unreliable) - _SHOWN:,} more" if len(self.unreliable) > _SHOWN else ""
         return (
             HtmlTable(
                 title=f"Agreement of {self.annotators} annotators on {self.items:,} items",
@@ -110,6 +115,7 @@ class AgreementReport(Shown):
                     *(self.alpha.notes if self.alpha else ()),
                     *(f"{name}: {why}" for name, why in self.undefined.items()),
                     *([low] if self.unreliable else ()),
+                    *([f"{left:,} more classes are in records()"] if left else ()),
                     *self.assumptions,
                 ),
             ),
@@ -131,17 +137,22 @@ def measure_agreement(
     ----------
     panel
         At least two annotators, at least one item both rated.
-    level, values, bootstrap, seed, confidence
+    values
+        Shape (K,): what the classes measure; by default the numbers that they are (`find_class_values`).
+    level, bootstrap, seed, confidence
         As in `krippendorff_alpha`.
 
     Raises
     ------
     EstimateError
-        If there is one annotator, no item with two ratings, or an argument is out of range.
+        If there is one annotator, no item with two ratings, an argument is out of range, or a class is a
+        word at a level that needs numbers or an order.
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"agreement needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")
-    votes = panel.votes()
+    votes = panel.sparse_votes()
+    if values is None:
+        values = find_class_values(panel, level)
     undefined: dict[str, str] = {}
 
     def attempt(name: str, work: Callable[[], T]) -> T | None:

@@ -1,7 +1,7 @@
 """Krippendorff's α: agreement beyond chance, any number of annotators, missing allowed.
 
-α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); o, n_c and δ²
-as in `coincidence`. Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); the sums are
+those of `disagreement`. Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing
 Krippendorff's Alpha-Reliability" (2011).
 
 All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agree from annotators who
@@ -14,27 +14,19 @@ Python, fifty to a hundred times slower; ``benchmarks/alpha_speed.py`` runs them
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import NotIdentified
+from harness.arrays import FloatArray, IntArray, divide
 from harness.estimate import check_least, check_level, effective_clusters
-from harness.panel.agreement.coincidence import coincidences, distances
-from harness.panel.ratings import (
-    Score,
-    check_votes,
-    draw_unit_more,
-    explain_few_clusters,
-    find_ends,
-    find_extremes,
-)
+from harness.output import with_bar
+from harness.panel.agreement.disagreement import CELLS, WeightedVotes
+from harness.panel.ratings import check_votes, draw_unit_more, explain_few_clusters, find_ends
 from harness.types import explain_flag
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
-_CELLS = 1_000_000
-"""Coincidences that are in memory at once."""
 _MANY_CLASSES = 12
 """Number of classes up to which all are tried for the extra unit; of more, the most and least frequent."""
 
@@ -82,30 +74,8 @@ class Agreement:
         return tuple(map(explain_flag, self.flags))
 
 
-def alpha_of_coincidences(o: FloatArray, level: str = "nominal", values: FloatArray | None = None) -> float:
-    """α from coincidences o, shape (K, K).
-
-    Raises
-    ------
-    NotIdentified
-        If all ratings are alike.
-    EstimateError
-        If the level or the values are wrong.
-    """
-    marginals = o.sum(axis=1)
-    n = float(marginals.sum())
-    delta = distances(level, marginals, values)
-    expected = float(marginals @ delta @ marginals)
-    # np.float64 sums of rationals such as 3·(1/3) leave dust where the exact sum is 0
-    if expected <= 1e-12 * max(1.0, float(delta.max())) * n * n:
-        raise NotIdentified(
-            "all ratings are alike: observed and expected disagreement are both 0, alpha is 0/0"
-        )
-    return 1.0 - (n - 1) * float((o * delta).sum()) / expected
-
-
 def krippendorff_alpha(
-    votes: IntArray,
+    votes: Any,
     level: str = "nominal",
     *,
     values: FloatArray | None = None,
@@ -122,11 +92,14 @@ def krippendorff_alpha(
     Parameters
     ----------
     votes
-        Shape (N, K): how many annotators gave the item the class (`Panel.votes`).
+        Shape (N, K): how many annotators gave the item the class, an array (`Panel.votes`) or one of
+        scipy's sparse rows (`Panel.sparse_votes`).
     level
-        ``"nominal"``, ``"ordinal"`` (classes in their order), ``"interval"``, ``"ratio"``.
+        ``"nominal"``, ``"ordinal"`` (by `values`, without them by the order of the classes),
+        ``"interval"``, ``"ratio"``.
     values
-        Shape (K,): what the classes measure, for interval and ratio.
+        Shape (K,): what the classes measure, for interval and ratio; at the ordinal level only their order
+        counts, and classes of equal value are tied.
     bootstrap
         Number of draws of weights; 0 for no interval. The ratings of one item share a weight; valid if items
         are a sample of those meant.
@@ -149,20 +122,27 @@ def krippendorff_alpha(
     """
     check_votes(votes)
     check_level(confidence)
-    rated = votes.sum(axis=1) >= 2
-    kept = votes[rated]
+    kept, rated = _pairable(votes)
     unit = None if cluster is None else np.unique(cluster[rated], return_inverse=True)[1]
     clusters = None if unit is None else int(unit.max()) + 1
-    total = coincidences(kept)
-    value = alpha_of_coincidences(total, level, values)
+    rows, counts, place = _distinct(kept) if unit is None else (kept, np.ones(clusters or 0, np.int64), unit)
+    together = WeightedVotes(rows, level, values)
+    weights, n = counts[place].astype(np.float64), float(kept.sum())
+    together.refuse_alike(weights)
+    value = float(together.alphas(weights[None], n)[0])
     low, high, why = None, None, "" if bootstrap else NO_DRAWS
     if unit is not None and not why:
         why = explain_few_clusters(unit)
     if not why:
         check_least("bootstrap", bootstrap, 1)
-        score = partial(_alphas, n=float(total.sum()), level=level, values=values)
-        extremes = find_extremes(score, total, _extreme_units(kept, clusters or len(kept), total))
-        drawn = _draw(kept, unit, score, extremes, bootstrap, seed)
+        extreme = _extreme_rows(kept)
+        drawn = _draw(
+            WeightedVotes(sparse.vstack([rows, extreme], format="csr"), level, values),
+            (counts, place),
+            n / (clusters or kept.shape[0]) / extreme[[0]].sum(),
+            bootstrap,
+            seed,
+        )
         low, high = find_ends(*drawn, confidence, None if unit is None else effective_clusters(unit))
     return Agreement(
         value=value,
@@ -170,76 +150,102 @@ def krippendorff_alpha(
         high=high,
         level=confidence,
         pairable=int(kept.sum()),
-        items=len(kept),
+        items=kept.shape[0],
         clusters=clusters,
         flags=(f"no_interval: {why}",) if why else (),
         why=why,
     )
 
 
-def _alphas(o: FloatArray, n: float, level: str, values: FloatArray | None) -> FloatArray:
-    """α of coincidences, shape (…, K, K), each scaled to n ratings of which not all are alike."""
-    scaled = o * (n / o.sum(axis=(-2, -1), keepdims=True))
-    marginals = scaled.sum(axis=-1)
-    delta = distances(level, marginals, values)
-    expected = (marginals[..., :, None] * marginals[..., None, :] * delta).sum(axis=(-2, -1))
-    found: FloatArray = 1.0 - (n - 1) * (scaled * delta).sum(axis=(-2, -1)) / expected
-    return found
+def _pairable(votes: Any) -> tuple[Any, IntArray]:
+    """Rows with at least two votes as a sparse array, and their numbers."""
+    rated = np.flatnonzero(votes.sum(axis=1) >= 2)
+    kept = sparse.csr_array(votes[rated])
+    kept.eliminate_zeros()
+    kept.sort_indices()
+    return kept, rated
 
 
-def _extreme_units(votes: IntArray, units: int, total: FloatArray) -> FloatArray:
-    """Coincidences of units that agree on one class, or disagree as much as a unit can; shape (c, K, K).
+def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
+    """Rows that differ, in the order that their dense rows have, how often each occurs, and 0 … rows − 1."""
+    N, K = votes.shape
+    row = np.repeat(np.arange(N), np.diff(votes.indptr))
+    cell = np.arange(votes.nnz) - votes.indptr[row]
+    keys = np.zeros((N, 2 * (int(cell.max()) + 1)), dtype=np.int64)
+    keys[:, ::2] = -K
+    keys[row, 2 * cell], keys[row, 2 * cell + 1] = -votes.indices, votes.data
+    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    return votes[first], counts, np.arange(len(first))
 
-    A unit has as many ratings as units have on average.
+
+def _extreme_rows(votes: Any) -> Any:
+    """Votes of items that agree on one class, or disagree as much as an item can; sparse, shape (c, K).
+
+    An item has as many ratings as items have on average.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
-    classes = np.argsort(total.sum(axis=1), kind="stable")
+    classes = np.argsort(votes.sum(axis=0), kind="stable")
     if K > _MANY_CLASSES:
         classes = np.unique([0, K - 1, *classes[: _MANY_CLASSES // 2], *classes[-_MANY_CLASSES // 2 :]])
-    one = np.eye(K, dtype=np.int64)
-    spread = m // K + (np.arange(K) < m % K)
-    rows = [m * one[c] for c in classes]
-    rows += [m // 2 * one[c] + (m - m // 2) * one[k] for c in classes for k in classes if c != k]
-    size = float(total.sum()) / units / m
-    return size * np.stack([coincidences(row[None]) for row in (*rows, spread)])
+    rows = [{c: m} for c in classes]
+    rows += [{c: m // 2, k: m - m // 2} for c in classes for k in classes if c != k]
+    rows.append({c: m // K + (c < m % K) for c in range(min(K, m))})
+    cells = [(number, c, count) for number, row in enumerate(rows) for c, count in row.items()]
+    row, column, count = np.array(cells, dtype=np.int64).T
+    return sparse.csr_array((count, (row, column)), shape=(len(rows), K))
 
 
 def _draw(
-    votes: IntArray,
-    unit: IntArray | None,
-    score: Score,
-    extremes: tuple[FloatArray, FloatArray],
-    times: int,
-    seed: int,
+    together: WeightedVotes, units: tuple[IntArray, IntArray], size: float, times: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """α of units with random weights and one of `extremes` more; two arrays of shape (times,).
+    """α of units with random weights and one extreme unit more; two arrays of shape (times,).
 
+    The unit more is the one of `together`'s last rows that lowers α most, then the one that raises it most.
     Items with equal votes share one weight, a gamma variable: the same distribution, and far smaller.
+
+    Parameters
+    ----------
+    units
+        How many units share a weight, shape (U,), and the place of every other row's weight, shape (R,).
+    size
+        Weight that makes an extreme row as large as a unit is on average.
     """
-    rows, counts = np.unique(votes, axis=0, return_counts=True)
-    place: IntArray = np.arange(len(rows))
-    if unit is not None:
-        rows, counts, place = votes, np.ones(int(unit.max()) + 1, dtype=np.int64), unit
-    rng = np.random.default_rng(seed)
-    more = draw_unit_more(times, seed)[:, None, None]
-    step = max(1, _CELLS // votes.shape[1] ** 2)
-    lowered, raised = [], []
-    for start in range(0, times, step):
-        weight = more[start : start + step]
-        o = np.stack([coincidences(rows, rng.standard_gamma(counts)[place]) for _ in weight])
-        lowered.append(score(o + weight * extremes[0]))
-        raised.append(score(o + weight * extremes[1]))
+    counts, place = units
+    R, rows = len(place), together.votes.shape[0]
+    n = float(together.m[:R] @ counts[place])
+    steps = max(1, CELLS // rows)
+    reached = [
+        together.alphas(_with_unit(np.tile(counts[place], (len(some), 1)), rows, some, size), n)
+        for some in np.array_split(np.arange(R, rows), -(-(rows - R) // steps))
+    ]
+    least = np.round(np.concatenate(reached), 12)  # of units that differ by rounding alone, the first
+    lowest, highest = R + np.argmin(least), R + np.argmax(least)
+    rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
+    lowered, raised = list[FloatArray](), list[FloatArray]()
+    for start in with_bar(range(0, times, steps), "alpha", "portion of draws"):
+        weight = more[start : start + steps]
+        drawn = rng.standard_gamma(counts, size=(len(weight), len(counts)))[:, place]
+        for one, found in ((lowest, lowered), (highest, raised)):
+            found.append(together.alphas(_with_unit(drawn, rows, np.full(len(weight), one), weight), n))
     return np.concatenate(lowered), np.concatenate(raised)
 
 
-def category_alphas(votes: IntArray) -> dict[int, float | None]:
+def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
+    """Weights with one row more, `one`, in every draw; shape (draws, R) to (draws, rows)."""
+    found = np.zeros((len(drawn), rows))
+    found[:, : drawn.shape[1]] = drawn
+    found[np.arange(len(drawn)), one] = weight
+    return found
+
+
+def category_alphas(votes: Any) -> dict[int, float | None]:
     """α of every class against the rest; None for a class whose ratings are all alike."""
     check_votes(votes)
-    found: dict[int, float | None] = {}
-    for c in range(votes.shape[1]):
-        own = votes[:, c]
-        try:
-            found[c] = krippendorff_alpha(np.stack([own, votes.sum(axis=1) - own], axis=1)).value
-        except NotIdentified:
-            found[c] = None
-    return found
+    kept, _ = _pairable(votes)
+    m = kept.sum(axis=1)
+    given, n = kept.sum(axis=0).astype(np.float64), float(m.sum())
+    own = m[np.repeat(np.arange(len(m)), np.diff(kept.indptr))]
+    apart = kept.data * (own - kept.data) / (own - 1)
+    observed = np.bincount(kept.indices, weights=apart, minlength=len(given))
+    alpha = 1 - (n - 1) * divide(observed, given * (n - given), where=(given > 0) & (given < n))
+    return {c: None if np.isnan(a) else float(a) for c, a in enumerate(alpha)}

@@ -85,7 +85,9 @@ def measure_parity(
     check_level(level)
     _check(panel, predicted, positive)
     judged = tuple(humans or panel.annotators)
-    voting = tuple(voters or panel.annotators)
+    voting, guessing = tuple(voters or panel.annotators), 1 / panel.K
+    if positive is None:
+        panel, (predicted,) = panel.numbered_within_items(predicted)
     rows = leave_rater_out(
         panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
     )
@@ -108,7 +110,7 @@ def measure_parity(
         stratify=min(overall.human.value, overall.model.value) < RULE,
         method="circular" if circular else "separate voters" if separate else "leave-one-out",
         level=level,
-        guessing=1 / panel.K,
+        guessing=guessing,
         humans=judged,
         voters=voting,
         clusters=overall.clusters,

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from harness.arrays import NO_LABEL, FloatArray, IntArray
+from harness.arrays import NO_LABEL, IntArray
 from harness.columns import ItemIndex, ItemValues
 from harness.errors import EstimateError
 from harness.estimate import check_rows, number_clusters
@@ -33,6 +35,8 @@ class Panel:
     cluster
         Shape (N,): number of every item's cluster, such as the patient that images are of; None if items
         are independent.
+    ordered
+        Whether the classes stand in an order that somebody gave, which ordinal agreement may use.
 
     Raises
     ------
@@ -47,6 +51,7 @@ class Panel:
     annotator: IntArray
     label: IntArray
     cluster: IntArray | None = None
+    ordered: bool = True
 
     def __post_init__(self) -> None:
         for name, names in (("item", self.items), ("annotator", self.annotators), ("label", self.classes)):
@@ -95,10 +100,32 @@ class Panel:
         alone = cluster is None or len(np.unique(cluster)) == len(self.items)
         return replace(self, cluster=None if alone else cluster)
 
+    def in_order(self, classes: Sequence[str]) -> Panel:
+        """The same ratings, with all classes in a given order, and perhaps some that nobody gave.
+
+        Raises
+        ------
+        EstimateError
+            If one is given twice, or one that occurs is left out.
+        """
+        place = _place(classes)
+        seen = np.unique(self.label)
+        for c in seen:
+            if self.classes[c] not in place:
+                told = f"the label {self.classes[c]!r} is no class; classes are {_some(classes)}"
+                raise EstimateError(told)
+        moved = np.array([place.get(name, NO_LABEL) for name in self.classes], dtype=np.int64)
+        return replace(self, classes=tuple(classes), label=moved[self.label], ordered=True)
+
     def votes(self) -> IntArray:
         """v_nc: how many annotators gave item n the class c; shape (N, K)."""
         flat = np.bincount(self.item * self.K + self.label, minlength=len(self.items) * self.K)
         return flat.reshape(len(self.items), self.K).astype(np.int64)
+
+    def sparse_votes(self) -> Any:
+        """The same as one of scipy's sparse arrays, which thousands of classes need."""
+        ones = np.ones(len(self.item), dtype=np.int64)
+        return sparse.csr_array((ones, (self.item, self.label)), shape=(len(self.items), self.K))
 
     def grid(self) -> IntArray:
         """Label by item and annotator, shape (N, annotators), `NO_LABEL` where there is none."""
@@ -132,6 +159,36 @@ class Panel:
                     f"no rating is by an annotator {name!r}; there are {_some(self.annotators)}"
                 )
         return [self.annotators.index(name) for name in annotators]
+
+    def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
+        """The same ratings and labels with classes numbered anew within every item.
+
+        For what only compares labels of one item: of thousands of classes an item has but a few.
+
+        Parameters
+        ----------
+        labels
+            Shape (N,) each: a class of every item, negative where there is none, as in those returned.
+
+        Raises
+        ------
+        EstimateError
+            If a shape is wrong.
+        """
+        rows = np.arange(len(self.items))
+        for x in labels:
+            if x.shape != rows.shape:
+                raise EstimateError(f"labels of the items must have shape {rows.shape}, have {x.shape}")
+        given = [self.item * self.K + self.label, *(rows[x >= 0] * self.K + x[x >= 0] for x in labels)]
+        pairs = np.unique(np.concatenate(given))
+        first = np.searchsorted(pairs, rows * self.K)
+        number = np.arange(len(pairs)) - first[pairs // self.K]
+        own, *others = (number[np.searchsorted(pairs, pair)] for pair in given)
+        moved: list[IntArray] = [np.full(len(rows), NO_LABEL) for _ in labels]
+        for to, x, found in zip(moved, labels, others, strict=True):
+            to[x >= 0] = found
+        names = tuple(map(str, range(max(2, int(number.max()) + 1))))
+        return replace(self, classes=names, label=own), moved
 
     def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
         """Labels of this panel's items from elsewhere (a model, an oracle) as positions; shape (N,).
@@ -172,7 +229,8 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     ratings
         In any order.
     classes
-        All classes, in their order (which ordinal agreement uses); by default those seen, sorted.
+        All classes, in their order (which ordinal agreement uses); by default those seen, sorted, which is
+        no order for it.
 
     Raises
     ------
@@ -185,9 +243,7 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
     items = {name: j for j, name in enumerate(dict.fromkeys(r.item for r in rows))}
     people = {name: j for j, name in enumerate(dict.fromkeys(r.annotator for r in rows))}
     known = tuple(classes) if classes is not None else tuple(sorted({r.label for r in rows}))
-    if len(set(known)) < len(known):
-        raise EstimateError(f"classes must differ, one is given twice: {_some(known)}")
-    place = {name: j for j, name in enumerate(known)}
+    place = _place(known)
     for number, r in enumerate(rows):
         if r.label not in place:
             raise EstimateError(
@@ -201,6 +257,7 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
         item=np.array([items[r.item] for r in rows], dtype=np.int64),
         annotator=np.array([people[r.annotator] for r in rows], dtype=np.int64),
         label=np.array([place[r.label] for r in rows], dtype=np.int64),
+        ordered=classes is not None,
     )
 
 
@@ -217,7 +274,7 @@ def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Seq
     )
 
 
-def check_votes(votes: IntArray | FloatArray) -> None:
+def check_votes(votes: Any) -> None:
     """Refuse votes nobody can agree on.
 
     Raises
@@ -227,10 +284,19 @@ def check_votes(votes: IntArray | FloatArray) -> None:
     """
     if votes.ndim != 2 or votes.shape[0] < 1 or votes.shape[1] < 2:
         raise EstimateError(f"votes must have shape (N >= 1, K >= 2), has {votes.shape}")
-    for row in np.flatnonzero((votes < 0).any(axis=1))[:1]:
+    for row in np.flatnonzero((votes < 0).sum(axis=1))[:1]:
         raise EstimateError(f"votes[{row}] must be at least 0, is {votes[row].tolist()}")
     if int(votes.sum(axis=1).max()) < 2:
         raise EstimateError("no item has 2 annotators: nothing can be said of their agreement")
+
+
+def _place(classes: Sequence[str]) -> dict[str, int]:
+    """Position of every class, none of which may be there twice."""
+    place = {name: j for j, name in enumerate(classes)}
+    if len(place) < len(classes):
+        twice = next(name for j, name in enumerate(classes) if place[name] != j)
+        raise EstimateError(f"classes must differ, one is given twice: {twice!r} in {_some(classes)}")
+    return place
 
 
 def _some(names: Sequence[str]) -> str:

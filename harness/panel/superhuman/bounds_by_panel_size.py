@@ -42,6 +42,8 @@ def compute_bounds_by_size(
     """
     if points < 1 or shuffles < 1:
         raise EstimateError(f"points and shuffles must be at least 1, are {points} and {shuffles}")
+    C = panel.K
+    panel, (predicted,) = panel.numbered_within_items(predicted)
     m = panel.votes().sum(axis=1)
     values, counts = np.unique(m, return_counts=True)
     full = int(values[np.argmax(counts)])
@@ -54,7 +56,7 @@ def compute_bounds_by_size(
     for j in range(shuffles):
         slots = shuffled(grid, seed + j)
         for i, k in enumerate(ks):
-            sums[i] += _bounds(slots[:, :k], panel.K, own)
+            sums[i] += _bounds(slots[:, :k], panel.K, C, own)
     return tuple(_point(k, *row) for k, row in zip(ks, (sums / shuffles).tolist(), strict=True))
 
 
@@ -63,10 +65,11 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
     return GrowthPoint(annotators=k, L=L, U_e=U_e, U_t=U_t, U_star=U_star, U_panel=U_panel)
 
 
-def _bounds(slots: IntArray, K: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
+def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
+    """L and the bounds of labels that are numbered 0 … K − 1 within items, of C classes in all."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2 or (slots == NO_LABEL).all():
         return L, 0.0, 0.0, 0.0, 0.0
-    c = ceilings(votes)
+    c = ceilings(votes, C)
     return L, c.U_e, c.U_t, c.U_star, c.U_panel

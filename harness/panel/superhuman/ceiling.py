@@ -94,10 +94,11 @@ def pool_agreement(u: float, C: int) -> float:
     return v * v + (1 - v) ** 2 / (C - 1)
 
 
-def ceilings(votes: IntArray) -> Ceiling:
+def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
     """All bounds; items weigh alike, however many annotators they have (at least two).
 
-    Unequal and missing annotators are fine if what is missing has nothing to do with the labels.
+    Unequal and missing annotators are fine if what is missing has nothing to do with the labels. `C` is the
+    number of classes where those of `votes` are numbered within items.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def ceilings(votes: IntArray) -> Ceiling:
     return Ceiling(
         U_e=empirical(mean),
         U_t=math.sqrt(float(x_t.mean())),
-        U_star=pool_ceiling(mean, votes.shape[1]),
+        U_star=pool_ceiling(mean, C or votes.shape[1]),
         U_panel=float(largest.mean()),
         pairs=x,
         pairs_t=x_t,

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from harness.arrays import NO_LABEL, FloatArray, IntArray
 from harness.errors import EstimateError
 from harness.estimate import check_known, check_level, check_unit
 from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel, aggregate_votes, agreement_with
@@ -122,18 +122,27 @@ def assess_superhuman(
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"annotators must be at least 2; the only one is {panel.annotators[0]!r}")
+    if predicted.shape != (len(panel.items),):
+        raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
+    C = panel.K
+    if aggregate != "dawid-skene":  # which learns how people confuse classes
+        unknown = np.full(len(panel.items), NO_LABEL)
+        panel, (predicted, true) = panel.numbered_within_items(
+            predicted, unknown if oracle is None else oracle
+        )
+        oracle = None if oracle is None else true
     votes = panel.votes()
     winners = aggregate_votes(panel, aggregate, weights)
     hits = agreement_with(winners, predicted)
-    bounds = ceilings(votes)
+    bounds = ceilings(votes, C)
     m = votes.sum(axis=1)
     check_known("test", test, SUPERHUMAN_TESTS)
     check_level(level)
-    evidence = _gather(panel, hits, bounds, m)
+    evidence = _gather(panel, hits, bounds, m, C)
     against = certify(evidence, level=level)
     if test == "paired":
         test_one = partial(betting_confidence, hits[m >= 2], seed=seed, level=level, unit=panel.unit[m >= 2])
-        against = _paired(against, bounds, panel.K, test_one)
+        against = _paired(against, bounds, C, test_one)
     flags = []
     if (m < 2).any():
         flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
@@ -147,7 +156,7 @@ def assess_superhuman(
     return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
 
 
-def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray) -> Evidence:
+def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
     """What the certificates rest on, from agreements and the numbers of labels `m` of every item."""
     dependent = panel.cluster is not None
     return Evidence(
@@ -155,7 +164,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray) -> Evi
         x=float(bounds.pairs.mean()),
         N=len(hits),
         m=int(m[0]) if (m == m[0]).all() and m[0] >= 2 else 0,
-        C=panel.K,
+        C=C,
         whole=bool((np.abs(hits - np.round(hits)) < WHOLE).all()),
         x_t=float(bounds.pairs_t.mean()),
         largest=bounds.U_panel,

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.output import keep_secret, redact
+from harness.store.engines.patience import PatientConnection
 from harness.store.engines.sqlite_files import connect_read_only, is_read_only, set_up_sqlite
 
 _SERVER = ("postgres", "postgresql", "postgresql+psycopg")
@@ -71,6 +72,8 @@ def make_engine(
     read_only = file is not None and is_read_only(file)
     if file is not None and read_only:
         more["creator"] = partial(connect_read_only, file)
+    elif file is not None:
+        more["connect_args"] = {"factory": PatientConnection}
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
         more |= {"connect_args": said, "pool_pre_ping": True}  # a server that was restarted is met anew

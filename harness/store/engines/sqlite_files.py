@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from harness.errors import StoreError
 from harness.machine import repair_rights
+from harness.store.engines.patience import ATTEMPT
 
-PATIENT = "PRAGMA busy_timeout=300000"
-"""A large import writes for minutes, and whoever else writes waits for it."""
+PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (
     "journal_mode=WAL",
     "synchronous=NORMAL",

@@ -1,8 +1,9 @@
 """Answers from a Label Studio JSON export, for campaigns that were run elsewhere.
 
 The tasks must carry this project's ``question_id``: those of `label push`, or of a file made from
-`label export`. Users are known by their e-mail address if the export tells it (the JSON export of
-newer versions gives numbers only); then nothing can be checked but that one user answered.
+`label export`, whose ids have a prefix and a check. Users are known by their e-mail address if the
+export tells it (the JSON export of newer versions gives numbers only); then nothing can be checked but
+that one user answered.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from harness import DataError
+from harness.output import decode_text, explain_kind
 from harness.store import Response
 from harness.types import Item
 from protocols.collect.label_studio.accounts import make_account_email, strip_mark
 from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
+from protocols.collect.spreadsheets import ASSIGNMENT_PREFIX, QUESTION_PREFIX, read_id
 from protocols.routing import Pending, Roster
 
 SOURCE = "label_studio_export"
@@ -49,7 +52,12 @@ def read_label_studio_export(
 
 def _tasks(file: str | Path) -> list[Any]:
     try:
-        tasks = json.loads(Path(file).read_text(encoding="utf-8"))
+        data = Path(file).read_bytes()
+        if kind := explain_kind(data[:4096], Path(file).name):
+            raise DataError(kind, file=file)
+        if not data.strip():
+            raise DataError("the file is empty", file=file)
+        tasks = json.loads(decode_text(data))
     except FileNotFoundError:
         raise DataError("there is no such file", file=file) from None
     except (OSError, ValueError, RecursionError) as error:
@@ -75,9 +83,11 @@ def _reply(
 
     if not isinstance(task, dict) or not isinstance(task.get("data"), dict):
         raise wrong("data", "has no data; choose the export format JSON, not JSON-MIN")
-    asked = by_id.get(str(task["data"].get("question_id")))
+    data = {name.strip("\ufeff "): value for name, value in task["data"].items()}
+    given = data.get("question_id", data.get("assignment_id"))
+    asked = by_id.get(read_id(read_id(str(given), QUESTION_PREFIX), ASSIGNMENT_PREFIX))
     if asked is None:
-        raise wrong("data.question_id", f"the question {task['data'].get('question_id')!r} was never asked")
+        raise wrong("data.question_id", f"the question {given!r} was never asked")
     try:
         found = [
             read_annotation({**row}, asked.expert, int(row.get("task") or task.get("id") or number), asked.id)

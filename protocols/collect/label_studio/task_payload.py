@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from harness import DataError
 from harness.config import Study
 from harness.datasets import PRESETS
-from harness.output import join_lines
+from harness.output import join_lines, read_text
 from harness.types import Item, Question
 from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
 from protocols.routing import Pending
@@ -111,7 +111,7 @@ def _own_page(study: Study) -> str:
         raise _wrong(study, "page", told)
     path = study.path(section.page or "")
     try:
-        return check_page(path.read_text(encoding="utf-8"), path)
+        return check_page(read_text(path), path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the page cannot be read: {error}", file=path) from None
 

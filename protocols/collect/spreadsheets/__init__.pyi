@@ -1,6 +1,7 @@
 from .answer_words import AnswerWords as AnswerWords, make_words as make_words
 from .cells import (
-    mark_cells as mark_cells, write_cells as write_cells, write_options as write_options,
+    ASSIGNMENT_PREFIX as ASSIGNMENT_PREFIX, QUESTION_PREFIX as QUESTION_PREFIX, mark_cells as mark_cells,
+    read_id as read_id, write_cells as write_cells, write_options as write_options,
 )
 from .handed_out import export_questions as export_questions, write_ratings as write_ratings
 from .panel_files import read_panel as read_panel

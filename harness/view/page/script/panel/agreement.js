@@ -7,6 +7,8 @@ import { NOTHING, count, decimal, isNumber, percent, plural } from "../core/form
 import { clusterNote, noteList } from "../core/notes.js";
 import { dataTable } from "../core/table.js";
 
+const MOST_DRAWN = 40;
+
 export function drawAgreement(found, reliable) {
   const { alpha } = found;
   const notes = [
@@ -25,8 +27,9 @@ export function drawAgreement(found, reliable) {
 }
 
 function agreementPicture({ alpha, categories, level, items, annotators }, reliable) {
-  const classes = Object.entries(categories).filter(([, value]) => isNumber(value)).sort((a, b) => b[1] - a[1]);
-  const undrawn = Object.keys(categories).length - classes.length;
+  const known = Object.entries(categories).filter(([, value]) => isNumber(value)).sort((a, b) => b[1] - a[1]);
+  const classes = known.slice(-MOST_DRAWN);
+  const undrawn = Object.keys(categories).length - known.length;
   const rows = [
     ...(alpha ? [{ label: `all classes (${count(alpha.items)} items)`, value: alpha.value, low: alpha.low,
       high: alpha.high, series: 1 }] : []),
@@ -46,7 +49,8 @@ function agreementPicture({ alpha, categories, level, items, annotators }, relia
     }),
     note: `Dashed: ${reliable}, from which a class counts as reliable (a rule of thumb). `
       + `${alpha?.low === null || !alpha ? "There is no interval" : `Interval ${percent(alpha.level, 0)}, of all classes`}.`
-      + (undrawn ? ` Not drawn: ${plural(undrawn, "class", "classes")} whose α is undefined.` : ""),
+      + (undrawn ? ` Not drawn: ${plural(undrawn, "class", "classes")} whose α is undefined.` : "")
+      + (known.length > MOST_DRAWN ? ` Not drawn: ${plural(known.length - MOST_DRAWN, "class", "classes")} of higher α.` : ""),
   });
 }
 

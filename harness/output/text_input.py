@@ -1,0 +1,69 @@
+"""Text as other programs save it: with or without a byte order mark, and what a file is that is no text."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from pathlib import Path
+
+UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_STARTS = (
+    (b"PK\x03\x04", "is a workbook or another packed file; give it its ending, .xlsx"),
+    (b"\x1f\x8b", "is compressed with gzip; give it its ending, {name}.gz, or unpack it"),
+    (b"PAR1", "is a Parquet file; give it its ending, .parquet"),
+    (b"\xd0\xcf\x11\xe0", "is a workbook of an old Excel (.xls); save it as .xlsx, or as CSV UTF-8"),
+    (b"%PDF", "is a PDF document; save its data as CSV or JSON Lines"),
+    (b"SQLite format 3\0", "is a database of SQLite; export its table as CSV"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard; unpack it"),
+    (b"BZh", "is compressed with bzip2; unpack it"),
+    (b"\xfd7zXZ", "is compressed with xz; unpack it"),
+    (
+        b"version https://git-lfs.github.com/",
+        "is a pointer of Git LFS, not the file that it stands for; fetch that: git lfs pull",
+    ),
+)
+_PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+
+
+def decode_text(data: bytes) -> str:
+    r"""Decode UTF-8, or UTF-16 that begins with its mark; without marks, and with \n between lines.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If it is neither.
+
+    Examples
+    --------
+    >>> decode_text(b"\xef\xbb\xbfa\r\nb"), decode_text("a".encode("utf-16"))
+    ('a\nb', 'a')
+    """
+    text = data.decode("utf-16" if data.startswith(UTF_16_MARKS) else "utf-8-sig")
+    return io.StringIO(text, newline=None).read()
+
+
+def read_text(path: Path) -> str:
+    """Read a text file as `decode_text` does.
+
+    Raises
+    ------
+    OSError, UnicodeDecodeError
+        If it cannot be read, or is no such text.
+    """
+    return decode_text(path.read_bytes())
+
+
+def explain_kind(start: bytes, name: str) -> str:
+    """Say what a file is that begins so and is no text of data, and what to do; empty if it may be one.
+
+    Examples
+    --------
+    >>> explain_kind(b"<!DOCTYPE html><html>", "items.jsonl")
+    'is an HTML page, such as one to sign in or of an error, not the data; download the file itself'
+    """
+    if _PAGE.match(start.removeprefix(codecs.BOM_UTF8)):
+        return (
+            "is an HTML page, such as one to sign in or of an error, not the data; download the file itself"
+        )
+    return next((told.format(name=name) for mark, told in _STARTS if start.startswith(mark)), "")

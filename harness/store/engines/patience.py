@@ -1,0 +1,120 @@
+"""Waiting for a database that another program holds: told at once, with who it is, and not without end."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.errors import ConfigError, StoreError
+from harness.machine import find_openers
+from harness.output import say
+
+ATTEMPT = 1.0
+"""Seconds that one attempt waits for a lock before it is told what it waits for."""
+_WAIT, _TOLD_EVERY = 300.0, 30.0
+"""Seconds: a large import writes for minutes, and whoever else writes waits for it."""
+_VARIABLE = "OVERSIGHT_LOCK_WAIT"
+T = TypeVar("T")
+
+
+def read_wait() -> float:
+    """Seconds to wait in all, from ``$OVERSIGHT_LOCK_WAIT``; 300 by default.
+
+    Raises
+    ------
+    ConfigError
+        If that is no number ≥ 0.
+    """
+    given = os.environ.get(_VARIABLE, "")
+    with suppress(ValueError):
+        if 0 <= (seconds := float(given or _WAIT)) < float("inf"):
+            return seconds
+    raise ConfigError(f"{_VARIABLE} must be a number of seconds of at least 0, is {given!r}")
+
+
+def wait_for_lock(
+    shown: str, attempt: Callable[[], T], is_locked: Callable[[Exception], bool], who: Any
+) -> T:
+    """Attempt something until no lock is in its way; each attempt waits for about `ATTEMPT` seconds.
+
+    An attempt that failed in less time did not wait, as no waiting would help: its error is raised.
+
+    Parameters
+    ----------
+    shown
+        The database, for messages.
+    who
+        Gives a text that names who holds the database, empty if that is not known.
+
+    Raises
+    ------
+    StoreError
+        If a lock is still in its way after the time to wait.
+    """
+    start = told = time.monotonic()
+    while True:
+        before = time.monotonic()
+        try:
+            return attempt()
+        except Exception as error:
+            now = time.monotonic()
+            if not is_locked(error) or now - before < 0.8 * ATTEMPT:
+                raise
+            limit, holder = read_wait(), who()
+            if now - start >= limit:
+                raise StoreError(
+                    f"{shown}: another program holds the database{holder}; nothing was written after waiting "
+                    f"{now - start:.0f} s; end that program, or run the command again when it is done"
+                ) from error
+            if told == start or now - told >= _TOLD_EVERY:
+                say(
+                    f"{shown}: another program holds the database{holder}; waiting for it, "
+                    f"{now - start:.0f} of at most {limit:.0f} s"
+                )
+                told = now
+
+
+class PatientConnection(sqlite3.Connection):
+    """A connection to a file of SQLite whose statements wait for other programs, and say so."""
+
+    def __init__(self, database: str, *given: Any, **named: Any) -> None:
+        self.file = database
+        super().__init__(database, *given, **named)
+
+    def cursor(self, factory: Any = None) -> Any:
+        """A cursor that waits."""
+        return super().cursor(factory or _PatientCursor)
+
+    def commit(self) -> None:
+        """Commit, once nobody is in the way."""
+        self.wait(super().commit)
+
+    def wait(self, attempt: Callable[[], T]) -> T:
+        """Do something of this connection once no other program holds the database."""
+        return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
+
+
+class _PatientCursor(sqlite3.Cursor):
+    connection: PatientConnection
+
+    def execute(self, *given: Any) -> Any:
+        return self.connection.wait(partial(super().execute, *given))
+
+    def executemany(self, *given: Any) -> Any:
+        return self.connection.wait(partial(super().executemany, *given))
+
+
+def _is_busy(error: Exception) -> bool:
+    """Whether a lock was in the way, of whatever kind; the kind is in the higher bits."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _name_openers(file: str) -> str:
+    known = [f"process {pid}, {command}" for pid, command in find_openers(Path(file))[:3]]
+    return f" ({'; '.join(known)})" if known else ""
