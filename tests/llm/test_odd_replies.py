@@ -18,7 +18,8 @@ from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import CallCounts
 from harness.llm.asking.batch_file import read_answer, read_lines
-from harness.llm.models.chat_completions import parse_completion, retry_after
+from harness.llm.models.chat_completions import retry_after
+from harness.llm.models.completions import parse_completion
 from harness.llm.models.served_model import ServedModel
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus

@@ -11,6 +11,8 @@ from harness.llm.http.failures import BadReply
 READABLE = "gzip, deflate"
 """What a server is told it may compress with."""
 
+_PLAIN = ("identity", "none", "utf-8", "binary", "8bit", "7bit", "chunked")
+"""What servers call a body that is not packed."""
 _PACKINGS = ("gzip", "x-gzip", "deflate")
 _AUTO = 32 + zlib.MAX_WBITS  # gzip or zlib, by its first bytes
 _RAW = -zlib.MAX_WBITS  # what some servers take "deflate" to mean
@@ -51,7 +53,8 @@ class ReplyBody:
         self.arrived = self._size = 0
         self._most, self._parts = most, list[bytes]()
         self._unpack: zlib._Decompress | None = None
-        self._packing = headers.get("content-encoding", "").lower().removeprefix("identity")
+        packing = headers.get("content-encoding", "").strip().lower()
+        self._packing = "" if packing in _PLAIN else packing
         if self._packing and self._packing not in _PACKINGS:
             raise BadReply(f"the reply is packed as {self._packing[:40]!r}, which was not offered")
 

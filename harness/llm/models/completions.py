@@ -43,6 +43,7 @@ _ENDING_NAMES = {
     ),
 }
 _ENDINGS = {name: ending for ending, names in _ENDING_NAMES.items() for name in names.split()}
+_BROKEN = re.compile("error|abort|cancel|network|resource|overload|timeout|fail|server|interrupt|unavail")
 _LONGEST_MESSAGE = 500
 _LIMITED = re.compile(r"rate.?limit|too many requests|\b429\b|quota", re.IGNORECASE)
 _OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", re.IGNORECASE)
@@ -163,15 +164,21 @@ def _join_parts(content: Any) -> str:
     if not isinstance(content, list):
         raise TypeError("content is neither text nor parts")
     texts = [part if isinstance(part, str) else _part_text(part) for part in content]
-    return "".join(texts)
+    if content and all(text is None for text in texts) and not any(map(_is_thought, content)):
+        raise TypeError("no part of the content is text")
+    return "".join(text or "" for text in texts)
 
 
-def _part_text(part: dict[str, Any]) -> str:
+def _is_thought(part: Any) -> bool:
+    return str(part.get("type")) in ("thinking", "reasoning", "redacted_thinking", "summary_text")
+
+
+def _part_text(part: dict[str, Any]) -> str | None:
     if part.get("type", "text") not in ("text", "output_text"):
-        return ""
+        return None
     text = part.get("text")
     text = text.get("value") if isinstance(text, dict) else text
-    return text if isinstance(text, str) else ""
+    return text if isinstance(text, str) else None
 
 
 def _read_ending(choice: Any) -> str:
@@ -187,12 +194,12 @@ def _read_ending(choice: Any) -> str:
         said = said.get("type") or said.get("reason")
     if not isinstance(said, str) or not said.strip():
         return STOP
-    name = re.sub(r"[\W_]+", "_", said.strip().casefold()).removeprefix("finish_reason_")
+    name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
     if name in _ENDINGS:
         return _ENDINGS[name]
-    raise TransientModelError(
-        f"the reply ended with {said[:60]!r}, as no answer ends", fault=Fault.SERVER, in_reply=True
-    )
+    fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
+    message = f"the reply ended with {said[:60]!r}, as no answer ends"
+    raise TransientModelError(message, fault=fault, in_reply=True)
 
 
 def _read_usage(usage: Any) -> tuple[int, int]:
