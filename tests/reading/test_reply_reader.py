@@ -225,3 +225,17 @@ def test_a_long_reply_is_read_in_time(unit: str) -> None:
 
 def test_characters_that_stand_for_options_inside_name_none_in_a_reply() -> None:
     assert read_reply("The answer is \ue001.", NAMES).option is None
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("[internal medicine]", 0),
+        ("<planning>", 1),
+        ("[analysis]\nA fever.\n[answer] planning", 1),
+        ("<analysis>internal medicine?</analysis>planning", 1),
+        ('<think time="3s">internal medicine?</think>planning', 1),
+    ],
+)
+def test_an_option_in_brackets_is_no_mark_of_reasoning(text: str, option: int) -> None:
+    assert read_reply(text, ("internal medicine", "planning")).option == option

@@ -6,21 +6,23 @@ import re
 
 _NAMES = (
     r"(?:begin[_ ]of[_ ]|start[_ ]of[_ ]|start[_ ]|end[_ ]of[_ ]|end[_ ])?(?:\w{1,20}:)?"
-    r"(?:think|thinking|thoughts?|reason|reasoning|reasoning[_ ]content|reflection|scratch[_ ]?pad|cot|"
+    r"(?:think|thinking|thoughts?|reasoning|reasoning[_ ]content|reflection|scratch[_ ]?pad|cot|"
     r"chain[_ ]of[_ ]thought|inner[_ ]monologue|inner[_ ]thoughts|rationale|thinking[_ ]process|deliberation|"
-    r"cot_budget_reflect|internal[_ ]monologue|analysis|reflect|meditation|contemplation|planning|"
-    r"thinking[_ ]trace|reasoning[_ ]trace|thought[_ ]process|internal)"
+    r"cot_budget_reflect|internal[_ ]monologue|analysis|thinking[_ ]trace|reasoning[_ ]trace|"
+    r"thought[_ ]process)"
 )
+_WEAK_NAMES = ("analysis", "rationale", "reflection", "deliberation")
+"""Names that are also headings; they mark a thought only if it is closed."""
 _OPENERS, _CLOSERS = r"(?:<\|?|＜|\[|◁|【|\{\{?|«|〈)", r"(?:\|?>|＞|\]|▷|】|\}\}?|»|〉)"
 _MARK = re.compile(
     rf"{_OPENERS}\s*(?P<end>/|end[_ ](?:of[_ ])?)?\s*(?P<name>{_NAMES})"
-    rf"(?:\s[^<>\[\]{{}}\n]{{0,80}})?\s*{_CLOSERS}",
+    rf"(?:\s+\w+\s*=[^<>\[\]{{}}\n]{{0,80}})?\s*{_CLOSERS}",
     re.IGNORECASE,
 )
 _CHANNEL_FINAL = re.compile(r"<\|channel\|>\s*final\b.*?<\|message\|>", re.DOTALL)
 _CHANNEL = re.compile(r"<\|channel\|>\s*(?:analysis|commentary)")
 _BARE_CHANNEL = re.compile(
-    r"^\s*analysis(?=[A-Z\W_])(?P<thought>.*?)assistant\s*(?:commentary.*?assistant)?\s*final(?P<answer>.*)\Z",
+    r"^\s*analysis(?=[A-Z\W_]).*?assistant\s*(?:commentary.*?assistant)?\s*final(?P<answer>.*)\Z",
     re.DOTALL,
 )
 _BARE_ANALYSIS = re.compile(r"^\s*analysis(?=[A-Z])")
@@ -43,9 +45,9 @@ _NEXT_TURN = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TOKENS = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_utterance|unused\d+)>|\[/?INST\]|<</?SYS>>"
-    r"|<｜[^｜<>\n]{1,40}｜>|\[(?:EOS|END|PAD|SEP|CLS|BOS)\]|<0x[0-9A-F]{2}>|<[a-z_]{3,20}\d{1,4}>|</?(?:output|response|reply|result|solution)>"
-    r"|\[end of text\]",
+    r"<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|</?s>|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn)>"
+    r"|<end_of_utterance>|\[/?INST\]|<</?SYS>>|\[(?:EOS|END|PAD|SEP|CLS|BOS)\]|<0x[0-9A-F]{2}>|<[a-z_]{3,20}\d{1,4}>"
+    r"|</?(?:output|response|reply|result|solution)>|\[end of text\]",
     re.IGNORECASE,
 )
 _ROLE = re.compile(
@@ -100,18 +102,17 @@ def cut_thoughts(text: str) -> str:
 
 
 def _cut_marked(text: str) -> str:
-    depth, kept, last = 0, list[str](), 0
+    kept, last, opened = list[str](), 0, ""
     for mark in _MARK.finditer(text):
         name = mark["name"].casefold()
         if mark["end"] or name.startswith("end"):
-            if depth == 0:
+            if not opened:
                 kept.clear()  # opened in the prompt
-            depth, last = 0, mark.end()
-        else:
-            if depth == 0:
-                kept.append(text[last : mark.start()])
-            depth += 1
-    return "".join(kept) + ("" if depth else text[last:])
+            opened, last = "", mark.end()
+        elif not opened:
+            kept.append(text[last : mark.start()])
+            opened, last = name, mark.end()
+    return "".join(kept) + ("" if opened and opened not in _WEAK_NAMES else text[last:])
 
 
 def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
