@@ -47,6 +47,11 @@ def streamed(*pieces: Any) -> Reply:
     return Reply(body="".join(lines) + "data: [DONE]\n\n")
 
 
+STREAM = streamed(
+    {"delta": {"role": "assistant"}},
+    {"delta": {"content": "gre"}},
+    {"delta": {"content": "en"}, "finish_reason": "stop"},
+)
 READ = {
     "stop of another name": ended("end_turn"),
     "eos in capitals": ended("EOS"),
@@ -64,6 +69,7 @@ READ = {
     "an unknown part": completion(
         message={"content": [{"type": "citation"}, {"type": "text", "text": "green"}]}
     ),
+    "a null part": completion(message={"content": [None, {"type": None, "text": "green"}]}),
     "parts without a type": completion(message={"content": [{"text": "green"}]}),
     "text as an object": completion(message={"content": [{"type": "text", "text": {"value": "green"}}]}),
     "one part": completion(message={"content": {"type": "text", "text": "green"}}),
@@ -76,10 +82,10 @@ READ = {
     "byte order mark": Reply(body="\ufeff" + str(completion().body)),
     "packed as none": Reply("green", headers={"Content-Encoding": "none"}),
     "an error that is null": completion(error=None),
-    "a stream": streamed(
-        {"delta": {"role": "assistant"}},
-        {"delta": {"content": "gre"}},
-        {"delta": {"content": "en"}, "finish_reason": "stop"},
+    "a stream": STREAM,
+    "a stream with a comment": Reply(body=": ping\n\n" + str(STREAM.body)),
+    "a stream of parts": streamed(
+        {"delta": {"content": [{"type": "text", "text": "green"}]}, "finish_reason": "stop"}
     ),
 }
 
@@ -105,6 +111,11 @@ FAILED = {
     "an error in the choice": completion(choice={"error": {"message": "upstream failed"}}),
     "an error in place of choices": Reply(body='{"error": {"message": "bad gateway"}}'),
     "an object that is an error": Reply(body='{"object": "error", "message": "engine died"}'),
+    "several errors": completion(errors=[{"message": "engine died"}]),
+    "an error in the message": completion(message={"error": "engine died"}),
+    "an ending in a list": ended(["error"]),
+    "a turn that goes on": ended("pause_turn"),
+    "a null choice in a stream": streamed(None),
     "a status in the body": completion(base_resp={"status_code": 1002, "status_msg": "limited"}),
     "a stream without an end": streamed({"delta": {"content": "green"}}),
     "an error in a stream": Reply(body='data: {"error": {"message": "engine died"}}\n\ndata: [DONE]\n\n'),

@@ -29,7 +29,7 @@ STOP, CUT, FILTERED = "stop", "length", "content_filter"
 _ENDING_NAMES = {
     STOP: (
         "stop eos eos_token end_of_text end_turn stop_sequence stop_token stop_word stop_str end finish"
-        " finished complete completed done success tool_calls tool_use function_call tool_call pause_turn"
+        " finished complete completed done success tool_calls tool_use function_call tool_call"
     ),
     CUT: (
         "length max_tokens max_token max_output_tokens max_completion_tokens max_new_tokens model_length"
@@ -44,6 +44,7 @@ _ENDING_NAMES = {
 }
 _ENDINGS = {name: ending for ending, names in _ENDING_NAMES.items() for name in names.split()}
 _BROKEN = re.compile("error|abort|cancel|network|resource|overload|timeout|fail|server|interrupt|unavail")
+_IS_STREAM = re.compile(rb"\s*(?:data|event|id|retry)?:")
 _LONGEST_MESSAGE = 500
 _LIMITED = re.compile(r"rate.?limit|too many requests|\b429\b|quota", re.IGNORECASE)
 _OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", re.IGNORECASE)
@@ -88,7 +89,7 @@ def load_body(data: bytes) -> Any:
         If it is not JSON, or nested too deep.
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if data.lstrip()[:6] in (b"data: ", b"data:{", b"event:"):
+    if _IS_STREAM.match(data):
         return _join_events(data)
     try:
         return orjson.loads(data)
@@ -103,15 +104,20 @@ def _join_events(data: bytes) -> dict[str, Any]:
     """One completion of the pieces of a stream."""
     texts, found, ending = list[str](), dict[str, Any](), None
     for piece in _read_events(data):
-        found |= {name: piece[name] for name in ("model", "usage", "error") if piece.get(name)}
-        for choice in piece.get("choices") or ():
-            part = choice.get("delta") or choice.get("message") or {}
-            texts.append(part.get("content") or "")
-            ending = choice.get("finish_reason") or ending
-    if ending is None and "error" not in found:
+        found |= {name: piece[name] for name in ("model", "usage", "error", "errors") if piece.get(name)}
+        try:
+            for choice in piece.get("choices") or ():
+                _raise_error(choice)
+                part = choice.get("delta") or choice.get("message") or {}
+                texts.append(_join_parts(part.get("content") or ""))
+                ending = choice.get("finish_reason") or ending
+        except (AttributeError, TypeError) as error:
+            message = f"it holds no message: {short(data)!r}"
+            raise TransientModelError(message, fault=Fault.MALFORMED) from error
+    if ending is None and not {"error", "errors"} & found.keys():
         raise TransientModelError("a stream came that ends without an ending", fault=Fault.MALFORMED)
-    message = {"content": "".join(texts)}
-    return found | {"choices": [{"message": message, "finish_reason": ending}]}
+    joined = {"content": "".join(texts)}
+    return found | {"choices": [{"message": joined, "finish_reason": ending}]}
 
 
 def _read_events(data: bytes) -> Iterator[dict[str, Any]]:
@@ -127,11 +133,13 @@ def _read_events(data: bytes) -> Iterator[dict[str, Any]]:
 
 def _raise_error(part: Any) -> None:
     """Raise what a provider says went wrong inside a 200."""
-    status = (part.get("base_resp") or {}).get("status_code") if "base_resp" in part else None
-    error = part.get("error") or (part if part.get("object") == "error" else None)
-    if not error and not status:
+    base = part.get("base_resp")
+    failed = base if isinstance(base, dict) and base.get("status_code") else None
+    whole = part if part.get("object") == "error" else None
+    error = part.get("error") or part.get("errors") or whole or failed
+    if not error:
         return
-    said = one_line(json.dumps(error or part["base_resp"], ensure_ascii=False), _LONGEST_MESSAGE)
+    said = one_line(json.dumps(error, ensure_ascii=False), _LONGEST_MESSAGE)
     raise TransientModelError(
         f"an error in a reply of status 200: {said}", fault=_fault_of(said), in_reply=True
     )
@@ -148,6 +156,7 @@ def _read_text(choice: Any) -> str:
     if "message" not in choice and isinstance(choice.get("text"), str):
         return str(choice["text"])
     message = choice["message"]
+    _raise_error(message)
     text = _join_parts(message.get("content"))
     refusal = message.get("refusal")
     return refusal if text == "" and isinstance(refusal, str) else text
@@ -170,11 +179,16 @@ def _join_parts(content: Any) -> str:
 
 
 def _is_thought(part: Any) -> bool:
-    return str(part.get("type")) in ("thinking", "reasoning", "redacted_thinking", "summary_text")
+    return isinstance(part, dict) and part.get("type") in (
+        "thinking",
+        "reasoning",
+        "redacted_thinking",
+        "summary_text",
+    )
 
 
-def _part_text(part: dict[str, Any]) -> str | None:
-    if part.get("type", "text") not in ("text", "output_text"):
+def _part_text(part: Any) -> str | None:
+    if not isinstance(part, dict) or (part.get("type") or "text") not in ("text", "output_text"):
         return None
     text = part.get("text")
     text = text.get("value") if isinstance(text, dict) else text
@@ -191,7 +205,9 @@ def _read_ending(choice: Any) -> str:
     """
     said = choice.get("finish_reason") or choice.get("stop_reason")
     if isinstance(said, dict):
-        said = said.get("type") or said.get("reason")
+        said = said.get("type") or said.get("reason") or said.get("code")
+    if isinstance(said, list):
+        said = next((part for part in said if isinstance(part, str)), None)
     if not isinstance(said, str) or not said.strip():
         return STOP
     name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
