@@ -65,8 +65,8 @@ class PromptSection(Section):
     max_words
         Most words of an item's text that are shown; unset, all are.
     answer
-        The form of an answer that counts as asked for: ``"line"`` is a last line ``ANSWER: X``, which the
-        template asks for. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
+        The form of an answer that counts as asked for: ``"line"`` is a last line ``ANSWER: X`` or ``### X``,
+        which the template asks for. ``"schema"`` makes the endpoint answer in a JSON Schema with the options,
         ``"choice"`` with one of them and nothing else, where the server can be told so. ``"free"`` asks for
         no form.
     pattern

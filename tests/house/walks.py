@@ -28,7 +28,7 @@ SHARED = (
     "harness/store/stored_values.py",
 )
 """What every file speaks in: values, errors, names, what may be shown. No value has to be followed there."""
-MOST_FOLDERS = 7
+MOST_FOLDERS = 8
 DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines: to go on with one is no new call."""

@@ -208,7 +208,7 @@ class _Reader:
         found += [(self._phrase(m[1]), "mark") for m in _BOXED.finditer(answer)]
         found += [(self._phrase(m[2]), "mark") for m in _TAGGED.finditer(answer)]
         if heading := _HEADING.match(stripped.rsplit("\n", 1)[-1].strip()):
-            found.append((self._phrase(heading[1]), "mark"))
+            found.append((self._phrase(heading[1]), "heading"))
         named = {option for option, _ in found if option is not None}
         if not named:
             return ReplyReading(None, reason="none") if values else None
@@ -220,7 +220,10 @@ class _Reader:
             if rest.option not in (None, option):
                 return ReplyReading(None, reason="several")
         kinds = {kind for o, kind in found if o == option}
-        is_form = self.asked.form in kinds and (self.asked.form != "line" or ends)
+        if self.asked.form == "line":
+            is_form = "heading" in kinds or ("line" in kinds and ends)
+        else:
+            is_form = self.asked.form in kinds
         return ReplyReading(option, Step.FORM if is_form else Step.MARK)
 
     def _by_statement(self, answer: str) -> ReplyReading:

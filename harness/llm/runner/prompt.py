@@ -23,7 +23,7 @@ $text
 $options
 
 Think as long as you need to, then end with a line that holds only:
-ANSWER: X
+### X
 where X is one of $letters.
 """
 
