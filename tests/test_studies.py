@@ -208,8 +208,9 @@ _ADDED = {
     "label_quarantine": ("over", ", over BOOLEAN DEFAULT 0 NOT NULL"),
     "question": ("place", ", place BIGINT"),
     "control_question": ("place", ", place BIGINT"),
+    "prediction": ("step", ", step VARCHAR DEFAULT '' NOT NULL"),
 }
-"""Columns of later versions: whether a question is put again, and when a question is handed out."""
+"""Columns of later versions: whether a question is put again, its place, and how an answer was read."""
 
 
 def kept(now: Dump, before: Dump) -> bool:

@@ -269,6 +269,11 @@ class RunSpec(Section):
         spec = {n: value for n, value in said.items() if n in first or value != _default(n)}
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
+    def to_json(self) -> dict[str, Any]:
+        """What is stored of a run; settings of how answers are read only if they are set."""
+        later = {name for name in ("answer", "pattern", "choice") if getattr(self, name) == _default(name)}
+        return self.model_dump(mode="json", exclude=later)
+
     def differences(self, stored: Mapping[str, Any]) -> list[str]:
         """Say what a stored spec has otherwise: ``temperature: 0.0 before, 0.7 now``."""
         found = []

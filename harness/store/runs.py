@@ -66,7 +66,7 @@ class RunRepository(Repository):
     def add_run(self, spec: RunSpec) -> None:
         """Store what a run is; of a stored one, how its answers are read may have changed."""
         created = datetime.now(UTC).isoformat()
-        row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.model_dump(mode="json")}
+        row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.to_json()}
         with self._database.transaction() as connection:
             insertion = insert_into(_RUN, connection.dialect).values(row)
             changed = {"spec": insertion.excluded.spec}

@@ -56,14 +56,15 @@ class Target:
     def announce(self, wanted: Wanted) -> None:
         """Note the run and the sample, and say what a changed run has otherwise than the one before."""
         spec, runs = self.spec, wanted.store.runs
-        known = runs.read_runs()
-        if spec.id not in {run["id"] for run in known}:
-            before = [run for run in known if run["name"] == spec.name]
+        known = {run["id"]: run for run in runs.read_runs()}
+        if spec.id not in known:
+            before = [run for run in known.values() if run["name"] == spec.name]
             if before:
                 changed = "; ".join(spec.differences(before[-1]["spec"]))
                 old = before[-1]["id"]
                 say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
-        runs.add_run(spec)
+        if spec.id not in known or spec.differences(known[spec.id]["spec"]):  # another pattern is no new run
+            runs.add_run(spec)
         if wanted.sample is not None:
             runs.note_sample(spec.id, **asdict(wanted.sample))
 
