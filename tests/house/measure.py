@@ -17,8 +17,6 @@ from tests.house.faces import WINGS, is_past_face
 
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE = 300
-FULLEST_FOLDER = 15
-"""Sources of a folder, its face among them."""
 LONGEST_FUNCTION = 60
 MOST_PARAMETERS = 6
 Function = ast.FunctionDef | ast.AsyncFunctionDef
