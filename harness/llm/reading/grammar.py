@@ -106,7 +106,7 @@ def make_grammar(languages: tuple[str, ...]) -> Grammar:
         instead=_made(words["instead"]),
         retract=_made(rf"(?:^|[.,;–—-]\s*)\W*{words['retract']}"),
         turn=_made(words["but"]),
-        clause=_made(r"[,;，；、،]"),
+        clause=_made(rf"[,;，；、،]|(?={words['contrast']})"),
         reason=_made(words["reason"]),
         several=_made(
             rf"{m}(?:\s*[,/&]\s*{m})*\s*,?\s*(?:{joins}|[/&+、,]|{joins}\s*{noun}|{joins}\s*/\s*{joins})"

@@ -42,6 +42,8 @@ class Language:
         What begins a new thought.
     joins
         "and", "or".
+    contrast
+        What begins the denied part of a clause: "rather than".
     instead
         What ends a denial in the middle of a clause: Korean 아니라.
     retract
@@ -61,6 +63,7 @@ class Language:
     reason: str = ""
     but: str = ""
     joins: str = ""
+    contrast: str = ""
     instead: str = ""
     retract: str = ""
 
@@ -90,22 +93,25 @@ LANGUAGES: dict[str, Language] = {
         "anything but,contrary to,discard*,fails,cross* out,refute*,far from,barely,as opposed",
         wrong="wrong,incorrect*,false,mistake*,unlikely,inaccurate,implausible,erroneous*,distractor*,"
         "untrue,improbable,inappropriate,invalid,misleading,trap,tempting,irrelevant,misconception*,error*,"
-        "pitfall*,mistaken*,common,contraindicated,❌,✗,✘,✖,avoid,allergic,out of the question",
+        "pitfall*,mistaken*,common,contraindicated,❌,✗,✘,✖,avoid,allergic,out of the question,worst,"
+        "weakest,poorest,least",
         assured="no doubt,without a doubt,without doubt,without any doubt,beyond doubt,no question,"
         "not only,no other than,none other than,nothing but,doubtless,undoubtedly,can't be anything but,"
         "cannot be anything but,cannot be anything other than,nothing other than,not just,why not,"
         "without hesitation,not surprisingly,doubtlessly,more often than not,last but not least,"
         "if i have to choose,if i had to choose,if i had to guess,if forced to choose,if i must choose,"
-        "if i must pick,if i had to pick,if i have to pick,if i have to guess",
+        "if i must pick,if i had to pick,if i have to pick,if i have to guess,can't be anything other than",
         doubt="might,may,could,possibly,perhaps,maybe,either,if,unless,not sure,unsure,uncertain,whether,"
         "depends,students,people,many,others,someone,assuming,suppose,supposing,were,had,another,wonder*,"
         "first thought,initially,at first,at first glance,tempted,previously,alternatively,alternative,"
         "second choice,runner-up,compare*,compared,versus,vs,next question,would have been,used to,usually,"
         "often,sometimes,can be,can also,hypothetically,otherwise,guess between,torn between,except that,"
-        "similar to,example,possibility,possible,next most,second most,might as well,would give,would be",
+        "similar to,example,possibility,possible,next most,second most,might as well,would give,would be,"
+        "everyone,everybody,colleagues,one might",
         reason="because,since,due to,given,for the reason,owing to,based on",
         but="but,however,whereas,while,although,though,yet,still,rather",
         joins="and,or,and/or,as well as,plus",
+        contrast="rather than,instead of,as opposed to,unlike",
         retract="wait,actually,correction,scratch that,hold on,on second thought,let me reconsider,"
         "then again,it depends,i take that back,no wait,sorry,i was wrong,oops,let me correct,or rather,"
         "i changed my mind,i change my answer,on reflection",
@@ -120,7 +126,7 @@ LANGUAGES: dict[str, Language] = {
         "wähle ich,entscheide ich mich für,entscheiden,mich für",
         final="daher,also,somit,folglich,deshalb,demnach,endgültige,abschließend,insgesamt,schließlich",
         deny="nicht,kein*,nie,niemals,weder,noch,ohne,ausgeschlossen,ausschließen,anstatt,statt,außer,"
-        "entfällt",
+        "entfällt,anstelle von",
         wrong="falsch*,inkorrekt*,unwahrscheinlich*,unzutreffend*,fehler*,scheidet aus,irrtum",
         assured="kein zweifel,ohne zweifel,zweifellos,nicht nur,keine frage,zweifelsfrei",
         doubt="könnte,vielleicht,eventuell,möglicherweise,wenn,falls,entweder,ob,unsicher,viele,manche,"
@@ -128,6 +134,7 @@ LANGUAGES: dict[str, Language] = {
         reason="weil,da,denn,wegen,aufgrund",
         but="sondern,aber,jedoch,während,obwohl,hingegen",
         joins="und,oder",
+        contrast="statt,anstatt,anstelle von",
         retract="moment,korrektur,halt,besser gesagt,es kommt darauf an,ich korrigiere",
     ),
     "French": Language(
@@ -146,6 +153,7 @@ LANGUAGES: dict[str, Language] = {
         reason="car,parce que,parce qu,puisque,puisqu,en raison,à cause,étant donné",
         but="mais,cependant,tandis que,alors que,toutefois,bien que",
         joins="et,ou",
+        contrast="plutôt que,au lieu de",
         retract="attendez,attends,en fait,correction,ça dépend",
     ),
     "Spanish": Language(
@@ -165,6 +173,7 @@ LANGUAGES: dict[str, Language] = {
         reason="porque,ya que,debido a,dado que,pues,puesto que",
         but="pero,sino,mientras,sin embargo,aunque",
         joins="y,o,e,u",
+        contrast="en lugar de,en vez de,y no",
         retract="espera,en realidad,corrección,perdón,depende",
     ),
     "Italian": Language(
@@ -182,6 +191,7 @@ LANGUAGES: dict[str, Language] = {
         reason="perché,poiché,in quanto,dato che,visto che,siccome",
         but="ma,però,bensì,mentre,tuttavia,sebbene",
         joins="e,o,ed,od",
+        contrast="invece di,piuttosto che,anziché,e non",
         retract="aspetta,anzi,in realtà,correzione,dipende",
     ),
     "Portuguese": Language(
@@ -199,6 +209,7 @@ LANGUAGES: dict[str, Language] = {
         reason="porque,pois,já que,devido,uma vez que",
         but="mas,porém,enquanto,contudo,embora,e sim",
         joins="e,ou",
+        contrast="em vez de,ao invés de,e não",
         retract="espere,na verdade,correção,aliás,depende",
     ),
     "Dutch": Language(
@@ -216,6 +227,7 @@ LANGUAGES: dict[str, Language] = {
         reason="omdat,want,aangezien,doordat,vanwege",
         but="maar,terwijl,echter,hoewel",
         joins="en,of",
+        contrast="in plaats van,en niet",
         retract="wacht,eigenlijk,correctie,het hangt ervan af",
     ),
     "Swedish": Language(
@@ -232,6 +244,7 @@ LANGUAGES: dict[str, Language] = {
         reason="eftersom,därför att,på grund av,då",
         but="men,medan,dock",
         joins="och,eller",
+        contrast="istället för,snarare än,och inte",
     ),
     "Danish and Norwegian": Language(
         noun="svar,svaret,valg,mulighed,alternativ,alternativet,konklusion",
@@ -277,6 +290,7 @@ LANGUAGES: dict[str, Language] = {
         reason="ponieważ,bo,gdyż,z powodu",
         but="ale,lecz,natomiast,tylko,a",
         joins="i,lub,oraz",
+        contrast="zamiast,a nie",
         retract="czekaj,chwila,jednak,poprawka",
     ),
     "Czech": Language(
@@ -293,6 +307,7 @@ LANGUAGES: dict[str, Language] = {
         reason="protože,neboť,jelikož",
         but="ale,nýbrž,zatímco,však",
         joins="a,nebo",
+        contrast="místo,a ne",
     ),
     "Russian": Language(
         noun="ответ,ответом,вариант,вариантом,выбор,решение,диагноз,категория,класс,вывод,ответа",
@@ -301,13 +316,14 @@ LANGUAGES: dict[str, Language] = {
         subject="это,этот,эта,данный",
         choose="выбираю,выбрал,выбрала,выберу,выбрал бы,думаю,считаю,полагаю,склоняюсь к,отвечу,голосую за",
         final="следовательно,поэтому,итак,таким образом,значит,окончательн*,в итоге,итого",
-        deny="не,нет,никогда,ни,без,исключ*,нельзя,вместо,кроме,отверг*,отпада*,никак*",
+        deny="не,нет,никогда,ни,без,исключ*,нельзя,вместо,кроме,отверг*,отпада*,никак*,нежели,чем",
         wrong="неправильн*,неверн*,ошибочн*,маловероятн*,ложн*,неверен,ошибк*,не подходит",
         assured="без сомнения,не только,несомненно,нет сомнений,вне сомнений",
         doubt="может,возможно,если,либо,зависит,многие,некоторые,бы,сначала,ли,вероятно что",
         reason="потому что,так как,поскольку,ввиду,из-за",
         but="но,однако,тогда как,хотя,зато",
         joins="и,или",
+        contrast="а не,вместо,нежели,чем",
         retract="подождите,стоп,точнее,на самом деле,исправление",
     ),
     "Ukrainian": Language(
@@ -324,6 +340,7 @@ LANGUAGES: dict[str, Language] = {
         reason="тому що,оскільки,бо,адже,через",
         but="але,проте,тоді як,хоча,а",
         joins="і,й,та,або,чи",
+        contrast="а не,замість",
     ),
     "Greek": Language(
         noun="απάντηση,επιλογή,λύση,διάγνωση,συμπέρασμα",
@@ -418,6 +435,7 @@ LANGUAGES: dict[str, Language] = {
         reason="vì,bởi vì,do,bởi",
         but="nhưng,mà,trong khi,tuy nhiên",
         joins="và,hoặc,hay",
+        contrast="thay vì,chứ không",
     ),
     "Indonesian": Language(
         noun="jawaban,jawabannya,pilihan,opsi,kesimpulan,diagnosis,jawaban saya,jawab",
@@ -434,6 +452,7 @@ LANGUAGES: dict[str, Language] = {
         reason="karena,sebab,sehingga",
         but="tetapi,tapi,melainkan,sedangkan,namun",
         joins="dan,atau",
+        contrast="daripada,alih-alih",
     ),
     "Chinese": Language(
         noun="答案,回答,选项,選項,选择,選擇,结论,結論,诊断",
@@ -449,6 +468,7 @@ LANGUAGES: dict[str, Language] = {
         reason="因为,因為,由于,由於,理由",
         but="而是,但是,但,然而,而",
         joins="和,或,与,與,及,、,还是",
+        contrast="而非,而不是",
         retract="等等,不对,更正,其实",
     ),
     "Japanese": Language(

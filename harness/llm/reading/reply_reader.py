@@ -217,7 +217,8 @@ class _Reader:
             return ReplyReading(None, reason="several")
         if said and not ends and not values:
             rest = self._by_statement(answer[said[-1].end() :])
-            if rest.option not in (None, option):
+            listed = {self._phrase(line) for line in answer[said[-1].end() :].split("\n")}
+            if rest.option not in (None, option) or listed - {None, option}:
                 return ReplyReading(None, reason="several")
         kinds = {kind for o, kind in found if o == option}
         if self.asked.form == "line":

@@ -39,7 +39,7 @@ class Findings:
     def settle(self) -> str | None:
         """Find the one option that is affirmed; None if none is, or several, or it is refuted, too."""
         said = {option for option, _ in self.affirmed}
-        if not said and self.weakly == self.mentioned:
+        if not said and self.weakly == self.mentioned - self.refuted:
             said = set(self.weakly)
         if len(said) > 1 and self.affirmed:  # a conclusion counts more than what came before it
             option, is_final = self.affirmed[-1]
@@ -105,7 +105,9 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
     is_final = grammar.final.search(sentence) is not None
     has_denied = False
     for n, part in enumerate(grammar.turn.split(sentence)):
-        clauses = [*grammar.clause.split(_BRACKET.sub(" ", part)), *_BRACKET.findall(part)]
+        clauses = grammar.clause.split(_BRACKET.sub(" ", part))
+        end = len(clauses) - 1
+        clauses += _BRACKET.findall(part)
         is_doubtful = is_question or grammar.doubt.search(clauses[0]) is not None
         for j, whole in enumerate(clauses):
             clause, *explanation = grammar.reason.split(whole)
@@ -124,7 +126,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
                 and (has_denied or (n == j == 0 and not _is_denial(clauses[1:2], grammar)))
             ):
                 found.affirmed += [(option, is_final) for option in options]
-            elif edge.last and n == 0 and j == len(clauses) - 1 and _is_weak(clause, grammar):
+            elif edge.last and n == 0 and j == end and _is_weak(clause, grammar):
                 found.weakly |= options
 
 
