@@ -6,7 +6,7 @@ import pytest
 
 from harness.llm import read_reply
 
-OPTIONS = {
+OPTIONS: dict[str, tuple[str, ...]] = {
     "dept": ("cardiology", "neurology", "nephrology", "urology"),
     "yn": ("Yes", "No"),
     "tox": ("toxic", "not toxic"),
@@ -28,12 +28,12 @@ OPTIONS = {
 READ: list[tuple[str, str, str | None]] = [
     (
         "dept",
-        "The correct answer is **B) neurology**.\n\nExplanation: A) cardiology is incorrect because there is no chest pain. C) nephrology concerns kidneys.",
+        "The correct answer is **B) neurology**.\n\nA) cardiology is incorrect because there is no chest pain.",
         "neurology",
     ),
     (
         "dept",
-        "**Answer: B**\n\n**Explanation:**\n- **A:** not likely\n- **B:** fits the weakness\n- **C:** no renal signs",
+        "**Answer: B**\n\n**Explanation:**\n- **A:** not likely\n- **B:** fits the weakness",
         "neurology",
     ),
     ("dept", "Based on the symptoms, the patient should be referred to Neurology.", "neurology"),
