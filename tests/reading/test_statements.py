@@ -28,7 +28,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 READ: list[tuple[str, str, str | None]] = [
     (
         "dept",
-        "The correct answer is **B) neurology**.\n\nA) cardiology is incorrect because there is no chest pain.",
+        "The correct answer is **B) neurology**.\n\nA) cardiology is incorrect: no chest pain.",
         "neurology",
     ),
     (
