@@ -69,7 +69,8 @@ def reread_study(
     name
         The model whose runs are read; None reads all.
     pattern
-        A pattern to read with, in place of the study's own; then imported replies are read again, too.
+        A pattern to read with, in place of the study's own; then replies of imported tables are read again
+        even if another program has read them.
     write
         Whether to store the new readings.
 
@@ -114,13 +115,17 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 
 
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
-    """What a run's answers were asked to be; None of a workflow, whose program made the answer of replies."""
+    """What a run's answers were asked to be; None if its replies cannot be read again.
+
+    A workflow's program made the answer of its replies. A log of another tool may have shown the options in
+    an order of its own, which is not stored; to read it again, import it again.
+    """
+    pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):
-        return ReplyForm(pattern=pattern)
-    if not {"text"} & set(Template(spec["template"]).get_identifiers()):
+        return ReplyForm(pattern=pattern) if spec["endpoint"] == "import table" else None
+    if "text" not in Template(spec["template"]).get_identifiers():
         return None
-    known = {**spec, "pattern": pattern or study.prompt.pattern}
-    return reply_form_of(RunSpec.model_validate_json(json.dumps(known)))
+    return reply_form_of(RunSpec.model_validate_json(json.dumps({**spec, "pattern": pattern})))
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
@@ -133,12 +138,14 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
 
 def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
-    read = read_reply(before.raw, item.shown_options, asked, cut=is_cut)
+    is_imported = before.source is Source.IMPORT  # whose letters count in the order of the source
+    order = range(len(item.options)) if is_imported else item.permutation
+    read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:
         status = PredictionStatus.TRUNCATED if is_cut else PredictionStatus.UNREADABLE
         reason = before.reason if is_cut else read.reason
         return replace(before, option=None, status=status, reason=reason, confidence=None, step="")
-    option = item.permutation[read.option]
+    option = order[read.option]
     kept = before.confidence if option == before.option else None
     return replace(
         before, option=option, status=PredictionStatus.OK, reason="", confidence=kept, step=str(read.step)

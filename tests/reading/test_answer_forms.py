@@ -184,3 +184,15 @@ def test_options_of_rereading_are_refused_elsewhere(
     assert "go with reread" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
     assert "no group" in oversight("predictions", "reread", "--pattern", "x", code=2)["error"]
     assert "leave out the file" in oversight("predictions", "reread", "x.csv", code=2)["error"]
+
+
+def test_a_table_is_read_again_in_the_order_of_its_options(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    """Models and experts see the options shuffled; a table's letters count in the order of the source."""
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server)
+    Path("log.jsonl").write_text("".join(f'{{"id": "i{j}", "raw": "v>B C"}}\n' for j in range(N)))
+    oversight("predictions", "import", "log.jsonl", "--model", "x")
+    oversight("predictions", "reread", "--pattern", r"v>(?P<answer>\w)", "--write")
+    assert {row["option_text"] for row in read_rows(oversight)} == {"green"}

@@ -90,9 +90,8 @@ def _describe_rereading(run: RunRereading) -> list[str]:
     if run.noted:
         lines.append(f"    {run.noted} keep the answer, with a new step or reason")
     if run.left:
-        lines.append(
-            f"    {run.left} left as they are: failed, filtered, or read by another program or workflow"
-        )
+        why = "failed, filtered, of a workflow, or of a log (import it again)"
+        lines.append(f"    {run.left} left as they are: {why}")
     lines += [
         f"    item {e['item']}: {e['before']} → {e['after']}: {shorten(e['reply'][-200:])}"
         for e in run.examples
