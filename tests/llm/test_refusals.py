@@ -72,8 +72,10 @@ class Unreadable(str):
 
     __slots__ = ()
 
-    def __contains__(self, _: object) -> bool:
+    def __eq__(self, _: object) -> bool:
         raise TypeError("this text cannot be read")
+
+    __hash__ = str.__hash__
 
 
 class Odd:
@@ -84,7 +86,7 @@ class Odd:
 
     def __call__(self, prompt: str) -> Any:
         self.calls += 1
-        return ModelReply(Unreadable("red")) if self.is_odd(prompt) else "red"
+        return ModelReply("red", finish_reason=Unreadable("stop")) if self.is_odd(prompt) else "red"
 
 
 @pytest.mark.parametrize("number", [0, 30, N - 1])

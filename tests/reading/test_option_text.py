@@ -33,7 +33,7 @@ def test_bundled_options_are_all_read(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) -> None:
     items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
-    n, wrong, unreadable = misread(items, form)
-    assert n > 90_000
+    n, wrong, unreadable = misread(items[::4], form)
+    assert n > 20_000
     assert wrong / n < 1e-4  # formulas that are broken over lines
     assert unreadable / n < 1e-3  # such as options that are another option's letter
