@@ -111,4 +111,6 @@ def test_who_waits_says_so_once_and_goes_on_afterwards(url: str) -> None:
 def test_several_processes_may_open_a_new_database_at_once(url: str, tmp_path: Path) -> None:
     code = "import sys; from harness.store import Store; Store(sys.argv[1]).close()"
     started = [subprocess.Popen([sys.executable, "-c", code, url], stderr=subprocess.PIPE) for _ in range(6)]
-    assert [process.communicate(timeout=120)[1] for process in started] == [b""] * 6
+    told = [process.communicate(timeout=120)[1].decode() for process in started]
+    assert [process.returncode for process in started] == [0] * 6
+    assert all("waiting for it" in line for text in told for line in text.splitlines())

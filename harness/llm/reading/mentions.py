@@ -128,7 +128,8 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-_BEFORE, _AFTER = rf"(?<![^\W_{_CJK}])", rf"(?![^\W_{_CJK}])"
+# With letter case ignored, Python would fold every character of these ranges, 50 ms for each pattern.
+_BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
