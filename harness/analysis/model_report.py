@@ -208,7 +208,6 @@ def report_model(
         estimates = data.correction.apply(estimates, predictions, labels, level)
     if data.joint:
         estimates = mark_joint(estimates, data.level, data.joint)
-    ran = int(np.count_nonzero(every.ran))
     return ModelReport(
         name=run["name"],
         run_id=run["id"],
@@ -232,7 +231,7 @@ def report_model(
         input_tokens=sum(u.input_tokens for u in answered.usage),
         output_tokens=sum(u.output_tokens for u in answered.usage),
         usd=usd,
-        usd_per_correct=cost_per_correct(usd, ran, estimates),
+        usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), estimates),
         truth=None if data.truth is None else _share_right(every, data.truth),
         classes=None
         if data.by_class is None

@@ -29,7 +29,8 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers left as they are: failed calls, and what another program read.
+        Number of answers that were not read again: failed or filtered ones, those that another program read,
+        and those of workflows and logs.
     changes
         ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
     noted
@@ -47,7 +48,7 @@ class RunRereading:
     examples: list[dict[str, str]] = field(default_factory=list)
 
     def count(self, item: Item, before: Prediction, after: Prediction) -> None:
-        """Count a difference, and keep it as an example if it is among the first."""
+        """Count a changed reading. Keep the first ten as examples."""
         if before.option == after.option and before.status == after.status:
             self.noted += 1
             return
@@ -138,7 +139,7 @@ def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
 
 def _read(item: Item, before: Prediction, asked: ReplyForm) -> Prediction:
     is_cut = before.status is PredictionStatus.TRUNCATED
-    is_imported = before.source is Source.IMPORT  # whose letters count in the order of the source
+    is_imported = before.source is Source.IMPORT  # letters of a table name options in source order
     order = range(len(item.options)) if is_imported else item.permutation
     read = read_reply(before.raw, item.options if is_imported else item.shown_options, asked, cut=is_cut)
     if read.option is None:

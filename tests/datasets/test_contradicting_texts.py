@@ -175,7 +175,8 @@ def test_a_question_may_stand_in_a_system_message(
     ]
     sample = {"id": name, "epoch": 1, "input": given, "output": {"completion": "Yes"}}
     Path("log.json").write_text(json.dumps({"status": "success", "samples": [sample]}))
-    oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m", code=code)
+    found = oversight("predictions", "import", "log.json", "--format", "inspect", "--model", "m", code=code)
+    assert found["texts_checked"] == 1 if code == 0 else "not those of the items" in found["error"]
 
 
 def test_rows_without_a_known_id_are_still_found_by_their_text(

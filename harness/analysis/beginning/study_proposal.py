@@ -38,7 +38,7 @@ _LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", 
 _CHARACTERS_A_TOKEN = 2
 """At least, in most languages; a limit must not be too low."""
 _ROOM, _STEP, _MOST = 1_000, 64, 2_048
-"""Tokens of a few words around the answer; limits are multiples of the step, and at most so high."""
+"""Tokens for reasoning before the answer; limits are multiples of the step, and at most so high."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
 
 
 def limit_tokens(longest: int) -> int:
-    """Tokens for an answer that names an option of so many characters, with reasoning before it."""
+    """Return the token limit for reasoning and an answer with an option of `longest` characters."""
     needed = _ROOM + longest // _CHARACTERS_A_TOKEN
     return min(_MOST, -(-needed // _STEP) * _STEP)
 

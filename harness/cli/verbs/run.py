@@ -149,7 +149,7 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
     if result["over_limit"]:
         said.append(
             f"    {result['over_limit']} answers are longer than max_tokens: the endpoint does not keep the "
-            'limit as it is sent; try limit_as = "max_tokens"'
+            "limit as it is sent; limit_as names the field that it is sent in"
         )
     if result["unfinished"]:
         said.append(

@@ -91,7 +91,7 @@ class ModelReply:
     text
         What it wrote; may be empty.
     finish_reason
-        Why it stopped, in the endpoint's words: ``"stop"``, ``"length"``, ``"content_filter"``….
+        Why it stopped: ``"stop"``, ``"length"`` or ``"content_filter"``, whatever the endpoint calls it.
     input_tokens, output_tokens
         As the endpoint counted them; 0 if it did not say.
     model
