@@ -55,9 +55,9 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
 
 
 def find_openers(file: Path) -> list[tuple[int, str]]:
-    """Other processes of this user that have a file open, and how they were called; Linux tells it alone.
+    """Find other processes of this user that have a file open, with their command lines. Linux only.
 
-    Of several, those that hold a lock for writing on it or on a file beside it come alone, if that is known.
+    If some of them are known to hold a write lock on the file or one beside it, only those are returned.
     """
     with contextlib.suppress(OSError):
         wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}

@@ -65,7 +65,7 @@ def _clusters(study: Study) -> dict[str, str]:
 
 
 def split_names(text: str) -> list[str]:
-    """Names that stand between commas; one that holds a comma stands in double quotes."""
+    """Split names at commas. A name in double quotes may contain a comma."""
     (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
     return [name.strip() for name in names if name.strip()]
 

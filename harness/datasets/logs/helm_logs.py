@@ -159,7 +159,7 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
-    """Return what the request of one option adds to its score; nothing if it is no part of an answer.
+    """Return what one option's request adds to the score, or an empty list if it scores no option.
 
     The score is the mean log-probability of the option's tokens. If calibrated, it is their sum, less the
     same without the question.

@@ -19,7 +19,7 @@ from harness.datasets.rows import read_rows
 from harness.output import shorten
 from harness.types import ForeignAnswer, fold_text
 
-_INVALID = "[invalid]"  # what its filters put where they found nothing
+_INVALID = "[invalid]"  # lm-eval's filters write this if they find no answer
 _QUESTIONS = (
     *("question", "Question", "QUESTION", "query", "question_stem", "qtext", "ex_question", "stem", "goal"),
     *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),

@@ -121,7 +121,7 @@ class TextCheck:
     read_texts
         Gives the text of every item by id; called only if some text is not its item's word for word.
     checked, unchecked
-        How many texts were compared, and how many hold no word, so that they could not be.
+        Number of texts that were compared, and of texts that were not because they hold no word.
     """
 
     read_texts: Callable[[], Mapping[str, str]]

@@ -1,4 +1,4 @@
-"""Cutting a reply to what the model said: without its reasoning, special tokens and invented next turns."""
+"""Removing reasoning, special tokens and invented next turns from a reply."""
 
 from __future__ import annotations
 

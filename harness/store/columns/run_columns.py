@@ -48,7 +48,8 @@ class RunColumns:
     usage
         What was used, by source; see `harness.store.RunRepository.sum_usage`, without charges.
     steps
-        Step that read an answer → number of items; answers of older versions, with none, are left out.
+        Step that read an answer → number of items. Answers stored by older versions have no step and are left
+        out.
     """
 
     predictions: PredictionColumns
