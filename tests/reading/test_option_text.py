@@ -30,7 +30,7 @@ def test_bundled_options_are_all_read(form: str) -> None:
     assert misread(items, form)[1:] == (0, 0)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*FORMS[:2], pytest.param(FORMS[2], marks=pytest.mark.slow)])
 def test_options_of_mmlu_pro_are_hardly_ever_misread(form: str, datasets: Path) -> None:
     items, _ = read_preset("mmlu-pro", datasets / "mmlu_pro_questions.parquet")
     n, wrong, unreadable = misread(items[::4], form)
