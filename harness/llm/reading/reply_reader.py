@@ -265,10 +265,12 @@ class _Reader:
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
         letter = letter_position(alone[1], k) if alone else None
         fold, names = make_comparable(self.options)
-        folded = fold(part)
-        by_text = names.index(folded) if folded in names else None
-        if letter is None or by_text is None:
-            return by_text if letter is None else letter
+        texts = (fold(part), fold(re.sub(r"^[-*•·]\s+", "", part)))
+        by_text = next((names.index(text) for text in texts if text in names), None)
+        if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):  # "-i" is no list's "- i"
+            return by_text
+        if by_text is None:
+            return letter
         if letter == by_text or notation == "letter":
             return letter
         return SEVERAL if notation is None else by_text
