@@ -87,6 +87,10 @@ async def _run(
         try:
             with on_stop_signals(runner.stop) as signals:
                 await runner.run(_look_for_end(store, work))
+        except LeaseLost:
+            if signals:
+                raise Stopped(signals[0]) from None
+            raise
         finally:
             result["asked_now"] += runner.answered
         return signals

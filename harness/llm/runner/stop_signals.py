@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from harness.output import say
 
@@ -24,24 +25,21 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
     came: list[int] = []
     loop = asyncio.get_running_loop()
 
-    def receive(number: int) -> None:
-        came.append(number)
+    def receive() -> None:
         stop(0.0 if len(came) > 1 else DRAIN)
         if len(came) == 1:
             say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
 
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)  # at once: the loop has no turn left where the block is about to end
+        loop.call_soon_threadsafe(receive)
+
     attended = [number for number in (signal.SIGINT, signal.SIGTERM) if _is_free(number)]
-    before = [signal.getsignal(number) for number in attended]
-    try:
-        for number in attended:
-            loop.add_signal_handler(number, receive, number)
-    except NotImplementedError:  # on Windows
-        attended = []
+    before = [signal.signal(number, note) for number in attended]
     try:
         yield came
     finally:
-        for number, handler in zip(attended, before, strict=False):
-            loop.remove_signal_handler(number)
+        for number, handler in zip(attended, before, strict=True):
             signal.signal(number, handler)
 
 

@@ -1,0 +1,39 @@
+"""No signal that asks a run to stop is lost, whenever it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from harness.llm import on_stop_signals, run_in_loop
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_in_the_last_moment_is_told(number: signal.Signals) -> None:
+    async def work() -> list[int]:
+        with on_stop_signals(lambda _: None) as came:
+            os.kill(os.getpid(), number)
+        return came
+
+    before = signal.getsignal(number)
+    assert run_in_loop(work()) == [number]
+    assert signal.getsignal(number) == before
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_wakes_a_loop_that_waits(number: signal.Signals, capsys: pytest.CaptureFixture[str]) -> None:
+    async def work() -> list[float]:
+        given = asyncio.Queue[float]()
+        with on_stop_signals(given.put_nowait):
+            asyncio.get_running_loop().run_in_executor(None, os.kill, os.getpid(), number)
+            first = await asyncio.wait_for(given.get(), 60)
+            os.kill(os.getpid(), number)
+            return [first, await asyncio.wait_for(given.get(), 60)]
+
+    assert run_in_loop(work()) == [10.0, 0.0]
+    assert capsys.readouterr().err.count("has 10 s to come") == 1
