@@ -5,6 +5,7 @@ Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and wri
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,9 +18,11 @@ from harness.config import LOCAL_ENDPOINT, ModelSection
 from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
 from harness.llm.models.completions import FILTERED, one_line, short
 from harness.llm.models.interface import ModelReply, Request
+from harness.llm.models.reported_usage import read_usage
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
+_FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)  # the model may still answer, and be paid for
 _LONGEST_MESSAGE = 500
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -104,7 +107,8 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         if code == "insufficient_quota":
             raise FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
         fault = _FAULTS.get(status, Fault.SERVER)
-        raise TransientModelError(message, fault=fault, retry_after=retry_after(headers))
+        used = read_usage(_load(data)).whole
+        raise TransientModelError(message, fault=fault, retry_after=retry_after(headers), used=used)
     if status in (400, 413, 422):
         message += "; if the prompt is too long, set max_words under [prompt]"
     elif status in (401, 403):
@@ -143,10 +147,7 @@ def read_limits(headers: Mapping[str, str]) -> tuple[float, float] | None:
 
 def _said(data: bytes) -> tuple[str, str]:
     """Code and message of an error's body, whatever its shape."""
-    try:
-        payload = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return "", short(data)
+    payload = _load(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:
             code = rest.get("code") or rest.get("type")
@@ -154,6 +155,12 @@ def _said(data: bytes) -> tuple[str, str]:
         case str(message):
             return "", one_line(message, _LONGEST_MESSAGE)
     return "", short(data)
+
+
+def _load(data: bytes) -> Any:
+    with contextlib.suppress(orjson.JSONDecodeError):
+        return orjson.loads(data)
+    return None
 
 
 def base_url(settings: ModelSection) -> str:
