@@ -21,7 +21,7 @@
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         │   └── NoReply             empty, cut or refused whatever was tried: due to what was asked
         └── FatalModelError         no try will help: authentication, unknown model
-            └── RefusedRequest      this request (HTTP 400, 403, 404, 413, 422); the next may pass
+            └── RefusedRequest      this request (such as HTTP 400 or 413); the next may pass
 
     Stopped (a KeyboardInterrupt)   exit code 130 or 143: a signal ended the work
 """

@@ -55,8 +55,8 @@ def read_lines(data: bytes) -> dict[str, Any]:
 
 def _is_answer(line: Any) -> bool:
     match line:
-        case {"response": {"status_code": 200}}:
-            return True
+        case {"response": {"status_code": int(status)}}:
+            return 200 <= status < 300
     return False
 
 
@@ -80,7 +80,8 @@ def read_answer(
         match line:
             case {"response": {"status_code": int(status), **others}}:
                 body = json.dumps(others.get("body")).encode()
-                read = parse_completion(body) if status == 200 else read_refusal(status, body, {}, settings)
+                is_good = 200 <= status < 300
+                read = parse_completion(body) if is_good else read_refusal(status, body, {}, settings)
             case {"response": {"body": body}}:
                 used = read_usage(body).whole
                 raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)

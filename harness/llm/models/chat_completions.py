@@ -21,6 +21,7 @@ from harness.llm.models.interface import ModelReply, Request
 from harness.llm.models.reported_usage import read_usage
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+_OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)  # the model may still answer, and be paid for
 _LONGEST_MESSAGE = 500
@@ -96,8 +97,12 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 
     Raises
     ------
-    TransientModelError, FatalModelError
-        As the status says.
+    TransientModelError
+        If another try may succeed.
+    FatalModelError
+        If the key or the account is refused.
+    RefusedRequest
+        For every other status: this request failed, and the next may pass.
     """
     code, said = _said(data)
     if code == "content_filter":
@@ -115,9 +120,14 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         message += f"; check the key in {settings.api_key_env}"
     elif status == 404:
         message += f"; check the model name {settings.model!r} and the endpoint {settings.endpoint}"
-    if status in (400, 403, 404, 413, 422):
-        raise RefusedRequest(message, status=status)
-    raise FatalModelError(message)
+    elif status == 407:
+        message += "; check the name and the password of the proxy"
+    elif status < 400:
+        where = headers.get("location", "nowhere")
+        message += f"; redirects are not followed: set the endpoint to the address that answers ({where})"
+    if status in _OF_THE_ACCOUNT:
+        raise FatalModelError(message)
+    raise RefusedRequest(message, status=status)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
