@@ -10,7 +10,7 @@ import pytest
 
 from harness.llm import on_stop_signals, run_in_loop
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
