@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP while models are asked: the first lets what is under way come, the second does not."""
+"""Stop signals while models are asked: the first lets what is under way come, the second does not."""
 
 from __future__ import annotations
 
