@@ -25,7 +25,9 @@ _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
 _FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)  # the model may still answer, and be paid for
 _LONGEST_MESSAGE = 500
-_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_FIRST_EPOCH = 1e9  # as seconds this is 32 years, as a point in time 2001
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; no endpoint counts requests for longer
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
@@ -131,28 +133,42 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read Retry-After in either form, seconds or an HTTP date; None if absent or unreadable."""
+    """Read Retry-After: seconds, a time of day in any form that servers use; None if absent or unreadable."""
     value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
-        return float(value)
-    try:
-        until = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+    return _read_seconds(value, now or datetime.now(UTC))
 
 
-def read_limits(headers: Mapping[str, str]) -> tuple[float, float] | None:
-    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s``; None if absent."""
+def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tuple[float, float] | None:
+    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s`` or a point in time.
+
+    None if absent, or if the reset is further away than any window of a limit.
+    """
     limit = headers.get("x-ratelimit-limit-requests")
     if limit is None:
         return None
-    reset = headers.get("x-ratelimit-reset-requests", "")
-    found = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|$)", reset)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
-    return (float(limit), seconds) if re.fullmatch("[0-9]{1,9}", limit) and seconds else None
+    seconds = _read_seconds(headers.get("x-ratelimit-reset-requests", "").strip(), now or datetime.now(UTC))
+    is_sound = seconds is not None and 0 < seconds <= _LONGEST_WINDOW and re.fullmatch("[0-9]{1,9}", limit)
+    return (float(limit), seconds) if is_sound and seconds and float(limit) else None
+
+
+def _read_seconds(value: str, now: datetime) -> float | None:
+    """Seconds from now of ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date."""
+    if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
+        seconds = float(value)
+        if seconds < _FIRST_EPOCH:
+            return seconds
+        while seconds >= 1000 * _FIRST_EPOCH:  # milliseconds, microseconds, nanoseconds
+            seconds /= 1000
+        return max(0.0, seconds - now.timestamp())
+    parts = re.findall(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", value)
+    if parts and "".join(map("".join, parts)) == value:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with contextlib.suppress(ValueError, OverflowError):
+            until = read(value)
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            return max(0.0, (until - now).total_seconds())
+    return None
 
 
 def _said(data: bytes) -> tuple[str, str]:
