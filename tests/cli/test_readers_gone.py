@@ -25,9 +25,9 @@ def test_a_run_goes_on_without_its_reader(streams: tuple[str, ...], tmp_path: Pa
             '[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = ["red", "green"]\n'
             f'[models.m]\nmodel = "m"\nendpoint = "{server.url}"\n'
         )
-        others = dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+        out, err = (writer if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr"))
         command = [sys.executable, "-m", "harness.cli.main", "run"]
-        done = subprocess.run(command, cwd=tmp_path, **others | dict.fromkeys(streams, writer), check=False)
+        done = subprocess.run(command, cwd=tmp_path, stdout=out, stderr=err, check=False)
     os.close(writer)
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()

@@ -87,8 +87,9 @@ def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
         return
     choices = payload.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    for place in (payload, first, payload.get("x_groq")):
-        for name in ("usage", "usage_metadata", "usageMetadata") if isinstance(place, dict) else ():
+    places: tuple[Any, ...] = (payload, first, payload.get("x_groq"))
+    for place in filter(lambda place: isinstance(place, dict), places):
+        for name in ("usage", "usage_metadata", "usageMetadata"):
             if isinstance(place.get(name), dict):
                 yield place[name]
 
