@@ -48,4 +48,5 @@ def _is_free(number: signal.Signals) -> bool:
         return False
     now = signal.getsignal(number)
     of_asyncio = getattr(getattr(now, "func", None), "__module__", None) == "asyncio.runners"
-    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio
+    of_loop = getattr(now, "__module__", None) == "harness.llm.runner.event_loop"
+    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio or of_loop
