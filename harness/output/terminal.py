@@ -6,9 +6,11 @@ passes, too; `say` is for code that is also called from Python.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from harness.output.safe_text import make_printable
@@ -25,12 +27,33 @@ class _GuardedStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write; a progress bar may begin and end with a carriage return."""
+        """Write; a progress bar may begin and end with a carriage return.
+
+        If the reader went away, the text is lost and the work goes on.
+        """
         bar = text.strip("\r")
         start = "\r" if text.startswith("\r") else ""
         end = "\r" if bar and text.endswith("\r") else ""
-        self.stream.write(start + make_printable(bar) + end)
+        with self._outlives_reader():
+            self.stream.write(start + make_printable(bar) + end)
         return len(text)
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        with self._outlives_reader():
+            self.stream.flush()
+
+    @contextmanager
+    def _outlives_reader(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EIO):  # EIO: the terminal was closed
+                raise
+            with suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.stream.fileno())
+                os.close(nowhere)
 
     def writelines(self, lines: list[str]) -> None:
         """Write several."""

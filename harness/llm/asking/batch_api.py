@@ -13,8 +13,9 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.distribution import require
 from harness.errors import ConfigError, FatalModelError
@@ -238,16 +239,16 @@ class _BatchRun:
         return None
 
     async def _store_answers(self, batch: Batch, remote: RemoteBatch) -> None:
-        lines: dict[str, Any] = {}
-        for file_id in (remote.output_file_id, remote.error_file_id):
-            if file_id:
-                lines |= read_lines((await self.client.files.content(file_id)).content)
+        files = [i for i in (remote.output_file_id, remote.error_file_id) if i]
+        lines = read_lines(b"\n".join([(await self.client.files.content(i)).content for i in files]))
         settings, asked = self.target.settings, reply_form_of(self.target.spec)
         fix = self.store.runs.note_served_as
         served = make_served(self.store, self.target, fix, patience=math.inf)  # all of it is paid for
         requests = load_items(self.store, split_into_batches(batch.requests, PORTION))
+        read = partial(read_answer, settings=settings, served=served, guess=models.TokenGuess(), asked=asked)
+        spec = self.target.spec
         rows = (
-            (batch.run_id, read_answer(item, sample, lines.get(name(j)), settings, served, asked=asked))
+            (batch.run_id, read(item, sample, lines.get(name(j)), request=make_request(spec, item)))
             for j, (item, sample) in enumerate(requests)
             # What was given up has no row, so that it may be asked in another way.
             if name(j) in lines or remote.status != "cancelled"

@@ -15,9 +15,11 @@ from harness.llm.models import (
     LimitField,
     Request,
     ServedModel,
+    TokenGuess,
     load_body,
     parse_completion,
     read_refusal,
+    read_usage,
     request_body,
 )
 from harness.llm.reading import ANY_FORM, ReplyForm
@@ -38,14 +40,24 @@ def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
 
 
 def read_lines(data: bytes) -> dict[str, Any]:
-    """Read a file of answers or errors, by the ids of their requests; without the lines that name none."""
+    """Read a file of answers or errors, by the ids of their requests; without the lines that name none.
+
+    Of several lines with one id an answer counts, else the last.
+    """
     lines: dict[str, Any] = {}
     for text in data.splitlines():
         with contextlib.suppress(TransientModelError):
             match load_body(text):
-                case {"custom_id": str(request)} as line:
+                case {"custom_id": str(request)} as line if not _is_answer(lines.get(request)):
                     lines[request] = line
     return lines
+
+
+def _is_answer(line: Any) -> bool:
+    match line:
+        case {"response": {"status_code": int(status)}}:
+            return 200 <= status < 300
+    return False
 
 
 def read_answer(
@@ -55,26 +67,37 @@ def read_answer(
     settings: ModelSection,
     served: ServedModel,
     *,
+    request: Request,
+    guess: TokenGuess,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read the answer to one request as if it had come from a call; None is one that never came."""
+    """Read the answer to one request as if it had come from a call; None is one that never came.
+
+    `guess` charges answers to the request that do not say what they used.
+    """
     counts = CallCounts(attempts=1)
     try:
         match line:
             case {"response": {"status_code": int(status), **others}}:
                 body = json.dumps(others.get("body")).encode()
-                read = parse_completion(body) if status == 200 else read_refusal(status, body, {}, settings)
-            case {"response": {"body": _}}:
-                raise TransientModelError("no status code came with it", fault=Fault.MALFORMED)
+                is_good = 200 <= status < 300
+                read = parse_completion(body) if is_good else read_refusal(status, body, {}, settings)
+            case {"response": {"body": body}}:
+                used = read_usage(body).whole
+                raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)
             case {"error": {"message": str(message)}}:
                 raise TransientModelError(message, fault=Fault.EXPIRED)
             case _:
                 message = "no answer came before the batch ended"
                 raise TransientModelError(message, fault=Fault.EXPIRED)
+        read, is_guess = guess.complete(request, read)
         counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
+        counts.guessed += is_guess
         if read.model:
             served.recognise(read.model)
     except ModelError as error:
         kind = getattr(error, "fault", Fault.REFUSED)
+        if isinstance(error, TransientModelError) and not counts.input_tokens:
+            counts.input_tokens, counts.output_tokens, counts.guessed = guess.charge(request, error)
         return make_failed(item, sample, f"{kind}: {error}", counts, Source.BATCH)
     return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
