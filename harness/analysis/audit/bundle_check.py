@@ -50,7 +50,7 @@ class BundleAudit:
     freezes
         The designs that were frozen, oldest first.
     ids
-        Whether the ids of questions follow from the seed; without the study's key, sealed ones are not checked.
+        Whether the ids of questions follow from the seed; sealed ones are not checked without the key.
     """
 
     findings: AuditFindings

@@ -44,7 +44,7 @@ class ControlAnswerRow(ReplyRow, table=True):
 
 
 class QuestionKeyRow(TableRow, table=True):
-    """The study's secret key, one row: question ids are sealed with it. Nothing outside the database holds it.
+    """The study's secret key, one row: question ids are sealed with it. It leaves the database in copies only.
 
     A study without a row, or with an empty secret, has ids that follow from its seed.
     """
