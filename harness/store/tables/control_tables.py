@@ -44,7 +44,7 @@ class ControlAnswerRow(ReplyRow, table=True):
 
 
 class QuestionKeyRow(TableRow, table=True):
-    """The study's secret key, one row: question ids are sealed with it. It leaves the database in copies only.
+    """The study's secret key, one row: question ids are sealed with it. Only copies of the database hold it.
 
     A study without a row, or with an empty secret, has ids that follow from its seed.
     """
