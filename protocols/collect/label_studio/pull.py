@@ -255,7 +255,7 @@ def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """An annotation as it was seen last, if the server only forgot its author or editor with their account."""
+    """An annotation as it was seen last, if the server forgot its author or editor alone."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
