@@ -38,11 +38,11 @@ class Workflow:
     """
 
     def __init__(self, program: str, setting: Mapping[str, Any]) -> None:
+        check_mapping("setting", setting, "name to value")
+        check_names("setting['options']", setting["options"])
         given: object = program  # files that older versions exported may hold a function
         if not isinstance(given, str):
             raise BadInput("program must be the source of a workflow as text: export the winner again")
-        check_mapping("setting", setting, "name to value")
-        check_names("setting['options']", setting["options"])
         self._program = program
         shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
