@@ -9,11 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from harness.output.safe_text import make_printable
+from harness.output.safe_text import make_printable, make_result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class _GuardedStream:
     """A text stream whose written text is made printable; all else is the stream's own."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
+    def __init__(self, stream: IO[str], clean: Callable[[str], str]) -> None:
+        self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
         """Write; a progress bar may begin and end with a carriage return.
@@ -35,7 +35,7 @@ class _GuardedStream:
         start = "\r" if text.startswith("\r") else ""
         end = "\r" if bar and text.endswith("\r") else ""
         with self._outlives_reader():
-            self.stream.write(start + make_printable(bar) + end)
+            self.stream.write(start + self._clean(bar) + end)
         return len(text)
 
     def flush(self) -> None:
@@ -68,7 +68,8 @@ class _GuardedStream:
 def guarded_terminal() -> Iterator[None]:
     """Make all that is printed within the block printable."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_GuardedStream(_plain(stream)) for stream in before)
+    sys.stdout = _GuardedStream(_plain(sys.stdout), make_result)
+    sys.stderr = _GuardedStream(_plain(sys.stderr), make_printable)
     try:
         yield
     finally:
