@@ -55,6 +55,7 @@ def test_deleting_an_account_withdraws_no_answer(
     dora.delete(dora.answer(second, "no")["id"])
     assert bench.call("label", "pull")["answers"] == 1
     admin.do("DELETE", f"/api/users/{dora.id}/")
+    dora.http.close()
     for _ in range(2):
         found = bench.call("label", "pull", "--full")
         assert (found["answers"], found["withdrawn"]) == (1, 0)
