@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,8 +15,10 @@ from harness.errors import Fault, ModelError, TransientModelError
 from harness.llm.models import (
     CallCounts,
     LimitField,
+    ModelReply,
     Request,
     ServedModel,
+    TokenGuess,
     load_body,
     parse_completion,
     read_refusal,
@@ -37,44 +41,100 @@ def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
     return orjson.dumps(line)
 
 
-def read_lines(data: bytes) -> dict[str, Any]:
-    """Read a file of answers or errors, by the ids of their requests; without the lines that name none."""
-    lines: dict[str, Any] = {}
-    for text in data.splitlines():
+def has_same_requests(data: bytes, other: bytes) -> bool | None:
+    """Whether two files have the same requests; None if one of them cannot be read."""
+    try:
+        first, second = ([load_body(line) for line in file.splitlines()] for file in (data, other))
+    except TransientModelError:
+        return None
+    return first == second
+
+
+def read_lines(*files: bytes) -> dict[str, list[Any]]:
+    """Read files of answers or errors, by the ids of their requests; lines that name none are under ""."""
+    lines = dict[str, list[Any]]()
+    for text in (line for data in files for line in data.splitlines() if line.strip()):
+        line, request = None, ""
         with contextlib.suppress(TransientModelError):
             match load_body(text):
                 case {"custom_id": str(request)} as line:
-                    lines[request] = line
+                    pass
+        same = lines.setdefault(request, [])
+        if not request or line not in same:
+            same.append(line)
     return lines
 
 
 def read_answer(
     item: Item,
     sample: int,
-    line: Any,
+    lines: Sequence[Any] | None,
     settings: ModelSection,
     served: ServedModel,
     *,
     asked: ReplyForm = ANY_FORM,
+    request: Request | None = None,
+    guess: TokenGuess | None = None,
 ) -> Prediction:
-    """Read the answer to one request as if it had come from a call; None is one that never came."""
-    counts = CallCounts(attempts=1)
-    try:
-        match line:
-            case {"response": {"status_code": int(status), **others}}:
-                body = json.dumps(others.get("body")).encode()
-                read = parse_completion(body) if status == 200 else read_refusal(status, body, {}, settings)
-            case {"response": {"body": _}}:
-                raise TransientModelError("no status code came with it", fault=Fault.MALFORMED)
-            case {"error": {"message": str(message)}}:
-                raise TransientModelError(message, fault=Fault.EXPIRED)
-            case _:
-                message = "no answer came before the batch ended"
-                raise TransientModelError(message, fault=Fault.EXPIRED)
-        counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
-        if read.model:
-            served.recognise(read.model)
-    except ModelError as error:
-        kind = getattr(error, "fault", Fault.REFUSED)
-        return make_failed(item, sample, f"{kind}: {error}", counts, Source.BATCH)
-    return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
+    """Read the answer to one request as if it had come from a call.
+
+    Parameters
+    ----------
+    lines
+        All lines with the id of the request. The first one with an answer counts, whatever the others
+        say; None or no line is an answer that never came.
+    request, guess
+        What was asked, and the guess of what it used if the reply does not say; without them it is free.
+    """
+    counts, failed = CallCounts(attempts=1), dict[str, None]()
+    bill = partial(_count, counts, request, guess)
+    for line in lines or (None,):
+        try:
+            read = _read_line(line, settings, bill)
+            if read.model:
+                served.recognise(read.model)
+        except ModelError as error:
+            failed[f"{getattr(error, 'fault', Fault.REFUSED)}: {error}"] = None
+        else:
+            return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
+    return make_failed(item, sample, next(iter(failed)), counts, Source.BATCH)
+
+
+def _read_line(line: Any, settings: ModelSection, bill: Callable[[ModelReply | None], None]) -> ModelReply:
+    """Read one line, and bill what it used."""
+    match line:
+        case {"response": {"status_code": int(status), **others}}:
+            body = json.dumps(others.get("body")).encode()
+            if status != 200:
+                return read_refusal(status, body, {}, settings)
+            try:
+                read = parse_completion(body)
+            except TransientModelError:  # a reply of status 200 is paid for as a rule
+                bill(None)
+                raise
+            bill(read)
+            return read
+        case {"response": {"body": _}}:
+            raise TransientModelError("no status code came with it", fault=Fault.MALFORMED)
+        case {"error": {"message": str(message)}}:
+            raise TransientModelError(message, fault=Fault.EXPIRED)
+        case _:
+            raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
+
+
+def _count(
+    counts: CallCounts, request: Request | None, guess: TokenGuess | None, reply: ModelReply | None
+) -> None:
+    """Add what a reply used, or the most that it may have used if it does not say."""
+    sent, received, is_guess = 0, 0, False
+    if reply is not None:
+        says_nothing = not reply.input_tokens and not reply.output_tokens
+        if request is not None and guess is not None:
+            reply, is_guess = guess.complete(request, reply)
+        sent, received = reply.input_tokens, reply.output_tokens
+    if request is not None and guess is not None and (reply is None or says_nothing):
+        most = guess.guess(request)
+        sent, received, is_guess = max(sent, most[0]), max(received, most[1]), True
+    counts.input_tokens += sent
+    counts.output_tokens += received
+    counts.guessed += is_guess
