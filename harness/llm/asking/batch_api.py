@@ -16,7 +16,7 @@ from harness.distribution import require
 from harness.errors import ConfigError, FatalModelError, ModelError
 from harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
 from harness.llm.asking.batch_endpoint import BatchEndpoint
-from harness.llm.asking.batch_run import LONGEST_POLL, BatchLimits, BatchRun
+from harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
 from harness.llm.runner import Target, Wanted, hold_runs, prepare
 from harness.output import say
 from harness.store import Store, Uncertain
@@ -31,7 +31,7 @@ def run_batches(
     *,
     prices: PriceTable,
     wait: bool,
-    limits: BatchLimits = BatchLimits(),
+    limits: BatchLimits = DEFAULT_LIMITS,
     wait_for_lock: bool = False,
     uncertain: Uncertain | None = None,
 ) -> list[tuple[Target, int]]:
@@ -85,7 +85,7 @@ def cancel_batches(
     store: Store,
     targets: Sequence[Target],
     *,
-    limits: BatchLimits = BatchLimits(),
+    limits: BatchLimits = DEFAULT_LIMITS,
     uncertain: Uncertain | None = None,
 ) -> int:
     """Give up what is under way, keep what has been answered; return how many batches that were.

@@ -50,6 +50,9 @@ class BatchLimits:
     poll: float = 5.0
 
 
+DEFAULT_LIMITS = BatchLimits()
+
+
 @dataclass(slots=True, eq=False)
 class BatchRun:
     """A target's batches at its endpoint.
@@ -193,12 +196,13 @@ class BatchRun:
             halves = [self._note(part) for part in (batch.requests[:middle], batch.requests[middle:])]
             for half in halves:
                 await self._submit(half, is_new=True)
-            return None
+            return
         for tries in range(_TRIES):
             try:
                 found = None if is_new else await self._find(batch, data)
                 remote_id = found or await self._create(batch, data)
-                return self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+                self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+                return
             except TransientModelError as error:
                 await self._pause(tries, error)
             is_new = False
