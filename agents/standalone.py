@@ -1,8 +1,7 @@
 """A workflow outside any search: a file that ``oversight search export`` wrote answers questions with it.
 
 Its calls are worded as they were when it was chosen. The source is data of that file and runs in the sandbox
-that it was searched in. A file written with ``--in-process`` has it as code, which nothing holds in: whoever
-imports it has read it, like any code of theirs. Code that the *model* writes runs in the sandbox anyway.
+that it was searched in.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.prelude import _answer_all
 from agents.programs import Example, PromptFormat, Role
-from agents.runtime import Broker, Workbench, WorkflowHost, answer_items, read_predictions
-from agents.sandbox import TIERS, open_sandbox, read_outcomes
-from harness import OversightError, check_mapping, check_names
+from agents.runtime import Broker, Workbench, answer_items
+from agents.sandbox import TIERS, open_sandbox
+from harness import BadInput, OversightError, check_mapping, check_names
 from harness.config import ModelSection
 from harness.datasets import ItemMapping, read_items, read_options, read_rows
 from harness.llm import Budget, Model, make_model
@@ -33,15 +31,18 @@ class Workflow:
     Parameters
     ----------
     program
-        Its source; or ``async def forward(task)`` itself, which then runs in this process.
+        Its source, which runs in the sandbox.
     setting
         ``shape`` and ``roles`` of the study, ``options``: those of every question, or none if each question
         has its own, and ``tier``: the sandbox's, by default the first.
     """
 
-    def __init__(self, program: str | Callable[[Any], Awaitable[Any]], setting: Mapping[str, Any]) -> None:
+    def __init__(self, program: str, setting: Mapping[str, Any]) -> None:
         check_mapping("setting", setting, "name to value")
         check_names("setting['options']", setting["options"])
+        given: object = program  # files that older versions exported may hold a function
+        if not isinstance(given, str):
+            raise BadInput("program must be the source of a workflow as text: export the winner again")
         self._program = program
         shape = setting["shape"]
         self._shape = PromptFormat(**{**shape, "examples": tuple(Example(**e) for e in shape["examples"])})
@@ -64,11 +65,7 @@ class Workflow:
         broker = Broker(model, "", budget=Budget(None, None, None), concurrency=concurrency)
         async with open_sandbox(self._tier) as sandbox:
             bench = Workbench(broker, sandbox, self._roles, self._shape)
-            if isinstance(self._program, str):
-                return await answer_items(Program("workflow", self._program), questions, bench)
-            host = WorkflowHost(questions, bench)
-            found = await _answer_all(self._program, host.payloads(), host.ask)
-        return read_predictions(host, read_outcomes(found, len(questions), sandbox.limits))
+            return await answer_items(Program("workflow", self._program), questions, bench)
 
     def main(self) -> None:
         """Answer the questions of a file, from the command line; one JSON object a line comes out."""

@@ -21,7 +21,7 @@
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         │   └── NoReply             empty, cut or refused whatever was tried: due to what was asked
         └── FatalModelError         no try will help: authentication, unknown model
-            └── RefusedRequest      this request (HTTP 400, 403, 404, 413, 422); the next may pass
+            └── RefusedRequest      this request (such as HTTP 400 or 413); the next may pass
 
     Stopped (a KeyboardInterrupt)   exit code 130 or 143: a signal ended the work
 """
@@ -209,6 +209,8 @@ class TransientModelError(ModelError):
         Whether the request may have reached the endpoint, which then may ask to be paid for it.
     in_reply
         Whether it came in a reply of status 200, which is paid for as a rule.
+    used
+        Tokens sent and received, if the endpoint said what the failed call used.
     """
 
     def __init__(
@@ -219,9 +221,11 @@ class TransientModelError(ModelError):
         retry_after: float | None = None,
         sent: bool = True,
         in_reply: bool = False,
+        used: tuple[int, int] | None = None,
     ) -> None:
         super().__init__(message)
         self.fault, self.retry_after, self.sent, self.in_reply = fault, retry_after, sent, in_reply
+        self.used = used
 
 
 class NoReply(TransientModelError):

@@ -57,9 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(export)
     export.add_argument("file", help="the .py file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
-    export.add_argument(
-        "--in-process", action="store_true", help="write its source as code that no sandbox holds in"
-    )
     for sub in (start, resume):
         add_shared_terms(sub)
         add_placement(sub)
@@ -161,7 +158,7 @@ def _export(args: argparse.Namespace, context: SearchContext) -> int:
     path = Path(args.file)
     if path.suffix != ".py":
         raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
-    write_whole(write_winner(context, path.name, in_process=args.in_process), path)
+    write_whole(write_winner(context, path.name), path)
     emit(args, {"search": context.id, "file": str(path)}, f"wrote {path}")
     return 0
 

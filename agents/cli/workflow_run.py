@@ -75,6 +75,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 "sandbox": plan.tier,
                 "calls_paid": spent.calls,
                 "calls_cached": spent.cached,
+                "guessed": spent.guessed,
             }
     words = [
         f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "

@@ -155,7 +155,7 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"not valid TOML: {error}", file=path) from None
     except ValidationError as error:
         first = error.errors()[0]

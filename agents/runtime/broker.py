@@ -226,10 +226,11 @@ class Broker(RequestDraws):
         return self._answered
 
     async def _ask(self, call: CallInMaking, request: Request) -> ModelReply:
-        account = call.account
+        account, guessed = call.account, call.account.used.guessed
         try:
             reply = await self._model.ask(request, account.used, partial(self._calls.hold, account))
         finally:
+            self.spent.guessed += account.used.guessed - guessed
             with self._calls.kept_on():
                 await account.close()
         self.spent.calls += 1

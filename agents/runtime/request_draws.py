@@ -17,12 +17,16 @@ OUTPUT_CAP = 2048
 
 @dataclass(slots=True)
 class CallUsage:
-    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies."""
+    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies.
+
+    `guessed` calls did not say what they used; an upper guess is charged for them.
+    """
 
     calls: int = 0
     cached: int = 0
     failed: int = 0
     repaired: int = 0
+    guessed: int = 0
 
 
 class RequestDraws(ABC):

@@ -42,6 +42,7 @@ async def answer_alone(
     finally:
         await model.close()
         usage.calls, usage.cached = broker.spent.calls, broker.spent.cached
+        usage.guessed = broker.spent.guessed
 
 
 @asynccontextmanager
@@ -82,7 +83,7 @@ async def answer_together(
     try:
         async with lead_work(store, run_id, programs, spec, budget.spent, crew) as leader:
             yield partial(leader.evaluate, plan.program, replicate=0)
-            usage.cached = leader.broker.spent.cached
+            usage.cached, usage.guessed = leader.broker.spent.cached, leader.broker.spent.guessed
     finally:
         used = _read_used(store, run_id) - before
         budget.charge(used.input_tokens, used.output_tokens, used.requests)

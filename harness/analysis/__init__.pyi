@@ -1,5 +1,6 @@
 from .audit import (
-    AuditFindings as AuditFindings, BundleAudit as BundleAudit, DesignFreeze as DesignFreeze,
+    AuditFindings as AuditFindings, BundleAudit as BundleAudit, CheckedIds as CheckedIds,
+    DesignFreeze as DesignFreeze,
     Freeze as Freeze, StudyAudit as StudyAudit, WrittenBundle as WrittenBundle,
     audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
 )

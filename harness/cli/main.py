@@ -122,13 +122,17 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
     except KeyboardInterrupt as stop:
-        for number in (signal.SIGINT, signal.SIGTERM):  # nothing is left to stop, and no more to be said
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+        ):  # nothing is left to stop, and no more to be said
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command goes on from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        sys.stderr.close()
-        return 0
+    except BrokenPipeError as error:  # not of a reader, whose going ends nothing
+        sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
+        return 1
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

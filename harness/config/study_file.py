@@ -37,7 +37,7 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
         raise DataError(f"cannot be read: {error}", file=path) from None
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also a number of more digits than Python reads
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) if found else None
         raise DataError(f"not valid TOML: {error}", file=path, line=line) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -15,6 +16,7 @@ from harness.datasets.rows import import_parquet
 from harness.errors import DataError
 
 _PORTION = 10_000
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _COLUMNS = {
     "model": "string",
     "run": "string",
@@ -77,9 +79,20 @@ def _write_csv(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(_COLUMNS))
         writer.writeheader()
-        writer.writerows(rows)  # what is None becomes an empty field
+        for row in rows:  # what is None becomes an empty field
+            writer.writerow({name: _guard(value) for name, value in row.items()})
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def unguard(text: str) -> str:
+    """A text of an exported CSV file as it was stored."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def _guard(value: Any) -> Any:
+    """A text that no spreadsheet program takes for a formula: an apostrophe before it where one would."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def _write_jsonl(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:

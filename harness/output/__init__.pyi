@@ -2,7 +2,7 @@ from .long_work import with_bar as with_bar
 from .safe_text import (
     join_lines as join_lines, keep_secret as keep_secret, make_printable as make_printable,
     make_storable as make_storable, redact as redact, redact_bytes as redact_bytes,
-    redact_secrets as redact_secrets, shorten as shorten,
+    redact_secrets as redact_secrets, reveal as reveal, shorten as shorten,
 )
 from .terminal import guarded_terminal as guarded_terminal, say as say, show as show
 from .text_input import (

@@ -25,6 +25,7 @@ _URL_PASSWORD = re.compile(r"(://[^\s/:@'\"]*:)(?!\d+(?:[/?#]|$))[^\s'\"]+@")
 _URL_FIELD = re.compile(r"(?i)([?&](?:password|passwd|api[_-]?key|token|secret)=)[^&\s'\"]+")
 
 _secrets = dict[str, None]()
+_results = dict[str, None]()
 
 
 def keep_secret(text: str | None) -> None:
@@ -74,6 +75,26 @@ def make_storable(text: str) -> str:
 def make_printable(text: str) -> str:
     """Without secrets and without anything that a terminal obeys in place of showing it."""
     return _INVISIBLE.sub(_escape, redact(text))
+
+
+def reveal(text: str) -> None:
+    """Have a secret that a command exists to print, such as an invitation link, stand whole in its result.
+
+    Errors, logs and stored texts mask it as before: only `make_result` lets it through.
+    """
+    if text:
+        _results.update({text: None, json.dumps(text, ensure_ascii=False)[1:-1]: None})
+
+
+def make_result(text: str) -> str:
+    """Make a command's result printable as `make_printable` does, but for what was revealed."""
+    whole = sorted((secret for secret in _results if secret in text), key=len, reverse=True)
+    if not whole:
+        return make_printable(text)
+    parts = re.split(f"({'|'.join(map(re.escape, whole))})", text)
+    return "".join(
+        _INVISIBLE.sub(_escape, part) if part in _results else make_printable(part) for part in parts
+    )
 
 
 def shorten(value: object, most: int = 80) -> str:

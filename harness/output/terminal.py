@@ -6,12 +6,14 @@ passes, too; `say` is for code that is also called from Python.
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from harness.output.safe_text import make_printable
+from harness.output.safe_text import make_printable, make_result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,16 +23,37 @@ if TYPE_CHECKING:
 class _GuardedStream:
     """A text stream whose written text is made printable; all else is the stream's own."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
+    def __init__(self, stream: IO[str], clean: Callable[[str], str]) -> None:
+        self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        """Write; a progress bar may begin and end with a carriage return."""
+        """Write; a progress bar may begin and end with a carriage return.
+
+        If the reader went away, the text is lost and the work goes on.
+        """
         bar = text.strip("\r")
         start = "\r" if text.startswith("\r") else ""
         end = "\r" if bar and text.endswith("\r") else ""
-        self.stream.write(start + make_printable(bar) + end)
+        with self._outlives_reader():
+            self.stream.write(start + self._clean(bar) + end)
         return len(text)
+
+    def flush(self) -> None:
+        """Write what has gathered."""
+        with self._outlives_reader():
+            self.stream.flush()
+
+    @contextmanager
+    def _outlives_reader(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EIO):  # EIO: the terminal was closed
+                raise
+            with suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, self.stream.fileno())
+                os.close(nowhere)
 
     def writelines(self, lines: list[str]) -> None:
         """Write several."""
@@ -45,7 +68,8 @@ class _GuardedStream:
 def guarded_terminal() -> Iterator[None]:
     """Make all that is printed within the block printable."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_GuardedStream(_plain(stream)) for stream in before)
+    sys.stdout = _GuardedStream(_plain(sys.stdout), make_result)
+    sys.stderr = _GuardedStream(_plain(sys.stderr), make_printable)
     try:
         yield
     finally:

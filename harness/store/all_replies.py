@@ -77,14 +77,14 @@ class AllReplies(ReplyRepository):
         """Take back what came from a source on these, and store what it says now; return what changed."""
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
-        if apart:
-            others = self._controls.replies
-            theirs = [reply for reply in replies if reply.id in apart]
-            asked = [name for name in names if name in apart]
-            events = others.replace_replies(connection, asked, source, theirs)
-        own = [reply for reply in replies if reply.id not in apart]
-        asked = [name for name in names if name not in apart]
-        return super().replace_replies(connection, asked, source, own) + events
+        # a table without anything to change is left alone: else the time of an answer would tell its kind
+        for is_control in (False, True):
+            asked = [name for name in names if (name in apart) is is_control]
+            said = [reply for reply in replies if (reply.id in apart) is is_control]
+            if asked or said:
+                store = self._controls.replies.replace_replies if is_control else super().replace_replies
+                events += store(connection, asked, source, said)
+        return events
 
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]

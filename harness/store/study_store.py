@@ -24,7 +24,7 @@ from harness.store.columns import (
     PoolRepository,
     RunColumnsRepository,
 )
-from harness.store.controls import ControlRepository
+from harness.store.controls import ControlRepository, QuestionKeyRepository
 from harness.store.database import PORTION, Database
 from harness.store.joint import (
     CallClaimRepository,
@@ -63,6 +63,7 @@ class Store(Database):
         super().__init__(url)
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
+        self.question_key = QuestionKeyRepository(self)
         self.audit = AuditRepository(self)
         self.trail = AnswerTrailRepository(self)
         self.design = DesignRepository(self)

@@ -20,6 +20,7 @@ from harness import BadInput
 from harness.analysis import read_quality
 from harness.cli import add_study, emit, study_of
 from harness.config import Study
+from harness.output import reveal
 from harness.report import quality_table, quality_to_json
 from harness.store import Store
 
@@ -34,14 +35,24 @@ def invite(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         accounts = invite(campaign, link=not check and args.link, check=check)
         away = store.absences.read_absences()
-    table = Table("expert", "classes", "logs in as", "password or link", title="Accounts")
+    table = Table("expert", "classes", "logs in as", "account", title="Accounts")
+    handed = list[str]()
     for a in accounts:
-        secret = a.password or a.link or ("has an account" if a.exists else "no account")
+        state = "has an account" if a.exists else "no account"
+        if a.password:
+            state = "made just now"
+            handed.append(f"{a.expert}: {a.url} as {a.email} with the password {a.password}")
+        elif a.link:
+            handed.append(f"{a.expert}: {a.link}")
+        reveal(a.password or a.link)
         absent = away.get(a.expert)
         told = "" if absent is None else f" (away{f' until {absent.until}' if absent.until else ''})"
-        table.add_row(a.expert + told, ", ".join(a.classes), a.email, secret)
+        table.add_row(a.expert + told, ", ".join(a.classes), a.email, state)
     table.caption = "A password is shown this once and stored nowhere: hand it on now."
     emit(args, {"accounts": [asdict(a) for a in accounts]}, table)
+    if handed and not args.json:
+        # beside the table, whose cells break long links into pieces that open nothing
+        emit(args, {}, "\n".join(handed))
     return 0
 
 
@@ -51,6 +62,7 @@ def renew_password(args: argparse.Namespace, study: Study) -> int:
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         account = renew_password(campaign, args.expert)
+    reveal(account.password)
     text = f"{account.expert} logs in as {account.email} with {account.password}, which is stored nowhere"
     emit(args, asdict(account), text)
     return 0

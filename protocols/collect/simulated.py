@@ -9,6 +9,7 @@ import numpy as np
 
 from harness import BadInput, check_mapping, derive_seed
 from harness.types import Answer, Question, Verdict
+from protocols.routing import plain_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class SimulatedExperts:
     abstention
         P(unsure), in [0, 1), whatever the truth.
     seed
-        Seed of all draws; the answer to a question depends on the seed and the question's id alone.
+        Seed of all draws; the answer to a question depends on the seed, and on its protocol, item and option.
 
     Raises
     ------
@@ -60,7 +61,7 @@ class SimulatedExperts:
     def _answer(self, question: Question) -> Answer:
         if question.item_id not in self.truth:
             raise BadInput(f"the sealed key has no answer for the item {question.item_id!r}")
-        abstains, errs = np.random.default_rng(derive_seed(self.seed, question.id)).random(2)
+        abstains, errs = np.random.default_rng(derive_seed(self.seed, plain_id(question))).random(2)
         if abstains < self.abstention:
             verdict = Verdict.UNSURE
         else:

@@ -6,7 +6,6 @@ the seed and on what is asked alone; drawn again, those that are there stay and 
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,8 +15,9 @@ import numpy as np
 from harness import BadInput, derive_seed
 from harness.config import Study
 from harness.store import ControlKind, ControlQuestion, GoldItem, Store
-from harness.types import PLACES, Question, draw_place
+from harness.types import PLACES, Question, control_id, draw_place, seal_ids
 from protocols.routing.roster import Roster
+from protocols.routing.sealed_ids import plain_id
 
 _WHOLE = 2**64
 
@@ -63,6 +63,8 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
     wanted, drawn = Counter[str](), list[ControlQuestion]()
     if study.experts.has_controls:
         wanted, drawn = _draw_missing(study, store, roster, gold, before)
+        sealed = seal_ids(store.question_key.read_key(), [c.id for c in drawn])
+        drawn = [replace(c, id=name) for c, name in zip(drawn, sealed, strict=True)]
         places = {q.id: q.place for q in store.content.read_questions(second=False)}
         drawn = [replace(c, place=_find_place(c, places.get(c.original), draws)) for c in drawn]
         _refuse_none(wanted, [*before, *drawn])
@@ -95,14 +97,17 @@ def _draw_missing(
             return [q.expert] if queues.has_room(q.expert) else []
         return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
 
+    # the draw must follow from the seed alone, so it goes by ids before sealing
+    is_sealed = bool(store.question_key.read_key())
+    plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
         there = {c.original for c in before if c.kind is kind}
-        picked = [q for q in questions if derive_seed(seed, kind, q.id) < share * _WHOLE]
+        picked = [q for q in questions if derive_seed(seed, kind, plain[q.id]) < share * _WHOLE]
         wanted[kind.value] = len(picked)
         for q in picked:
             able = [] if q.id in there else find_able(q, kind)
             if able:
-                draw = np.random.default_rng(derive_seed(seed, kind, "expert", q.id))
+                draw = np.random.default_rng(derive_seed(seed, kind, "expert", plain[q.id]))
                 expert = able[int(draw.integers(len(able)))]
                 queues.put(q.item_id, expert)
                 drawn.append(_control(seed, kind, q.item_id, q.option, expert, q.n_options, q.id))
@@ -180,9 +185,8 @@ def _draw_gold(
 def _control(
     seed: int, kind: ControlKind, item: str, option: int, expert: str, n_options: int, original: str = ""
 ) -> ControlQuestion:
-    """A control question with an id of the form that all questions' ids have."""
-    told = "\x1f".join(("control", kind, str(seed), item, str(option), expert))
-    name = hashlib.sha256(told.encode()).hexdigest()[:16]
+    """A control question with its id before sealing, in the form that all questions' ids have."""
+    name = control_id(kind, seed, item, option, expert)
     return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
 
 

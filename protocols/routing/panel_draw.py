@@ -15,9 +15,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from harness import BadInput, IntArray, check_names, derive_seed, name_protocol
-from harness.types import Assignment, Item, ProtocolStatement
+from harness.types import Assignment, Item, ProtocolStatement, question_id
 from protocols.routing.roster import ANY_CLASS, Roster
-from protocols.routing.rule import question_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from harness import BadInput, begin_draws, derive_seeds, draw_first, name_protoc
 from harness.config import Study
 from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from harness.store import split_into_batches
-from harness.types import Item, Label, LabelKind, ProtocolStatement, Question, draw_place
+from harness.types import Item, Label, LabelKind, ProtocolStatement, Question, draw_place, question_ids
 from protocols.routing.roster import Roster, read_roster
-from protocols.routing.rule import Predictions, QuestionFields, question_ids
+from protocols.routing.rule import Predictions, QuestionFields
 
 _Drawn = tuple[str, int, str, int, int]
 """Item, option, expert, m and K."""

@@ -152,7 +152,7 @@ def read_roster(path: str | Path) -> Roster:
         table = tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise DataError("there is no such roster file", file=path) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"not a readable TOML file: {error}", file=path) from None
     rows = table.get("expert")
     if set(table) != {"expert"} or not isinstance(rows, list) or not rows:

@@ -6,8 +6,7 @@ before any answer. What estimators may rely on is stated by the protocol (`Routi
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from harness import BadInput
 from harness.estimate import decode
-from harness.types import Answer, Item, ProtocolStatement, Question, draw_place
+from harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
 
-__all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question", "question_id", "question_ids"]
+__all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question"]
 
 Predictions = Mapping[str, Mapping[str, int | None]]
 """Model → item id → option, None where unreadable."""
@@ -90,17 +89,6 @@ def put_question(
         propensities=propensities,
         place=draw_place(name),
     )
-
-
-def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
-    """Stable name of a question: 16 hexadecimal digits of SHA-256 over what defines it."""
-    return question_ids(protocol, seed, [(item_id, option)])[0]
-
-
-def question_ids(protocol: str, seed: int, asked: Iterable[tuple[str, int]]) -> list[str]:
-    """Names of many questions, given by item and option; see `question_id`."""
-    start, hashed = f"{protocol}\x1f{seed}\x1f", hashlib.sha256
-    return [hashed(f"{start}{item}\x1f{option}".encode()).hexdigest()[:16] for item, option in asked]
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:

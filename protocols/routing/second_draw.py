@@ -27,11 +27,12 @@ from harness.estimate import (
 )
 from harness.output import counted
 from harness.store import Store
-from harness.types import SECOND_QUESTIONS, draw_place
+from harness.types import SECOND_QUESTIONS, draw_place, question_id
 from protocols.routing.known_before import KnownBefore, read_known
 from protocols.routing.partitioned import FreeExperts
 from protocols.routing.roster import Roster
-from protocols.routing.rule import QuestionFields, question_id
+from protocols.routing.rule import QuestionFields
+from protocols.routing.sealed_ids import seal_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +116,8 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
                 draw_place(name),
             )
         )
-    return SecondDraw(questions=questions, left=int(rows.size), narrower=rates.narrower)
+    sealed = seal_fields(store.question_key.read_key(), questions)
+    return SecondDraw(questions=sealed, left=int(rows.size), narrower=rates.narrower)
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:

@@ -22,6 +22,7 @@ from protocols.routing.panel_draw import RandomPanel
 from protocols.routing.partitioned import FreeExperts, Partitioned
 from protocols.routing.roster import Roster, read_roster
 from protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
+from protocols.routing.sealed_ids import plain_id, seal_fields
 
 Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
@@ -67,10 +68,11 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
 
 def draw_questions(
     study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
-) -> Iterator[list[QuestionFields]]:
+) -> Iterator[Sequence[QuestionFields]]:
     """Draw the questions about items that come in portions: of each portion, if the rule needs no others.
 
-    Items that were not drawn from the study's pool are passed over.
+    Items that were not drawn from the study's pool are passed over. Ids are sealed with the study's key,
+    which is drawn first if nothing was drawn before.
 
     Raises
     ------
@@ -80,21 +82,21 @@ def draw_questions(
         If questions were drawn before by another rule.
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
-    items = keep_drawn_items(store, items)
+    items, key = keep_drawn_items(store, items), store.question_key.ensure_key()
     if isinstance(plan, AsksOn):
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
-        yield list(map(_fields_of, asked))
+        yield seal_fields(key, list(map(_fields_of, asked)))
         return
     # A second draw over the first would make propensities wrong, and let looks be chosen.
     other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
     if not isinstance(plan, Partitioned):
-        drawn = list(map(_fields_of, plan.route(list(chain.from_iterable(items)))))
+        drawn = seal_fields(key, list(map(_fields_of, plan.route(list(chain.from_iterable(items))))))
         _refuse_other_draw(plan.name, drawn, store.content.read_questions(second=False))
         yield drawn
         return
     free = FreeExperts(roster)
     for portion in items:
-        drawn = plan.route_portion(portion, free)
+        drawn = seal_fields(key, plan.route_portion(portion, free))
         if other or not is_first:
             stored = [other] if other else store.content.read_questions_about(portion)
             _refuse_other_draw(plan.name, drawn, stored)
@@ -194,7 +196,9 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    asked = [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
+    # in an order that follows from the seed, not from the key
+    controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
+    asked = [*store.content.read_questions(), *controls]
     handed = store.handovers.read_handovers()
     return (
         [replace(q, expert=handed[q.id].taker) if q.id in handed else q for q in asked] if handed else asked

@@ -12,10 +12,11 @@ from agents.programs import NAMES, Example, PromptFormat, Role, load_program
 from agents.runtime import Broker, Workbench, answer_items
 from agents.sandbox import open_sandbox
 from agents.search.winner_file import make_setting, write_file
-from harness import ProgramRefused
+from agents.standalone import Workflow
+from harness import BadInput
 from harness.llm import Budget
 from harness.types import Item, Prediction, Program
-from tests.agents.hostile_exports import AT_IMPORT, hostile_programs
+from tests.agents.hostile_exports import hostile_programs
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
@@ -49,16 +50,15 @@ async def in_sandbox(program: Program) -> list[Prediction]:
         return await answer_items(program, ITEMS, Workbench(broker, sandbox, ROLES, SHAPE))
 
 
-def written(program: Program, *, in_process: bool) -> str:
+def written(program: Program) -> str:
     setting = make_setting(SHAPE, ROLES, (), "monty")
-    return write_file(program, setting, search="s1", file="winner.py", in_process=in_process)
+    return write_file(program, setting, search="s1", file="winner.py")
 
 
-@pytest.mark.parametrize("in_process", [False, True])
 @pytest.mark.parametrize("name", [*NAMES, "bare"])
-def test_an_exported_workflow_answers_as_in_the_sandbox(name: str, *, in_process: bool) -> None:
+def test_an_exported_workflow_answers_as_in_the_sandbox(name: str) -> None:
     program = Program("bare", BARE, 'Says """so""" \\') if name == "bare" else load_program(name)
-    module = imported(written(program, in_process=in_process))
+    module = imported(written(program))
     assert module.__doc__ is not None
     assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
     found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
@@ -72,24 +72,8 @@ def test_nothing_that_a_model_wrote_runs_when_an_export_is_imported(tmp_path: Pa
     programs = hostile_programs(str(marker))
     assert len(programs) >= 40
     for program in programs:
-        module = imported(written(program, in_process=False))
+        module = imported(written(program))
         assert program.source == module.SOURCE
-        assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
-        assert not marker.exists(), program
-
-
-@pytest.mark.parametrize(
-    "program", hostile_programs("/nowhere/at/all")[: len(AT_IMPORT)], ids=range(len(AT_IMPORT))
-)
-def test_a_source_that_reaches_out_is_not_exported_as_code(program: Program) -> None:
-    with pytest.raises(ProgramRefused):
-        written(program, in_process=True)
-
-
-def test_names_and_thoughts_are_quoted_beside_code_too(tmp_path: Path) -> None:
-    marker = tmp_path / "written"
-    for program in hostile_programs(str(marker))[len(AT_IMPORT) :]:
-        module = imported(written(program, in_process=True))
         assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
         assert not marker.exists(), program
 
@@ -97,6 +81,14 @@ def test_names_and_thoughts_are_quoted_beside_code_too(tmp_path: Path) -> None:
 def test_a_file_that_was_exported_before_names_no_tier_and_still_answers() -> None:
     setting = make_setting(SHAPE, ROLES, (), "monty")
     del setting["tier"]
-    module = imported(write_file(load_program("cot"), setting, search="s1", file="w.py", in_process=True))
+    module = imported(write_file(load_program("cot"), setting, search="s1", file="w.py"))
     found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
     assert all(p.option is not None for p in found)
+
+
+def test_a_workflow_takes_no_code_that_runs_outside_the_sandbox() -> None:
+    async def forward(task: object) -> object:
+        return task
+
+    with pytest.raises(BadInput, match="source of a workflow as text"):
+        Workflow(forward, make_setting(SHAPE, ROLES, (), "monty"))  # type: ignore[arg-type]

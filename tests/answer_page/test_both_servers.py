@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
 from protocols.collect import AnswerDesk, GivenAnswer, Outcome
-from protocols.collect.label_studio.pull import Snapshot, examine
+from protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
 from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from tests.answer_page.conftest import draw
 
@@ -87,3 +89,30 @@ def test_what_is_withdrawn_on_the_server_is_asked_on_the_page_again(tmp_path: Pa
         store.labelling.apply_look(QUEUE, gone, store.replies(panel=False))
         assert desk.tell_state("ana")["questions"][0]["id"] == name
         assert desk.take("ana", GivenAnswer(key="0" * 32, asked_id=name, value="yes")) is Outcome.STORED
+
+
+@pytest.mark.parametrize("left", ["annotation without an author", "annotation without an editor", "nothing"])
+@pytest.mark.parametrize("has_account", [True, False])
+def test_a_deleted_account_withdraws_nothing_and_its_expert_may(
+    left: str, tmp_path: Path, *, has_account: bool
+) -> None:
+    study = draw(tmp_path)
+    with Store(study.store_url) as store:
+        data, desk = push(study, store), AnswerDesk(study, store)
+        name = desk.tell_state("ana")["questions"][0]["id"]
+        rows, replies = annotated(data, name, "no"), store.replies(panel=False)
+        store.labelling.apply_look(QUEUE, examine(QUEUE, rows, Snapshot(study, store), there=None), replies)
+        if left == "nothing":
+            rows = []
+        else:
+            rows[0]["annotations"][0]["updated_by"] = None
+        if left == "annotation without an author":
+            rows[0]["annotations"][0]["completed_by"] = None
+        for _ in range(2):
+            known = Snapshot(study, store)
+            pulled = examine(QUEUE, rows, known, there=set(range(100, 106)))
+            pulled = keep_accepted(QUEUE, pulled, known, [5, 9] if has_account else [9])
+            store.labelling.apply_look(QUEUE, pulled, replies)
+        stays = left != "nothing" or not has_account
+        assert (name in store.content.replies.read_replies()) is stays
+        assert store.labelling.read_quarantine() == []

@@ -118,3 +118,10 @@ def test_what_cannot_be_exported_is_refused(
     assert main(["search", "export", str(tmp_path / "w.py"), "--study", study]) == 2
     assert "has no winner yet" in capsys.readouterr().err
     assert not (tmp_path / "w.py").exists()
+
+
+def test_no_option_exports_code_that_runs_outside_the_sandbox(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["search", "export", "winner.py", "--in-process"])
+    assert ended.value.code == 2
+    assert "unrecognized arguments: --in-process" in capsys.readouterr().err

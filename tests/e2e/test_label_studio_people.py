@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from harness.store import Store
-from tests.e2e.conftest import Bench, region
+from protocols.collect import LabelStudioServer
+from tests.e2e.conftest import Bench, Person, region, sign_up
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
 
@@ -41,6 +42,22 @@ def test_edits_deletions_and_second_answers(bench: Bench) -> None:
     }
     ana.answer(deleted, "yes")
     assert bench.call("label", "pull", "--no-requeue")["new"] == 1
+
+
+def test_deleting_an_account_withdraws_no_answer(
+    bench: Bench, label_studio: LabelStudioServer, admin: Person
+) -> None:
+    dora = sign_up(label_studio, admin, "dora@example.org")
+    bench.edit("experts.toml", "ana@example.org", "dora@example.org")
+    bench.call("label", "push")
+    first, second = (task["id"] for task in bench.tasks("ana")[:2])
+    dora.answer(first, "yes")
+    dora.delete(dora.answer(second, "no")["id"])
+    assert bench.call("label", "pull")["answers"] == 1
+    admin.do("DELETE", f"/api/users/{dora.id}/")
+    for _ in range(2):
+        found = bench.call("label", "pull", "--full")
+        assert (found["answers"], found["withdrawn"]) == (1, 0)
 
 
 def test_nothing_foreign_counts(bench: Bench) -> None:

@@ -193,3 +193,41 @@ def test_retry_after_is_read_in_both_forms(value: str, seconds: float | None) ->
 def test_stated_limits_are_read(limit: str, reset: str, read: tuple[float, float] | None) -> None:
     headers = {"x-ratelimit-limit-requests": limit, "x-ratelimit-reset-requests": reset}
     assert read_limits(headers) == read
+
+
+@pytest.mark.parametrize(
+    ("reset", "seconds"),
+    [
+        ("1764133260", 60.0),
+        ("1764133260000", 60.0),
+        ("1764133260000000", 60.0),
+        ("2025-11-26T05:01:00Z", 60.0),
+        ("2025-11-26T05:01:00", 60.0),
+        ("60", 60.0),
+        ("1m0s", 60.0),
+        ("99999999", None),
+        ("1864133260", None),
+        ("1764133100", None),
+    ],
+)
+def test_a_reset_given_as_a_point_in_time_is_no_wait_of_years(reset: str, seconds: float | None) -> None:
+    now = datetime(2025, 11, 26, 5, 0, tzinfo=UTC)
+    headers = {"x-ratelimit-limit-requests": "10", "x-ratelimit-reset-requests": reset}
+    found = read_limits(headers, now)
+    assert found == (None if seconds is None else (10.0, seconds))
+
+
+def test_waits_for_a_told_limit_are_bounded_and_said(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def ask() -> float:
+        limiter = Limiter(4, clock=clock, sleep=clock.sleep)
+        limiter.told(1, 86_400)
+        started = clock.now
+        for _ in range(2):
+            await limiter.acquire()
+            limiter.release()
+        return clock.now - started
+
+    assert asyncio.run(ask()) <= 600
+    assert capsys.readouterr().err.count("rate limit allows the next call in") == 1

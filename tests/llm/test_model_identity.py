@@ -10,6 +10,7 @@ import pytest
 import harness as h
 from harness import FatalModelError
 from harness.errors import Fault
+from harness.llm.models.served_model import ServedModel
 from harness.store import Store
 from harness.types import Item, PredictionStatus
 from tests.fakes.batch_server import FakeBatches, fake_batches, said
@@ -72,3 +73,19 @@ def test_a_batch_by_another_model_counts_for_nothing(tmp_path: Path, items: list
         assert collect(store, items, asked) == 0
         found = store.runs.read_predictions(asked.spec.id)
     assert [p.kind for p in found] == ["", *[Fault.WRONG_MODEL] * 5]
+
+
+@pytest.mark.parametrize(
+    ("served", "is_said"),
+    [
+        ("gpt-5", False),
+        ("gpt-5-2025-08-07", False),
+        ("openai/gpt-5", False),
+        ("gpt-5-mini", True),
+        ("llama", True),
+    ],
+)
+def test_a_smaller_model_of_the_same_family_is_said(served: str, is_said: bool) -> None:  # noqa: FBT001
+    told = list[str]()
+    ServedModel("gpt-5", None, fix=lambda _: None, tell=told.append).recognise(served)
+    assert bool(told) == is_said

@@ -20,7 +20,9 @@ from harness.llm import CallCounts
 from harness.llm.asking.batch_file import read_answer, read_lines
 from harness.llm.models.chat_completions import retry_after
 from harness.llm.models.completions import parse_completion
+from harness.llm.models.interface import Request
 from harness.llm.models.served_model import ServedModel
+from harness.llm.models.token_guess import TokenGuess
 from harness.llm.runner.prediction import read_prediction
 from harness.types import Item, PredictionStatus
 from tests.conftest import empty_database
@@ -166,7 +168,9 @@ def test_odd_lines_of_a_batch_cost_no_other_line() -> None:
     lines = read_lines(b"\n".join(data))
     settings = ModelSection(model="m")
     served = ServedModel("m", None, fix=lambda _: None, tell=lambda _: None)
-    found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings, served) for n in range(7)]
+    paid: dict[str, Any] = {"request": Request.of("x", max_tokens=9), "guess": TokenGuess()}
+    found = [read_answer(ITEMS[0], 0, lines.get(f"r{n}"), settings, served, **paid) for n in range(7)]
+    assert [p.output_tokens for p in found] == [3, 3, 9, 0, 0, 0, 0]
     kinds = ["", "malformed response", "malformed response", "batch expired", "server error", "batch expired"]
     assert [p.kind for p in found] == [*kinds, "batch expired"]
     assert found[0].option == 1

@@ -30,6 +30,10 @@ def ask(server: FakeOpenAI, store: Path, **settings: Any) -> list[h.Prediction]:
     return h.run("fake", ITEMS, store=str(store), template="$text", endpoint=server.url, **options)
 
 
+UNCOMMON = [300, 301, 308, *range(405, 408), *range(410, 413), *range(414, 419), 420, 421, 423, 424, 426]
+UNCOMMON += [428, 430, 431, 440, 444, 449, 451, 460, 494, 498, 499]
+
+
 @pytest.mark.parametrize("status", [400, 403, 404, 413, 422])
 @pytest.mark.parametrize("number", [0, 30, N - 1])
 def test_one_refused_item_fails_alone_and_is_asked_again(status: int, number: int, tmp_path: Path) -> None:
@@ -46,6 +50,39 @@ def test_one_refused_item_fails_alone_and_is_asked_again(status: int, number: in
     assert len(server.prompts) == N + 1
     assert [p.option for p in again if p.item_id == f"i{number}"] == [1]
     assert {p.status for p in again} == {PredictionStatus.OK}
+
+
+def test_items_with_uncommon_statuses_fail_alone(tmp_path: Path) -> None:
+    def answer(prompt: str, n: int) -> Reply:
+        number = int(prompt.rsplit(maxsplit=1)[-1].strip("."))
+        return refuse(UNCOMMON[number // 2]) if number % 2 else Reply("red")
+
+    with fake_openai(answer) as server:
+        found = ask(server, tmp_path / "s.db", concurrency=1)
+    failed = [p for p in found if p.kind == Fault.REFUSED]
+    assert len(found) == len(server.prompts) == N
+    assert [p.reason.split(":")[1] for p in failed] == [f" HTTP {s}" for s in UNCOMMON]
+
+
+def test_an_answer_of_another_good_status_is_an_answer(tmp_path: Path) -> None:
+    with fake_openai(lambda prompt, n: Reply("red", status=203)) as server:
+        assert {p.status for p in ask(server, tmp_path / "s.db")} == {PredictionStatus.OK}
+
+
+@pytest.mark.parametrize("status", [501, 505, 507, 511, 530, 598])
+def test_one_item_with_an_uncommon_server_error_fails_alone(status: int, tmp_path: Path) -> None:
+    with fake_openai(lambda prompt, n: refuse(status) if "number 7." in prompt else Reply("red")) as server:
+        found = ask(server, tmp_path / "s.db")
+    assert [p.item_id for p in found if p.status is PredictionStatus.FAILED] == ["i7"]
+
+
+def test_a_redirect_says_where_to(tmp_path: Path) -> None:
+    moved = Reply(status=308, body="", headers={"Location": "https://elsewhere.example/v1"})
+    with (
+        fake_openai(lambda prompt, n: moved) as server,
+        pytest.raises(FatalModelError, match=r"20 items in a row.*answers \(https://elsewhere.example/v1"),
+    ):
+        ask(server, tmp_path / "s.db", concurrency=1)
 
 
 def test_twenty_refusals_in_a_row_stop_the_run_and_are_asked_again(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import signal
 
 import pytest
 
+from harness.errors import Stopped
 from harness.llm import on_stop_signals, run_in_loop
 
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -37,3 +38,19 @@ def test_a_signal_wakes_a_loop_that_waits(number: signal.Signals, capsys: pytest
 
     assert run_in_loop(work()) == [10.0, 0.0]
     assert capsys.readouterr().err.count("has 10 s to come") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_loop_in_order(number: signal.Signals) -> None:
+    ended = list[str]()
+
+    async def work() -> None:
+        os.kill(os.getpid(), number)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("stored")
+
+    with pytest.raises(Stopped) as stopped:
+        run_in_loop(work())
+    assert (ended, stopped.value.exit_code) == (["stored"], 128 + number)

@@ -17,6 +17,7 @@ from harness import ConfigError, FatalModelError
 from harness.config import ModelSection
 from harness.errors import Fault
 from harness.llm import DEFAULT_TEMPLATE, ModelReply
+from harness.llm.models.interface import Request, make_model
 from harness.llm.models.program_models import load_function
 from harness.llm.runner.prediction import answer_confidence
 from harness.store.runs import take_vote
@@ -258,3 +259,18 @@ def test_azure_goes_through_the_sdk(
     assert {p.option for p in found} == {0}
     assert set(paths) == {("/openai/deployments/deployed/chat/completions?api-version=2024-10-21", "secret")}
     assert [p.attempts for p in found].count(2) == 1
+
+
+def test_a_command_inherits_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-told")
+    monkeypatch.setenv("PLAIN", "seen")
+    settings = ModelSection(model="m", command=["env"])
+    reply = asyncio.run(make_model(settings).ask(Request.of("x")))
+    assert "PLAIN=seen" in reply.text
+    assert "sk-told" not in reply.text
+
+
+def test_a_command_that_writes_without_end_is_ended() -> None:
+    settings = ModelSection(model="m", command=["yes"], max_reply_bytes=1_000_000)
+    with pytest.raises(h.TransientModelError, match="larger than 1,000,000 bytes"):
+        asyncio.run(make_model(settings).ask(Request.of("x")))

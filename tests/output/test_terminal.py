@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.main import main
-from harness.output import guarded_terminal, say, show
+from harness.output import guarded_terminal, redact, reveal, say, show
 
 ODD = "evil\x1b]0;title\x07\x9b2J\u202ename\r"
 SHOWN = r"evil\u001b]0;title\u0007\u009b2J\u202ename\u000d"
@@ -59,3 +59,20 @@ def test_arguments_and_verbs_are_echoed_in_visible_form(
     err = capsys.readouterr().err
     assert err.count(SHOWN) == 2
     assert not set("\x1b\x07\x9b\u202e\r") & set(err)
+
+
+def test_a_revealed_link_is_whole_in_results_and_masked_in_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    link = "http://[::1]:8080/user/signup/?token=0f1e2d3c4b5a6978-invite"
+    with guarded_terminal():
+        sys.stdout.write(f"ana: {link}\n")
+        reveal(link)
+        sys.stdout.write(f"ana: {link}, bea: {link}x\n")
+        sys.stdout.write(f'{{"link": "{link}", "other": "http://h/?token=ABC"}}\n')
+        sys.stderr.write(link)
+    say(link)
+    out, err = capsys.readouterr()
+    first, second, third = out.splitlines()
+    assert first == "ana: http://[::1]:8080/user/signup/?token=***"
+    assert second == f"ana: {link}, bea: {link}x"
+    assert third == f'{{"link": "{link}", "other": "http://h/?token=***"}}'
+    assert "0f1e2d3c4b5a6978" not in err + redact(link)

@@ -15,9 +15,8 @@ from harness import load_protocol, name_protocol
 from harness.config import Study
 from harness.estimate.checks.suite import CHECKS
 from harness.registry import PROTOCOLS, state_protocol
-from harness.types import Item, ProtocolStatement, Question
+from harness.types import Item, ProtocolStatement, Question, question_id
 from protocols.routing import Roster
-from protocols.routing.rule import question_id
 
 
 @dataclass(frozen=True, slots=True)

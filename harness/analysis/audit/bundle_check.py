@@ -22,6 +22,7 @@ from harness.analysis.audit.bundle_lines import (
 )
 from harness.analysis.audit.design_freeze import compare_parts
 from harness.analysis.audit.findings import AuditFindings
+from harness.analysis.audit.id_check import CheckedIds, IdCheck
 from harness.analysis.audit.study_check import Freeze, check_handovers, check_head, list_freezes
 from harness.analysis.audit.trail_check import TrailCheck
 from harness.errors import BadInput
@@ -48,6 +49,8 @@ class BundleAudit:
         How many events a noted head of the study covers; None if none was given, or it is no link of these.
     freezes
         The designs that were frozen, oldest first.
+    ids
+        Whether the ids of questions follow from the seed; sealed ones are not checked without the key.
     """
 
     findings: AuditFindings
@@ -61,6 +64,7 @@ class BundleAudit:
     link: str
     covered: int | None
     freezes: list[Freeze]
+    ids: CheckedIds
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> BundleAudit:
@@ -104,6 +108,7 @@ class _BundleCheck:
         self._good, self._head, self._expected = START, START, 1
         self._lines, self._ended, self._after, self._study = 0, False, False, ""
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
+        self._ids = IdCheck(self.findings)
         self._parts = {name: RowsDigest() for name in DESIGN_PARTS}
         self._answers: dict[str, AnswerCheck] = {}
         self._about: dict[str, AuditRecord] = {}
@@ -125,7 +130,7 @@ class _BundleCheck:
             findings=self.findings, study=self._study, lines=self._lines, events=self._counts["event"],
             answers=self._counts["answer"], uncovered=self._count_uncovered(), unchecked=unchecked,
             head=self._head, link=self._trail.head, covered=self._trail.covered,
-            freezes=list(list_freezes(self._trail)),
+            freezes=list(list_freezes(self._trail)), ids=self._ids.found,
         )  # fmt: skip
 
     def _check_line(self, line: bytes) -> None:
@@ -177,6 +182,7 @@ class _BundleCheck:
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told
+            self._ids.key = None if told.get("sealed") else b""
         elif record == "event":
             event = {"comment": None, "salt": "", **told["event"]}
             self._take_event(AuditRecord(**event))
@@ -190,7 +196,9 @@ class _BundleCheck:
         elif record in DESIGN_PARTS and record != "gold":
             part = DESIGN_PARTS[record]
             names = part.columns if "place" in told else [c for c in part.columns if c != "place"]
-            self._parts[record].add([[told[name] for name in names]])
+            row = [told[name] for name in names]
+            self._parts[record].add([row])
+            self._ids.add(record, [row])
         self._counts[record] += 1
 
     def _take_answer(self, told: dict[str, Any]) -> None:

@@ -41,6 +41,7 @@ _COVERS = (
 )
 _LEAVES_OUT = (
     "texts and options of items, and what models answered",
+    "the secret key of question ids: only the study's database can check them",
     "answers that were stored by a version without a trail: they say so",
     "comments of answers that came in batches, and places of those that did not",
     "a study rewritten as a whole: only a head that somebody else noted tells that",
@@ -122,7 +123,7 @@ class _Bundle:
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
             "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,
-            "covers": _COVERS, "leaves_out": _LEAVES_OUT,
+            "sealed": bool(store.question_key.read_key()), "covers": _COVERS, "leaves_out": _LEAVES_OUT,
         })  # fmt: skip
         for record in store.audit.read_records():
             self.trail.add(record)

@@ -10,6 +10,7 @@ from typing import Any
 from harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
 from harness.analysis.audit.design_freeze import compare_parts, describe_settings, find_changes
 from harness.analysis.audit.findings import AuditFindings
+from harness.analysis.audit.id_check import CheckedIds, IdCheck
 from harness.analysis.audit.trail_check import TrailCheck
 from harness.config import Study
 from harness.errors import BadInput, StoreError
@@ -60,6 +61,8 @@ class StudyAudit:
         The designs that were frozen, oldest first; none where nothing is covered.
     drawn
         Whether anything was drawn.
+    ids
+        Whether the ids of questions follow from what they must.
     """
 
     findings: AuditFindings
@@ -73,6 +76,7 @@ class StudyAudit:
     unchecked: int
     freezes: Sequence[Freeze]
     drawn: bool
+    ids: CheckedIds
 
 
 def check_head(head: str | None) -> str | None:
@@ -135,12 +139,14 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         findings.add(f"the answer to question {name}, of event {event}, is missing")
     check_handovers(store.handovers.read_handovers(), trail, findings)
     _check_looks(store, trail, findings)
-    _check_design(study, store, trail, findings)
+    ids = IdCheck(findings, store.question_key.read_key())
+    _check_design(study, store.design.measure(watch=ids.add), trail, findings)
     numbers = store.design.count_parts()
     return StudyAudit(
         findings=findings, events=trail.events, head=trail.head, covered=trail.covered,
         comments=trail.comments, forgotten=trail.forgotten, answers=answers, uncovered=uncovered,
         unchecked=unchecked, freezes=list(list_freezes(trail)), drawn=any(numbers.values()),
+        ids=ids.found,
     )  # fmt: skip
 
 
@@ -174,11 +180,13 @@ def _check_looks(store: Store, trail: TrailCheck, findings: AuditFindings) -> No
             findings.add(f"look {number} is stored as another than its event tells")
 
 
-def _check_design(study: Study, store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
+def _check_design(
+    study: Study, parts: Mapping[str, Mapping[str, Any]], trail: TrailCheck, findings: AuditFindings
+) -> None:
     if not trail.designs:
         return
     last = trail.designs[-1].detail
-    for text in compare_parts(last, store.design.measure()):
+    for text in compare_parts(last, parts):
         findings.add(text)
     for text in find_changes(last, describe_settings(study)):
         findings.add(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from harness.errors import BadInput
 _TYPICAL = 100
 """Characters of the longest option where nothing is known of the options yet."""
 
+_SEED_BITS = 63
+"""All that databases can store: experts who know some draws could find a short seed by trying."""
+
 
 def begin_study(
     folder: str | Path,
@@ -24,6 +28,7 @@ def begin_study(
     proposal: StudyProposal | None = None,
     classes: Sequence[str] = (),
     preset: str | None = None,
+    seed: int | None = None,
 ) -> list[Path]:
     """Write the files that are not there yet, never over one; which they are.
 
@@ -39,6 +44,8 @@ def begin_study(
         Fixed classes, where there is no proposal; without any, every item brings its own options.
     preset
         A public benchmark instead.
+    seed
+        Seed of every draw; a random one by default, which nobody can guess or try out.
 
     Raises
     ------
@@ -54,6 +61,7 @@ def begin_study(
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=_toml(name or folder.resolve().name),
+        seed=_pad(f"seed = {secrets.randbits(_SEED_BITS) if seed is None else seed}"),
         source=_source(items, given, preset, proposal),
         id=_set("id", (proposal and proposal.id) or "", "id"),
         text=_set("text", (proposal and proposal.text) or "", "text"),

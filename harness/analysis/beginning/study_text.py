@@ -8,7 +8,7 @@ STUDY = """\
 
 [study]
 name = {name}
-seed = 7                       # of every random draw; change it before the first routing only
+{seed}# of every random draw; keep it secret, and change it before the first routing only
 store = "study.db"             # a file, or postgresql://HOST/NAME
 
 [items]

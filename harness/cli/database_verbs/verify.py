@@ -22,7 +22,7 @@ from harness.errors import BadInput
 from harness.output import counted, make_printable
 
 if TYPE_CHECKING:
-    from harness.analysis import AuditFindings, BundleAudit, Freeze, StudyAudit
+    from harness.analysis import AuditFindings, BundleAudit, CheckedIds, Freeze, StudyAudit
 
 _UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
 
@@ -62,6 +62,7 @@ def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
         f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
         + _tell_uncovered(found.uncovered, found.unchecked),
         *_tell_freezes(found.freezes, drawn=True),
+        *_tell_ids(found.ids),
         f"head: {found.head}",
     ]
     if head is None or head.strip().lower() == found.head:
@@ -79,6 +80,7 @@ def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
         counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
         *_tell_freezes(found.freezes, drawn=found.drawn),
+        *_tell_ids(found.ids),
         f"head: {found.head}",
     ]
     if head is not None:
@@ -127,16 +129,34 @@ def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
     return lines
 
 
+def _tell_ids(ids: CheckedIds) -> list[str]:
+    """What ids of questions follow from, and how many could not be checked."""
+    if ids.sealed and not ids.checked:
+        why = "only the study's database holds the secret key that they follow from"
+        return [f"question ids: {ids.unchecked:,} not checked: {why}"]
+    lines = []
+    if ids.checked:
+        by = "the study's secret key"
+        if not ids.sealed:
+            by = "the seed alone, as an older version drew them: who knows it can tell control questions"
+        lines.append(f"question ids: {ids.checked:,} computed again from {by}")
+    if ids.unchecked:
+        lines.append(f"question ids: {ids.unchecked:,} not checked: another program drew these questions")
+    return lines
+
+
 def _study_to_json(found: StudyAudit) -> dict[str, Any]:
     names = (
         "events", "head", "covered", "comments", "forgotten", "answers", "uncovered", "unchecked",
     )  # fmt: skip
-    return {name: getattr(found, name) for name in names} | _freezes_to_json(found.freezes)
+    told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
+    return told | _freezes_to_json(found.freezes)
 
 
 def _bundle_to_json(found: BundleAudit) -> dict[str, Any]:
     names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link", "covered")
-    return {name: getattr(found, name) for name in names} | _freezes_to_json(found.freezes)
+    told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
+    return told | _freezes_to_json(found.freezes)
 
 
 def _freezes_to_json(freezes: Sequence[Freeze]) -> dict[str, Any]:

@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
     # Named as a string: nothing here imports upwards.
     help_works = load_module("agents.runtime").help_works
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what is under way in order
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+            signal.signal(number, signal.default_int_handler)  # ends what is under way in order
     # a signal is how a worker that stays comes to its end
     with Store(args.join) as store, suppress(*[KeyboardInterrupt] * args.stay):
         results |= join_study_runs(store, known)

@@ -37,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", help="file with the items (default: the one that is there)")
     parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
     parser.add_argument("--classes", help="fixed classes, separated by commas")
+    seed = "seed of every draw (default: a random one; a known seed is for examples, not for real studies)"
+    parser.add_argument("--seed", type=int, help=seed)
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a public benchmark instead")
 
 
@@ -53,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(
-        args.folder, name=args.name, items=items, proposal=proposal, classes=classes, preset=args.preset
-    )
+        args.folder, name=args.name, items=items, proposal=proposal, classes=classes, preset=args.preset,
+        seed=args.seed,
+    )  # fmt: skip
     written = [str(path) for path in files]
     payload = {"written": written, "items": items, "proposal": proposal}
     told = [] if proposal is None or items is None else _tell(proposal, items)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -22,6 +21,7 @@ from harness.llm.models import (
     load_body,
     parse_completion,
     read_refusal,
+    read_usage,
     request_body,
 )
 from harness.llm.reading import ANY_FORM, ReplyForm
@@ -72,9 +72,9 @@ def read_answer(
     settings: ModelSection,
     served: ServedModel,
     *,
+    request: Request,
+    guess: TokenGuess,
     asked: ReplyForm = ANY_FORM,
-    request: Request | None = None,
-    guess: TokenGuess | None = None,
 ) -> Prediction:
     """Read the answer to one request as if it had come from a call.
 
@@ -83,58 +83,42 @@ def read_answer(
     lines
         All lines with the id of the request. The first one with an answer counts, whatever the others
         say; None or no line is an answer that never came.
-    request, guess
-        What was asked, and the guess of what it used if the reply does not say; without them it is free.
+    guess
+        Charges answers to the request that do not say what they used.
     """
     counts, failed = CallCounts(attempts=1), dict[str, None]()
-    bill = partial(_count, counts, request, guess)
     for line in lines or (None,):
+        is_booked = False
         try:
-            read = _read_line(line, settings, bill)
+            read, is_guess = guess.complete(request, _read_line(line, settings))
+            _book(counts, read.input_tokens, read.output_tokens, is_guess)
+            is_booked = True
             if read.model:
                 served.recognise(read.model)
         except ModelError as error:
             failed[f"{getattr(error, 'fault', Fault.REFUSED)}: {error}"] = None
-        else:
-            return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
+            if isinstance(error, TransientModelError) and not is_booked:
+                _book(counts, *guess.charge(request, error))
+            continue
+        return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
     return make_failed(item, sample, next(iter(failed)), counts, Source.BATCH)
 
 
-def _read_line(line: Any, settings: ModelSection, bill: Callable[[ModelReply | None], None]) -> ModelReply:
-    """Read one line, and bill what it used."""
+def _read_line(line: Any, settings: ModelSection) -> ModelReply:
     match line:
         case {"response": {"status_code": int(status), **others}}:
             body = json.dumps(others.get("body")).encode()
-            if status != 200:
-                return read_refusal(status, body, {}, settings)
-            try:
-                read = parse_completion(body)
-            except TransientModelError:  # a reply of status 200 is paid for as a rule
-                bill(None)
-                raise
-            bill(read)
-            return read
-        case {"response": {"body": _}}:
-            raise TransientModelError("no status code came with it", fault=Fault.MALFORMED)
+            return parse_completion(body) if 200 <= status < 300 else read_refusal(status, body, {}, settings)
+        case {"response": {"body": body}}:
+            used = read_usage(body).whole
+            raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)
         case {"error": {"message": str(message)}}:
             raise TransientModelError(message, fault=Fault.EXPIRED)
         case _:
             raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
 
 
-def _count(
-    counts: CallCounts, request: Request | None, guess: TokenGuess | None, reply: ModelReply | None
-) -> None:
-    """Add what a reply used, or the most that it may have used if it does not say."""
-    sent, received, is_guess = 0, 0, False
-    if reply is not None:
-        says_nothing = not reply.input_tokens and not reply.output_tokens
-        if request is not None and guess is not None:
-            reply, is_guess = guess.complete(request, reply)
-        sent, received = reply.input_tokens, reply.output_tokens
-    if request is not None and guess is not None and (reply is None or says_nothing):
-        most = guess.guess(request)
-        sent, received, is_guess = max(sent, most[0]), max(received, most[1]), True
+def _book(counts: CallCounts, sent: int, received: int, is_guess: bool) -> None:
     counts.input_tokens += sent
     counts.output_tokens += received
     counts.guessed += is_guess

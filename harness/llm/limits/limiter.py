@@ -16,12 +16,14 @@ from typing import Protocol
 
 from harness.llm.limits.learned_pace import LearnedPace
 from harness.llm.limits.outage import Outage
+from harness.output import say
 
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
 
 _BURST = 0.1  # seconds' worth of calls that may go out at once, after a while without any
 _CATCH_UP = 0.25  # the same under a learnt pace: what was not asked for while this machine stood still
+_WORTH_SAYING = 30.0  # seconds
 _SOON = 1e-4  # seconds not worth sleeping for
 _BETWEEN = 1.0  # seconds between two halvings of the window
 _BOOKED, _KEPT = 16, 1.0  # places in a shared line that are booked at once, and seconds that they are kept
@@ -91,7 +93,7 @@ class Limiter:
         self._told: float | None = None
         self._requests = _Spacing(self._set)
         self._tokens = _Spacing(tokens_per_minute and tokens_per_minute / 60)
-        self._line = asyncio.Lock()
+        self._line, self._has_said = asyncio.Lock(), False
 
     @property
     def is_limited(self) -> bool:
@@ -173,7 +175,7 @@ class Limiter:
         """
         self._longest_reset = max(self._longest_reset, reset)
         if self._longest_reset > 0:
-            self._told = limit / self._longest_reset
+            self._told = max(limit / self._longest_reset, 1 / LONGEST_PAUSE)
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
@@ -198,6 +200,9 @@ class Limiter:
                 delay = max(self._requests.free_at, self._tokens.free_at) - now
                 if delay <= _SOON:
                     break
+                if delay > _WORTH_SAYING and not self._has_said:
+                    self._has_said = True
+                    say(f"the endpoint's rate limit allows the next call in {delay:.0f} s; waiting for it")
                 await self.sleep(delay)
             self._requests.book(now, 1)
             self._tokens.book(now, tokens)

@@ -87,7 +87,7 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
         table = tomllib.loads(read_text(path))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the price table cannot be read: {error}", file=path) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"not valid TOML: {error}", file=path) from None
     checked = table.pop("checked", None)
     if checked is not None and type(checked) is not date:

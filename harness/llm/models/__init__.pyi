@@ -10,5 +10,6 @@ from .interface import (
 )
 from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
 from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors
+from .reported_usage import read_usage as read_usage
 from .served_model import ServedModel as ServedModel
 from .token_guess import TokenGuess as TokenGuess

@@ -5,6 +5,7 @@ Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and wri
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -17,11 +18,16 @@ from harness.config import LOCAL_ENDPOINT, ModelSection
 from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
 from harness.llm.models.completions import FILTERED, one_line, short
 from harness.llm.models.interface import ModelReply, Request
+from harness.llm.models.reported_usage import read_usage
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+_OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
+_FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)  # the model may still answer, and be paid for
 _LONGEST_MESSAGE = 500
-_SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_FIRST_EPOCH = 1e9  # as seconds this is 32 years, as a point in time 2001
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; no endpoint counts requests for longer
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
@@ -93,8 +99,12 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 
     Raises
     ------
-    TransientModelError, FatalModelError
-        As the status says.
+    TransientModelError
+        If another try may succeed.
+    FatalModelError
+        If the key or the account is refused.
+    RefusedRequest
+        For every other status: this request failed, and the next may pass.
     """
     code, said = _said(data)
     if code == "content_filter":
@@ -104,49 +114,66 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
         if code == "insufficient_quota":
             raise FatalModelError(f"{message}; the account behind {settings.api_key_env} has nothing left")
         fault = _FAULTS.get(status, Fault.SERVER)
-        raise TransientModelError(message, fault=fault, retry_after=retry_after(headers))
+        used = read_usage(_load(data)).whole
+        raise TransientModelError(message, fault=fault, retry_after=retry_after(headers), used=used)
     if status in (400, 413, 422):
         message += "; if the prompt is too long, set max_words under [prompt]"
     elif status in (401, 403):
         message += f"; check the key in {settings.api_key_env}"
     elif status == 404:
         message += f"; check the model name {settings.model!r} and the endpoint {settings.endpoint}"
-    if status in (400, 403, 404, 413, 422):
-        raise RefusedRequest(message, status=status)
-    raise FatalModelError(message)
+    elif status == 407:
+        message += "; check the name and the password of the proxy"
+    elif status < 400:
+        where = headers.get("location", "nowhere")
+        message += f"; redirects are not followed: set the endpoint to the address that answers ({where})"
+    if status in _OF_THE_ACCOUNT:
+        raise FatalModelError(message)
+    raise RefusedRequest(message, status=status)
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read Retry-After in either form, seconds or an HTTP date; None if absent or unreadable."""
+    """Read Retry-After: seconds, a time of day in any form that servers use; None if absent or unreadable."""
     value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
-    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
-        return float(value)
-    try:
-        until = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+    return _read_seconds(value, now or datetime.now(UTC))
 
 
-def read_limits(headers: Mapping[str, str]) -> tuple[float, float] | None:
-    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s``; None if absent."""
+def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tuple[float, float] | None:
+    """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s`` or a point in time.
+
+    None if absent, or if the reset is further away than any window of a limit.
+    """
     limit = headers.get("x-ratelimit-limit-requests")
     if limit is None:
         return None
-    reset = headers.get("x-ratelimit-reset-requests", "")
-    found = re.findall(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d|$)", reset)
-    seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
-    return (float(limit), seconds) if re.fullmatch("[0-9]{1,9}", limit) and seconds else None
+    seconds = _read_seconds(headers.get("x-ratelimit-reset-requests", "").strip(), now or datetime.now(UTC))
+    is_sound = seconds is not None and 0 < seconds <= _LONGEST_WINDOW and re.fullmatch("[0-9]{1,9}", limit)
+    return (float(limit), seconds) if is_sound and seconds and float(limit) else None
+
+
+def _read_seconds(value: str, now: datetime) -> float | None:
+    """Seconds from now of ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date."""
+    if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
+        seconds = float(value)
+        if seconds < _FIRST_EPOCH:
+            return seconds
+        while seconds >= 1000 * _FIRST_EPOCH:  # milliseconds, microseconds, nanoseconds
+            seconds /= 1000
+        return max(0.0, seconds - now.timestamp())
+    parts = re.findall(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h|d)", value)
+    if parts and "".join(map("".join, parts)) == value:
+        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with contextlib.suppress(ValueError, OverflowError):
+            until = read(value)
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            return max(0.0, (until - now).total_seconds())
+    return None
 
 
 def _said(data: bytes) -> tuple[str, str]:
     """Code and message of an error's body, whatever its shape."""
-    try:
-        payload = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return "", short(data)
+    payload = _load(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:
             code = rest.get("code") or rest.get("type")
@@ -154,6 +181,12 @@ def _said(data: bytes) -> tuple[str, str]:
         case str(message):
             return "", one_line(message, _LONGEST_MESSAGE)
     return "", short(data)
+
+
+def _load(data: bytes) -> Any:
+    with contextlib.suppress(orjson.JSONDecodeError):
+        return orjson.loads(data)
+    return None
 
 
 def base_url(settings: ModelSection) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -18,9 +17,9 @@ from harness.errors import Fault, TransientModelError
 from harness.llm.models.interface import (
     LARGEST_LOGPROB,
     LEAST_LOGPROB,
-    MOST_TOKENS,
     ModelReply,
 )
+from harness.llm.models.reported_usage import find_usages, read_usage
 from harness.output import redact
 
 STOP, CUT, FILTERED = "stop", "length", "content_filter"
@@ -60,21 +59,26 @@ def parse_completion(data: bytes) -> ModelReply:
         failed; if the reply ended in a way that no answer ends.
     """
     payload = load_body(data)
+    usage = read_usage(payload)
     try:
         _raise_error(payload)
         choice = payload["choices"][0]
         _raise_error(choice)
-        text = _read_text(choice)
+        text, ending = _read_text(choice), _read_ending(choice)
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise TransientModelError(f"it holds no message: {short(data)!r}", fault=Fault.MALFORMED) from error
-    sent, received = _read_usage(payload.get("usage"))
+        message = f"it holds no message: {short(data)!r}"
+        raise TransientModelError(message, fault=Fault.MALFORMED, used=usage.whole) from error
+    except TransientModelError as error:
+        error.used = usage.whole
+        raise
     return ModelReply(
         text=text,
-        finish_reason=_read_ending(choice),
-        input_tokens=sent,
-        output_tokens=received,
+        finish_reason=ending,
+        input_tokens=usage.sent,
+        output_tokens=usage.received,
         model=payload["model"] if isinstance(payload.get("model"), str) else "",
         logprobs=_read_logprobs(choice.get("logprobs")),
+        is_partial=usage.is_partial,
     )
 
 
@@ -102,9 +106,10 @@ def load_body(data: bytes) -> Any:
 
 def _join_events(data: bytes) -> dict[str, Any]:
     """One completion of the pieces of a stream."""
-    texts, found, ending = list[str](), dict[str, Any](), None
+    texts, usages, found, ending = list[str](), list[Any](), dict[str, Any](), None
     for piece in _read_events(data):
-        found |= {name: piece[name] for name in ("model", "usage", "error", "errors") if piece.get(name)}
+        found |= {name: piece[name] for name in ("model", "error", "errors") if piece.get(name)}
+        usages += find_usages(piece)
         try:
             for choice in piece.get("choices") or ():
                 _raise_error(choice)
@@ -117,6 +122,7 @@ def _join_events(data: bytes) -> dict[str, Any]:
     if ending is None and not {"error", "errors"} & found.keys():
         raise TransientModelError("a stream came that ends without an ending", fault=Fault.MALFORMED)
     joined = {"content": "".join(texts)}
+    found["usage"] = {name: count for usage in usages for name, count in usage.items()}
     return found | {"choices": [{"message": joined, "finish_reason": ending}]}
 
 
@@ -216,25 +222,6 @@ def _read_ending(choice: Any) -> str:
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
     message = f"the reply ended with {said[:60]!r}, as no answer ends"
     raise TransientModelError(message, fault=fault, in_reply=True)
-
-
-def _read_usage(usage: Any) -> tuple[int, int]:
-    """Tokens sent and received; what is no count is 0, which stands for unknown."""
-    if not isinstance(usage, dict):
-        return 0, 0
-    names = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"), ("total_tokens",)
-    sent, received, total = (next(filter(None, map(_count, map(usage.get, n))), 0) for n in names)
-    # Some count what the model thought in the total alone.
-    return sent, max(received, total - sent) if sent else received
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, str):
-        with contextlib.suppress(ValueError):
-            value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0
-    return math.ceil(value) if 0 <= value <= MOST_TOKENS else 0
 
 
 def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:

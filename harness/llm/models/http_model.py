@@ -70,7 +70,7 @@ class HttpModel:
         reply = await self._send(request, field)
         if request.max_tokens is not None and self._limit.learn(field, reply.status, reply.body):
             reply = await self._send(request, self._limit.name)
-        if reply.status == 200:
+        if 200 <= reply.status < 300:
             found, limits = parse_completion(reply.body), read_limits(reply.headers)
             return found if limits is None else replace(found, limits=limits)
         return self._refused(reply)

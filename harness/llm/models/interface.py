@@ -98,6 +98,8 @@ class ModelReply:
         Name of the model that answered, as the endpoint calls it; empty if it did not say.
     logprobs
         Tokens of the answer with their log-probabilities; empty if none were asked for or offered.
+    is_partial
+        Whether the endpoint left tokens of the answer out of its count.
     limits
         Requests that the endpoint takes, and seconds until so many are there again; None if it did not say.
 
@@ -114,6 +116,7 @@ class ModelReply:
     model: str = ""
     logprobs: tuple[tuple[str, float], ...] = ()
     limits: tuple[float, float] | None = None
+    is_partial: bool = False
 
     def __post_init__(self) -> None:
         for name, text in (("text", self.text), ("finish_reason", self.finish_reason), ("model", self.model)):
@@ -177,7 +180,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     if settings.command:
         from harness.llm.models.program_models import CommandModel
 
-        return CommandModel(settings.command, settings.timeout)
+        return CommandModel(settings.command, settings.timeout, settings.max_reply_bytes)
     if settings.api_version is not None:
         require("openai", "an endpoint with an api_version", "openai")
         from harness.llm.models.openai_model import OpenAIModel

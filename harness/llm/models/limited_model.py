@@ -6,7 +6,7 @@ This is the one layer that retries; the clients below are told not to.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -23,7 +23,6 @@ MALFORMED_IN_A_ROW = 20
 """After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
 
 _LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
-_MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
 _random = random.Random()  # noqa: S311  so that not all try again at the same moment
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
@@ -175,7 +174,7 @@ class LimitedModel:
         """Send a request and count what that took, whatever comes of it."""
         counts.attempts += 1
         # Whatever else happens, it may have to be paid: None stands for a guess.
-        used: tuple[int, int] | None = None if self.is_billed else (0, 0)
+        used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
             reply = await self.model.ask(request)
@@ -183,9 +182,8 @@ class LimitedModel:
                 reply, is_guess = self.guess.complete(request, reply)
             used = reply.input_tokens, reply.output_tokens
         except TransientModelError as error:
-            may_cost = error.in_reply or (error.sent and error.fault in _MAYBE_BILLED)
-            is_guess = is_guess and may_cost
-            used = None if is_guess else (0, 0)
+            if self.is_billed:
+                *used, is_guess = self.guess.charge(request, error)
             raise
         except FatalModelError:  # nothing is paid for a refusal
             used, is_guess = (0, 0), False

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import importlib
 import inspect
+import os
+import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -15,6 +17,8 @@ from typing import Any, TypeVar
 from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
 from harness.llm.models.interface import ModelReply, Request
 
+_IS_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|_URL$|DSN", re.IGNORECASE)
+"""Names of variables that a command does not inherit."""
 _Answer = TypeVar("_Answer")
 
 
@@ -85,6 +89,8 @@ class CommandModel(_ProgramModel):
         Program and arguments; no shell is involved.
     timeout
         Seconds after which the program is ended.
+    most
+        Bytes that it may write; more is no answer, and ends it.
 
     Raises
     ------
@@ -92,8 +98,9 @@ class CommandModel(_ProgramModel):
         If there is no such program.
     """
 
-    def __init__(self, command: Sequence[str], timeout: float) -> None:
+    def __init__(self, command: Sequence[str], timeout: float, most: int = 4_000_000) -> None:
         super().__init__(timeout)
+        self._most = most
         program = shutil.which(command[0])
         if program is None:
             raise ConfigError(f"command: there is no program {command[0]!r}")
@@ -102,9 +109,13 @@ class CommandModel(_ProgramModel):
     async def ask(self, request: Request) -> ModelReply:
         """Run the program; another exit code than 0 is a failure that may pass."""
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, stderr=pipe)
+        # Keys are for endpoints: a program that this study starts has no use for them.
+        shown = {name: value for name, value in os.environ.items() if not _IS_SECRET.search(name)}
+        process = await asyncio.create_subprocess_exec(
+            *self._command, stdin=pipe, stdout=pipe, stderr=pipe, env=shown
+        )
         try:
-            out, err = await self._in_time(process.communicate(request.conversation.encode()))
+            out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -114,6 +125,30 @@ class CommandModel(_ProgramModel):
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
             raise TransientModelError(f"exit code {process.returncode}: {last[0]}", fault=Fault.PROGRAM)
         return ModelReply(out.decode(errors="replace").strip())
+
+    async def _talk(self, process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
+        """Hand a text over; return what came on both outputs, which are read no further than allowed."""
+        stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+        assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
+
+        async def write() -> None:
+            with contextlib.suppress(ConnectionError):  # a program need not read what it is told
+                stdin.write(text)
+                await stdin.drain()
+            stdin.close()
+
+        async def read(stream: asyncio.StreamReader) -> bytes:
+            found = bytearray()
+            while part := await stream.read(1 << 16):
+                found += part
+                if len(found) > self._most:
+                    message = f"the program's output is larger than {self._most:,} bytes"
+                    raise TransientModelError(message, fault=Fault.PROGRAM)
+            return bytes(found)
+
+        _, out, err = await asyncio.gather(write(), read(stdout), read(stderr))
+        await process.wait()
+        return out, err
 
 
 def load_function(name: str) -> Callable[[str], Any]:

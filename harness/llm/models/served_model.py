@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from harness.errors import FatalModelError, Fault, TransientModelError
+
+_SUFFIX = re.compile(r"([-_@:.]*(v?[0-9][0-9.\-]*|latest|preview|gguf|q[0-9]\w*|fp?[0-9]+|bf16|awq|gptq))*")
 
 
 class ServedModel:
@@ -69,8 +72,9 @@ class ServedModel:
 
 
 def _resemble(asked: str, served: str) -> bool:
-    a, b = _bare(asked), _bare(served)
-    return a.startswith(b) or b.startswith(a)
+    """Whether two names are of one model: the longer one ends with a date, a version or a format."""
+    short, long = sorted((_bare(asked), _bare(served)), key=len)
+    return long.startswith(short) and _SUFFIX.fullmatch(long[len(short) :]) is not None
 
 
 def _bare(name: str) -> str:

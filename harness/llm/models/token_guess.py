@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from harness.errors import Fault, TransientModelError
 from harness.llm.models.completions import FILTERED
 from harness.llm.models.interface import ModelReply, Request
 
@@ -11,20 +12,23 @@ _PER_MESSAGE = 8
 _SAFETY = 1.25
 _BYTES = 3
 _LEAST = 64
+_LETTERS = b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
 
 
 class TokenGuess:
     """Upper guesses that learn from what calls used.
 
-    Before the first answer a token is taken to be three bytes of UTF-8, which over-estimates most
-    languages' texts, and an answer without a limit 1,024 tokens; afterwards the largest ratio and the
-    longest answer seen, and a quarter more. However short a text is, something stands around it: 64 tokens
-    at first, then the least that was seen. A limit counts as what it says, until an answer passes its
-    own: from then on no answer is taken to be shorter than the longest of those.
+    Before the first answer a token is taken to be three Latin letters, or one byte of anything else, as
+    tokenizers split digits, marks and rare scripts; and an answer without a limit 1,024 tokens. Afterwards
+    the largest ratio and the longest answer seen count, and a quarter more. However short a text is,
+    something stands around it: 64 tokens at first, then the least that was seen. A limit counts as what it
+    says, until an answer passes its own: from then on no answer is taken to be shorter than the longest of
+    those.
     """
 
     def __init__(self) -> None:
-        self._per_byte, self._output, self._seen = 1 / _BYTES, 1024.0, False
+        self._ratio, self._output, self._seen = 1.0, 1024.0, False
         self._least, self._past_limit = _LEAST, 0
         self._answered = False
 
@@ -34,7 +38,7 @@ class TokenGuess:
 
     def guess(self, request: Request) -> tuple[int, int]:
         """Return most tokens that the request and its answer will have."""
-        sent = int(_size(request) * self._per_byte) + _PER_MESSAGE * len(request.messages)
+        sent = int(_size(request) * self._ratio) + _PER_MESSAGE * len(request.messages)
         return max(sent, self._least), max(request.max_tokens or int(self._output), self._past_limit)
 
     def complete(self, request: Request, reply: ModelReply) -> tuple[ModelReply, bool]:
@@ -43,38 +47,55 @@ class TokenGuess:
         Returns
         -------
         ModelReply, bool
-            The reply, and whether some of its tokens are guessed: those sent by their bytes, those
-            received by the limit, or by the text if that is longer or there is no limit.
+            The reply, and whether some of its tokens are guessed: those sent by their text, those
+            received by what was reserved, or by the text if that is longer.
         """
         sent, received = reply.input_tokens, reply.output_tokens
-        self.learn(request, sent, received)
-        if not sent and reply.finish_reason != FILTERED:  # of which nobody says what it takes
+        self._take(request, sent, received)
+        if not sent and (reply.is_partial or reply.finish_reason != FILTERED):  # a refused prompt is free
             sent = self.guess(request)[0]
-        if not received and reply.text:
-            received = max(request.max_tokens or 0, -(-_bytes(reply.text) // _BYTES))
-        if request.max_tokens and received > request.max_tokens:
-            self._past_limit = max(self._past_limit, received)
+        if reply.is_partial or (not received and reply.text):
+            received += max(self.guess(request)[1], _most_tokens(reply.text))
         self._answered = True
         if (sent, received) == (reply.input_tokens, reply.output_tokens):
             return reply, False
         return replace(reply, input_tokens=sent, output_tokens=received), True
+
+    def charge(self, request: Request, error: TransientModelError) -> tuple[int, int, bool]:
+        """Return tokens sent and received that a failed call may have to be paid for.
+
+        The last value says whether they are guessed.
+        """
+        if error.used is not None:
+            self._take(request, *error.used)
+            return *error.used, False
+        if error.in_reply or (error.sent and error.fault in _MAYBE_BILLED):
+            return *self.guess(request), True
+        return 0, 0, False
+
+    def _take(self, request: Request, sent: int, received: int) -> None:
+        self.learn(request, sent, received)
+        if request.max_tokens and received > request.max_tokens:
+            self._past_limit = max(self._past_limit, received)
 
     def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
         """Take in what a call used; zeros are endpoints that do not say."""
         if not input_tokens:
             return
         if not self._seen:
-            self._per_byte, self._output, self._least, self._seen = 0.0, 1.0, input_tokens, True
+            self._ratio, self._output, self._least, self._seen = 0.0, 1.0, input_tokens, True
         sent = max(0, input_tokens - _PER_MESSAGE * len(request.messages)) / max(1, _size(request))
-        self._per_byte = max(self._per_byte, _SAFETY * sent)
+        self._ratio = max(self._ratio, _SAFETY * sent)
         self._least = min(self._least, input_tokens)
         self._output = max(self._output, _SAFETY * output_tokens)
 
 
 def _size(request: Request) -> int:
-    return sum([_bytes(message.content) for message in request.messages])
+    return sum([_most_tokens(message.content) for message in request.messages])
 
 
-def _bytes(text: str) -> int:
-    """Bytes of UTF-8; half a surrogate pair, which has none, counts as those of a character."""
-    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+def _most_tokens(text: str) -> int:
+    """Tokens of a text at most, as far as can be told; half a surrogate pair counts as a character."""
+    data = text.encode(errors="surrogatepass")
+    others = len(data.translate(None, _LETTERS))
+    return others - (-(len(data) - others) // _BYTES)

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from types import FrameType
+from typing import Any, TypeVar, cast
+
+from harness.errors import Stopped
 
 T = TypeVar("T")
 
@@ -51,7 +56,35 @@ def _run_beside(main: Coroutine[Any, Any, T]) -> T:
 
 def _run(main: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner(loop_factory=_find_loop()) as runner:
-        return runner.run(main)
+        return runner.run(_stoppable(main))
+
+
+async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
+    """Have SIGTERM and SIGHUP end the work in order, as Ctrl-C does, unless somebody else attends to them."""
+    loop, task, came = (
+        asyncio.get_running_loop(),
+        cast("asyncio.Task[Any]", asyncio.current_task()),
+        list[int](),
+    )
+
+    def end(number: int, _: FrameType | None) -> None:
+        came.append(number)
+        loop.call_soon_threadsafe(task.cancel)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    numbers = [signal.SIGTERM, signal.SIGHUP] if is_main else []
+    mine = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        return await main
+    except asyncio.CancelledError:
+        if came:
+            raise Stopped(came[0]) from None
+        raise
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

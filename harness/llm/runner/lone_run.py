@@ -83,7 +83,7 @@ def run(
     RunHeld
         If another process asks the same model the same.
     Stopped
-        At Ctrl-C (it is a KeyboardInterrupt) or SIGTERM, once what was under way has come.
+        At Ctrl-C (it is a KeyboardInterrupt), SIGTERM or SIGHUP, once what was under way has come.
     """
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)

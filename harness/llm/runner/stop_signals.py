@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while models are asked: the first lets what is under way come, the second does not."""
+"""Stop signals while models are asked: the first lets what is under way come, the second does not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
         came.append(number)  # at once: the loop has no turn left where the block is about to end
         loop.call_soon_threadsafe(receive)
 
-    attended = [number for number in (signal.SIGINT, signal.SIGTERM) if _is_free(number)]
+    attended = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_free(number)]
     before = [signal.signal(number, note) for number in attended]
     try:
         yield came
@@ -48,4 +48,5 @@ def _is_free(number: signal.Signals) -> bool:
         return False
     now = signal.getsignal(number)
     of_asyncio = getattr(getattr(now, "func", None), "__module__", None) == "asyncio.runners"
-    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio
+    of_loop = getattr(now, "__module__", None) == "harness.llm.runner.event_loop"
+    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio or of_loop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
@@ -115,8 +115,16 @@ class DesignRepository(Repository):
             read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
-    def measure(self, *, questions: RowsDigest | None = None) -> dict[str, dict[str, Any]]:
-        """Part → ``number`` of rows and ``digest``; the questions' may be known already."""
+    def measure(
+        self,
+        *,
+        questions: RowsDigest | None = None,
+        watch: Callable[[str, list[tuple[Any, ...]]], object] | None = None,
+    ) -> dict[str, dict[str, Any]]:
+        """Part → ``number`` of rows and ``digest``; the questions' may be known already.
+
+        `watch` is called with the name of the part and each portion of its rows.
+        """
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = questions if name == "questions" else None
@@ -124,6 +132,8 @@ class DesignRepository(Repository):
                 rows = RowsDigest()
                 for portion in self.read_part(name):
                     rows.add(portion)
+                    if watch is not None:
+                        watch(name, portion)
             found[name] = {"number": numbers[name], "digest": rows.digest()}
         return found
 

@@ -124,6 +124,16 @@ class ControlRepository(Repository):
             for row in self._database.read_rows(query)
         }
 
+    def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
+        """Gold items of these ids, without their truth; fewer if some are none."""
+        query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD[:-1])).where(
+            self._database.among(_GOLD.c.id, ids)
+        )
+        return {
+            row.id: Item(row.id, row.text, row.options, row.permutation)
+            for row in self._database.read_rows(query)
+        }
+
     def count_asked(self) -> dict[str, int]:
         """Expert → how many control questions were put to them, by name."""
         expert = _CONTROL.c.expert

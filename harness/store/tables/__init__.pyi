@@ -8,7 +8,7 @@ from .content_tables import (
 )
 from .control_tables import (
     ControlAnswerRow as ControlAnswerRow, ControlQuestionRow as ControlQuestionRow,
-    GoldItemRow as GoldItemRow,
+    GoldItemRow as GoldItemRow, QuestionKeyRow as QuestionKeyRow,
 )
 from .insertion import (
     execute_many as execute_many, insert_into as insert_into, insert_tuples as insert_tuples,

@@ -41,3 +41,13 @@ class ControlAnswerRow(ReplyRow, table=True):
 
     question_id: str = Field(primary_key=True, foreign_key="control_question.id")
     verdict: str
+
+
+class QuestionKeyRow(TableRow, table=True):
+    """The study's secret key, one row: question ids are sealed with it. Only copies of the database hold it.
+
+    A study without a row, or with an empty secret, has ids that follow from its seed.
+    """
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    secret: bytes = Field(repr=False)

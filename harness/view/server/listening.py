@@ -60,7 +60,7 @@ def shown_host(host: str) -> str:
 async def serving(
     application: web.Application, listening: socket.socket, *, patience: float = _PATIENCE
 ) -> AsyncIterator[asyncio.Event]:
-    """Answer requests inside the block; gives what SIGINT and SIGTERM set.
+    """Answer requests inside the block; gives what SIGINT, SIGTERM and SIGHUP set.
 
     Parameters
     ----------
@@ -70,8 +70,9 @@ async def serving(
     from aiohttp import web  # who only asks what an address is does not wait for it
 
     ended, heard = asyncio.Event(), set[asyncio.BaseProtocol]()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
 
     @web.middleware
     async def note(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -24,6 +24,8 @@ _FOLDER = Path(__file__).parent / "page"
 _LARGEST_BODY = 1 << 16
 _PATIENCE = 20.0
 """Seconds that the body of a request may take to come."""
+_TICK = 0.05
+"""Seconds: replies about questions take a multiple of these, so that their time tells nothing."""
 _STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
 _WHY = {
     Outcome.ELSEWHERE: "this question was answered elsewhere; that answer stays",
@@ -111,7 +113,9 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
         state = await run_apart(desk.tell_state, link.expert)
         return web.json_response({**told, "state": state}, status=_STATUS.get(outcome, 409))
 
-    application = web.Application(middlewares=[_say_errors, guard.check], client_max_size=_LARGEST_BODY)
+    application = web.Application(
+        middlewares=[_say_errors, guard.check, _even_out], client_max_size=_LARGEST_BODY
+    )
     application.on_response_prepare.append(add_headers)
     application.add_routes(
         [
@@ -146,6 +150,18 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
 
 async def _send_script(_request: web.Request) -> web.StreamResponse:
     return web.Response(text=read_script(_FOLDER), content_type="text/javascript")
+
+
+@web.middleware
+async def _even_out(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Send a reply about questions at the next tick after the request came."""
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    try:
+        return await handler(request)
+    finally:
+        if request.path.startswith("/api/"):
+            await asyncio.sleep(_TICK - (loop.time() - begun) % _TICK)
 
 
 def _send(name: str, kind: str) -> Handler:

@@ -16,7 +16,7 @@ from protocols.collect.label_studio.campaign import Campaign
 from protocols.collect.label_studio.campaign_results import Difference
 from protocols.collect.label_studio.push import Pushed
 from protocols.collect.progress import QueueProgress, measure_progress
-from protocols.routing import weave_controls
+from protocols.routing import seal_questions, weave_controls
 
 
 class LabelStudio(AbstractContextManager["LabelStudio"]):
@@ -55,6 +55,8 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
         """Store what was drawn, and send all that is not there yet; expert → what was done.
 
+        Questions get ids and places of their own, which follow from the study's secret key.
+
         Raises
         ------
         ConfigError
@@ -74,11 +76,18 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         with store.together(exclusive=True):
             freeze, draws = DesignFreeze(study, store), store.content.count_draws()
             store.content.add_items(items)
-            new = store.content.add_questions(questions) + store.panel.add_assignments(given)
+            new = self._add_questions(questions) + store.panel.add_assignments(given)
             if study.experts.has_controls:
                 new += weave_controls(study, store, self.campaign.roster, gold, draws).new
             freeze.end(new)
         return self.campaign.push()
+
+    def _add_questions(self, questions: list[Question]) -> int:
+        """Store questions under sealed ids, unless they were read from the study; return how many are new."""
+        store = self.campaign.store
+        stored = {*store.content.find_experts([q.id for q in questions])}
+        fresh = [q for q in questions if q.id not in stored]
+        return store.content.add_questions(seal_questions(store.question_key.ensure_key(), fresh))
 
     def pull(self, *, full: bool = False) -> list[Answer]:
         """Bring home what changed, and return all answers of the study."""

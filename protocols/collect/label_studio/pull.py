@@ -2,7 +2,8 @@
 
 Whatever a task holds on the server decides its answer here, so that a pull may be repeated, killed or
 overlap another without counting anything twice. A task that was removed over there keeps the answer it
-had; an annotation that was removed takes its answer with it.
+had; an annotation that its expert removed takes its answer with it. An account that was deleted withdraws
+nothing: what was accepted stays, whatever the server made of its annotations.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class Snapshot:
         Item id → item.
     elsewhere
         Id → reply that came another way, such as a file.
+    accepted
+        Ids of questions whose stored answer came from the server.
     queued
         Expert → task id → task.
     live
@@ -56,6 +59,7 @@ class Snapshot:
         self.asked = {a.id: a for a in read_pending(study, store)}
         self.items = store.read_shown_items()
         self.elsewhere = {i: r for i, r in replies.items() if r.source != SOURCE}
+        self.accepted = {i for i, r in replies.items() if r.source == SOURCE}
         self.queued: dict[str, dict[int, QueuedTask]] = defaultdict(dict)
         self.live: dict[tuple[str, int], dict[int, Revision]] = defaultdict(dict)
         self.quarantined: dict[str, set[int]] = defaultdict(set)
@@ -122,7 +126,32 @@ def pull_queue(
     for prediction in sorted(predictions, key=lambda p: p.created_at, reverse=True):
         since[prediction.task] = prediction.created_at
     pulled = examine(queue, rows, known, there=there, predicted=since)
+    if find_withdrawn(pulled, known):
+        pulled = keep_accepted(queue, pulled, known, client.read_users().values())
     return replace(queue, cursor=_move_on(queue.cursor, rows)), pulled, max(0, project.tasks - own)
+
+
+def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
+    """Questions whose stored answer from the server a look would take back."""
+    return (pulled.question_ids & known.accepted) - {reply.id for reply in pulled.replies}
+
+
+def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
+    """A look that takes back no answer whose author has no account any more: nobody withdrew it.
+
+    Parameters
+    ----------
+    accounts
+        Ids of all users that the server still has.
+    """
+    tasks = {task.question_id: number for number, task in known.queued[queue.expert].items()}
+    kept = set[str]()
+    for name in find_withdrawn(pulled, known):
+        live = known.live.get((queue.expert, tasks[name]), {})
+        authors = {queue.user_id, *(last.author for last in live.values())}
+        if not authors <= {*accounts}:
+            kept.add(name)
+    return replace(pulled, question_ids=pulled.question_ids - kept)
 
 
 def _move_on(cursor: str, rows: Iterable[Mapping[str, Any]]) -> str:
@@ -164,6 +193,8 @@ def examine(
         annotations = [read_annotation(a, queue.expert, row["id"], question_id) for a in row["annotations"]]
         spoiled = _find_spoiled(row, known, queue.expert, (predicted or {}).get(row["id"]))
         annotations = [_mark_moved(a, spoiled.get(a.annotation_id)) for a in annotations]
+        live = known.live[queue.expert, row["id"]]
+        annotations = [_keep_author(a, live.get(a.annotation_id)) for a in annotations]
         seen.add(row["id"])
         revisions += _find_changes(annotations, known.live[queue.expert, row["id"]])
         judged = _judge(row, task, annotations, queue.user_id, known, spoiled)
@@ -221,6 +252,16 @@ def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
     """The state of an annotation; where it lies on another task, that is another state."""
     version = annotation.version
     return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
+
+
+def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
+    """An annotation as it was seen last, if the server forgot its author or editor alone."""
+    if last is None or None not in (annotation.author, annotation.editor):
+        return annotation
+    said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
+    is_same = said == (last.result, last.cancelled, last.version.endswith("-moved"))
+    kept = annotation.author in (None, last.author) and annotation.editor in (None, last.editor)
+    return last if is_same and kept else annotation
 
 
 def _changed_at(annotation: Mapping[str, Any]) -> datetime:

@@ -1,0 +1,118 @@
+"""Read how many tokens a reply says it used, by all names and in all the ways in which providers count.
+
+Pure. Where a reply can be read in two ways, the larger count is booked: a budget must hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from harness.llm.models.interface import MOST_TOKENS
+
+_SENT = ("prompttokens", "inputtokens", "prompttokencount", "inputtokencount")
+_RECEIVED = (
+    "completiontokens",
+    "outputtokens",
+    "candidatestokencount",
+    "outputtokencount",
+    "generatedtokens",
+)
+_TOTAL = ("totaltokens", "totaltokencount")
+_THOUGHT = ("reasoningtokens", "thinkingtokens", "thoughtstokencount", "thoughttokens")
+_CACHED_INSIDE = ("cachedtokens", "promptcachehittokens", "cachedcontenttokencount")
+_CACHED_BESIDE = ("cachereadinputtokens", "cachecreationinputtokens")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedUsage:
+    """Tokens of one call as its endpoint counted them; 0 if it did not say.
+
+    Attributes
+    ----------
+    sent, received
+        Tokens of the request and of the answer, with what the model thought.
+    is_partial
+        Whether tokens of the answer may be missing in `received`.
+    """
+
+    sent: int = 0
+    received: int = 0
+    is_partial: bool = True
+
+    @property
+    def whole(self) -> tuple[int, int] | None:
+        """Tokens sent and received; None if one of them is not known."""
+        return (self.sent, self.received) if self.sent and not self.is_partial else None
+
+
+def read_usage(payload: Any) -> ReportedUsage:
+    """Read the usage of a reply's body.
+
+    What the model thought counts as received. It is beside `completion_tokens` if it is more than these or
+    if only the total has it. Without a total nothing tells, and both are counted.
+
+    >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
+    ReportedUsage(sent=50, received=505, is_partial=False)
+    """
+    counts = dict[str, int]()
+    for usage in find_usages(payload):
+        for name, count in _read_counts(usage):
+            counts[name] = max(count, counts.get(name, 0))
+    sent, received, total, thought = (
+        max((counts.get(name, 0) for name in names), default=0)
+        for names in (_SENT, _RECEIVED, _TOTAL, _THOUGHT)
+    )
+    beside = sum(counts.get(name, 0) for name in _CACHED_BESIDE)
+    cached = max(beside, *(counts.get(name, 0) for name in _CACHED_INSIDE))
+    has_total = total >= sent + received and total > 0
+    if sent and (cached > sent or (beside and (not has_total or total >= sent + received + beside))):
+        sent += cached
+    is_partial = not received and not has_total
+    if thought > received or not has_total:
+        received += thought
+    if has_total:
+        received = max(received, total - sent)
+    return ReportedUsage(min(sent, MOST_TOKENS), min(received, MOST_TOKENS), is_partial)
+
+
+def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
+    """The places in which endpoints put their counts."""
+    if not isinstance(payload, dict):
+        return
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    places: tuple[Any, ...] = (payload, first, payload.get("x_groq"))
+    for place in filter(lambda place: isinstance(place, dict), places):
+        for name in ("usage", "usage_metadata", "usageMetadata"):
+            if isinstance(place.get(name), dict):
+                yield place[name]
+
+
+def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    for name, value in usage.items():
+        if isinstance(value, dict):
+            for part, inner in value.items():
+                if _plain(part) in _THOUGHT + _CACHED_INSIDE:
+                    yield _plain(part), _count(inner)
+        else:
+            yield _plain(name), _count(value)
+
+
+@lru_cache(maxsize=256)  # the same few names in every reply
+def _plain(name: Any) -> str:
+    return re.sub(r"[\W_]+", "", str(name)).casefold()
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return math.ceil(value) if 0 <= value <= MOST_TOKENS else 0

@@ -1,0 +1,42 @@
+"""Ids and places as they are stored: drawn by a protocol from the seed, then sealed with the study's key.
+
+Whatever experts see of a question, its id and its place in the queue, follows from the sealed id. So nobody
+who knows the seed can compute which questions are the study's, and which ones are control questions. Panels
+have no control questions, so ids of their assignments follow from the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.store import ControlKind
+from harness.types import Question, control_id, draw_place, question_id, seal_ids
+from protocols.routing.rule import QuestionFields
+
+_CONTROLS = frozenset(kind.value for kind in ControlKind)
+
+
+def seal_fields(key: bytes, drawn: Sequence[QuestionFields]) -> Sequence[QuestionFields]:
+    """Seal ids of questions given by their fields, and draw their places from the sealed ids."""
+    if not key:
+        return drawn
+    ids = seal_ids(key, [fields[0] for fields in drawn])
+    return [(name, *fields[1:-1], draw_place(name)) for name, fields in zip(ids, drawn, strict=True)]
+
+
+def seal_questions(key: bytes, drawn: Sequence[Question]) -> list[Question]:
+    """Seal ids of questions as `seal_fields` does."""
+    ids = seal_ids(key, [question.id for question in drawn])
+    if not key:
+        return list(drawn)
+    return [replace(q, id=name, place=draw_place(name)) for name, q in zip(ids, drawn, strict=True)]
+
+
+def plain_id(question: Question) -> str:
+    """The id before sealing, for draws that must follow from the study's seed alone."""
+    if question.protocol in _CONTROLS:
+        return control_id(
+            question.protocol, question.seed, question.item_id, question.option, question.expert
+        )
+    return question_id(question.protocol, question.seed, question.item_id, question.option)
