@@ -110,6 +110,13 @@ class UncertainBatch(FatalModelError):
     exit_code = 1
 
 
+def copy_error(error: ModelError, message: str) -> ModelError:
+    """Make an error with another message and the same exit code."""
+    if isinstance(error, UncertainBatch):
+        return UncertainBatch(message)
+    return (FatalModelError if isinstance(error, FatalModelError) else TransientModelError)(message)
+
+
 @dataclass(frozen=True, slots=True)
 class BatchEndpoint:
     """An endpoint's Batch API, through the SDK's client."""
@@ -151,6 +158,16 @@ class BatchEndpoint:
         """Return the bytes of a file."""
         with translate_errors(self.settings):
             return (await self.client.files.content(name)).content
+
+    async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], list[ModelError]]:
+        """Return the files with answers and errors of a batch, and why others could not be read."""
+        files, errors = list[bytes](), list[ModelError]()
+        for name in batch.files:
+            try:
+                files.append(await self.read_file(name))
+            except ModelError as error:
+                errors.append(error)
+        return files, errors
 
     async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
         """Return the id of the batch with a marker; None if the endpoint does not have it.

@@ -118,7 +118,7 @@ def _read_line(line: Any, settings: ModelSection) -> ModelReply:
             raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
 
 
-def _book(counts: CallCounts, sent: int, received: int, is_guess: bool) -> None:
+def _book(counts: CallCounts, sent: int, received: int, n_guessed: int) -> None:
     counts.input_tokens += sent
     counts.output_tokens += received
-    counts.guessed += is_guess
+    counts.guessed += n_guessed

@@ -6,13 +6,13 @@ import asyncio
 import math
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch
+from harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
 from harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
 from harness.llm.models import CallCounts, TokenGuess
 from harness.llm.runner import (
@@ -29,12 +29,9 @@ from harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_int
 from harness.types import Item, Prediction, PredictionStatus, Source
 
 LONGEST_POLL = 60.0
-_TRIES = 5
-"""Attempts to hand over or cancel a batch."""
-_LOOKS = 20
-"""Looks in a row that may fail, about as long as the patience of a run by calls."""
-_LOOKS_FOR_FILES = 3
-"""Looks at a batch that has ended, until its files are taken to be what they will be."""
+_TRIES = 5  # to hand over or cancel a batch
+_LOOKS = 20  # that may fail in a row, about as long as the patience of a run by calls
+_LOOKS_FOR_FILES = 3  # at a batch that has ended, until its files are taken to be what they will be
 
 
 class _Incomplete(TransientModelError):
@@ -92,14 +89,14 @@ class BatchRun:
         try:
             for batch in self.find_under_way():
                 if batch.remote_id is None:
-                    await self._settle(batch)
+                    await self._settle(batch, is_new=False)
             taken = {request for batch in self.find_under_way() for request in batch.requests}
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                await self._submit(self._note(requests), is_new=True)
+                await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
-            self.errors[""] = error
+            self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
 
     async def cancel(self) -> int:
         """Ask the endpoint to give up what is under way; return how many batches that are."""
@@ -138,17 +135,13 @@ class BatchRun:
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404)
         error = self._not_cancelled.get(batch.marker, error) if batch.remote_id is None else error
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
-            return self._drop(batch, str(error))
-        where = f"{self.target.spec.name}: batch {batch.remote_id}"
-        told = f"{where}: {error}; it stays under way: look again with --batch, or give it up with "
-        told += "--batch cancel" if not self.gives_up else "--batch cancel --uncertain retry (or hold)"
-        if not self._is_under_way(batch):
-            told = f"{where}: {error}"
-        kind = FatalModelError if isinstance(error, FatalModelError) else TransientModelError
-        self.errors[batch.marker] = kind(told)
-
-    def _is_under_way(self, batch: Batch) -> bool:
-        return any(other.marker == batch.marker for other in self.find_under_way())
+            self._drop(batch, str(error))
+            return
+        told = f"{self.target.spec.name}: batch {batch.remote_id}: {error}"
+        if any(other.marker == batch.marker for other in self.find_under_way()):
+            told += "; it stays under way: look again with --batch, or give it up with --batch cancel"
+            told += " --uncertain retry (or hold)" if self.gives_up else ""
+        self.errors[batch.marker] = copy_error(error, told)
 
     def _note(self, requests: Sequence[tuple[str, int]]) -> Batch:
         """Note a batch that is about to be handed over."""
@@ -171,20 +164,20 @@ class BatchRun:
         counts = CallCounts(attempts=1, input_tokens=used[0], output_tokens=used[1], guessed=1)
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
-    async def _settle(self, batch: Batch) -> None:
-        """Finish a hand-over that was interrupted."""
+    async def _settle(self, batch: Batch, *, is_new: bool) -> None:
+        """Hand a batch over; if nobody can tell whether the endpoint has it, do what `uncertain` says."""
         try:
-            await self._submit(batch, is_new=False)
+            await self._submit(batch, is_new=is_new)
         except UncertainBatch as error:
             if self.uncertain == "hold":
                 self._drop(batch, str(error))
-            elif self.uncertain == "retry":
-                await self._submit(batch, is_new=True)
+            elif self.uncertain == "retry" and not is_new:
+                await self._settle(batch, is_new=True)
             else:
                 raise UncertainBatch(
-                    f"{self.target.spec.name}: whether a batch of {len(batch.requests):,} requests was "
-                    f"handed over is not known: {error}; hand it over again, which may cost twice, with "
-                    "--uncertain retry, or count its requests as failed with --uncertain hold"
+                    f"whether a batch of {len(batch.requests):,} requests was handed over is not known: "
+                    f"{error}; hand it over again, which may cost twice, with --uncertain retry, or count "
+                    "its requests as failed with --uncertain hold"
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
@@ -195,24 +188,26 @@ class BatchRun:
             self._close(batch, "cancelled")
             halves = [self._note(part) for part in (batch.requests[:middle], batch.requests[middle:])]
             for half in halves:
-                await self._submit(half, is_new=True)
+                await self._settle(half, is_new=True)
             return
-        for tries in range(_TRIES):
-            try:
-                found = None if is_new else await self._find(batch, data)
-                remote_id = found or await self._create(batch, data)
-                self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
-                return
-            except TransientModelError as error:
-                await self._pause(tries, error)
-            is_new = False
 
-    async def _pause(self, tries: int, error: TransientModelError) -> None:
-        """Wait before another attempt; raise the error after the last one."""
-        if tries + 1 == _TRIES:
-            raise error
-        say(f"{self.target.spec.name}: {error}; trying again")
-        await asyncio.sleep(min(self.limits.poll * 2**tries, LONGEST_POLL))
+        async def attempt(tries: int) -> str:
+            found = None if is_new and not tries else await self._find(batch, data)
+            remote_id = found or await self._create(batch, data)
+            self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+            return remote_id
+
+        await self._repeat(attempt)
+
+    async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
+        """Make an attempt, with the number of those before it, until one succeeds or the last one fails."""
+        for tries in range(_TRIES - 1):
+            try:
+                return await attempt(tries)
+            except TransientModelError as error:
+                say(f"{self.target.spec.name}: {error}; trying again")
+                await asyncio.sleep(min(self.limits.poll * 2**tries, LONGEST_POLL))
+        return await attempt(_TRIES - 1)
 
     async def _find(self, batch: Batch, data: bytes) -> str | None:
         known = self.store.endpoints.read_remote_ids()
@@ -227,16 +222,15 @@ class BatchRun:
 
     async def _cancel(self, batch: Batch) -> str | None:
         """Ask the endpoint to cancel a batch; return its id, or None if the endpoint does not have it."""
-        for tries in range(_TRIES):
-            try:
-                remote_id = batch.remote_id or await self._find(batch, self._write(batch))
-                if remote_id is not None:
-                    self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
-                    await self.endpoint.cancel(remote_id)
-                return remote_id
-            except TransientModelError as error:
-                await self._pause(tries, error)
-        return None
+
+        async def attempt(_: int) -> str | None:
+            remote_id = batch.remote_id or await self._find(batch, self._write(batch))
+            if remote_id is not None:
+                self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+                await self.endpoint.cancel(remote_id)
+            return remote_id
+
+        return await self._repeat(attempt)
 
     async def _look(self, batch: Batch) -> None:
         """Look at a batch once, and store its answers if it has ended."""
@@ -245,12 +239,7 @@ class BatchRun:
             if remote.status != "cancelling" and batch.marker in self._not_cancelled:
                 raise self._not_cancelled[batch.marker]
             return
-        files, errors = list[bytes](), list[ModelError]()
-        for file in remote.files:
-            try:
-                files.append(await self.endpoint.read_file(file))
-            except ModelError as error:
-                errors.append(error)
+        files, errors = await self.endpoint.read_files(remote)
         lines = read_lines(*files)
         found = sum(name(j) in lines for j in range(len(batch.requests)))
         lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
@@ -277,8 +266,8 @@ class BatchRun:
     ) -> Iterator[Prediction]:
         """Read the answers of a batch; with `all_rows`, requests without a line failed."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        fix = self.store.runs.note_served_as
-        served = make_served(self.store, self.target, fix, patience=math.inf)  # all of it is paid for
+        # All of it is paid for, so no name of another model ends the reading.
+        served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         for j, (item, sample) in enumerate(self._load(batch)):
             if all_rows or name(j) in lines:
                 yield read_answer(
@@ -306,5 +295,6 @@ class BatchRun:
     def _write(self, batch: Batch) -> bytes:
         """Write the file of a batch's requests."""
         spec, settings = self.target.spec, self.target.settings
-        items = enumerate(self._load(batch))
-        return b"\n".join(write_line(j, make_request(spec, item), settings) for j, (item, _) in items)
+        return b"\n".join(
+            write_line(j, make_request(spec, item), settings) for j, (item, _) in enumerate(self._load(batch))
+        )
