@@ -27,6 +27,10 @@ class FakeBatches:
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     paid: list[str] = field(default_factory=list)
 
+    def find_status(self, method: str, path: str) -> int | None:
+        """Status of an error to reply with, from 500 after the request was taken; None replies as usual."""
+        return None
+
     def get(self, path: str) -> bytes | None:
         if found := re.fullmatch(r"/v1/batches/([\w-]+)", path):
             return json.dumps(self.look(found[1])).encode()
@@ -111,14 +115,19 @@ def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:  # the base class wants this name
-            self._send(fake.get(self.path.partition("?")[0]))
+            path = self.path.partition("?")[0]
+            status = fake.find_status("GET", path)
+            self._send(None if status else fake.get(path), status or 404)
 
         def do_POST(self) -> None:  # the base class wants this name
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(fake.post(self.path, body))
+            status = fake.find_status("POST", self.path)
+            is_taken = status is None or status >= 500  # then its reply is lost
+            data = fake.post(self.path, body) if is_taken else None
+            self._send(None if status else data, status or 404)
 
-        def _send(self, data: bytes | None) -> None:
-            self.send_response(404 if data is None else 200)
+        def _send(self, data: bytes | None, status: int) -> None:
+            self.send_response(status if data is None else 200)
             data = data or b"{}"
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

@@ -199,12 +199,11 @@ class BatchEndpoint:
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:
-        seen, after = set[str](), None
+        seen, last = set[str](), dict[str, str]()
         while True:
             try:
                 with translate_errors(self.settings):
-                    more = {} if after is None else {"after": after}
-                    raw = await self.client.batches.with_raw_response.list(limit=100, **more)
+                    raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=last)
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
@@ -220,7 +219,7 @@ class BatchEndpoint:
             new = {batch.id for batch in batches} - seen
             if not new or not page.get("has_more"):
                 return
-            seen, after = seen | new, batches[-1].id
+            seen, last = seen | new, {"after": batches[-1].id}
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
         """Whether a batch was made of these requests; None if its input file tells nothing."""

@@ -132,7 +132,7 @@ class BatchRun:
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
         """Go on without a batch, or drop it if that is wanted."""
-        is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404)
+        is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         error = self._not_cancelled.get(batch.marker, error) if batch.remote_id is None else error
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
