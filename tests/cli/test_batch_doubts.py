@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,41 +17,14 @@ Oversight = Callable[..., Any]
 N = 6
 
 
-@dataclass
-class OddBatches(FakeBatches):
-    """`broken`: statuses by "GET /v1/…" patterns, each used once if it ends with "!"."""
-
-    broken: dict[str, int] = field(default_factory=dict)
-    lost_creates: int = 0
-    echoes: bool = True
-
-    def find_status(self, method: str, path: str) -> int | None:
-        for pattern, status in list(self.broken.items()):
-            if re.fullmatch(pattern.removesuffix("!"), f"{method} {path}"):
-                if pattern.endswith("!"):
-                    del self.broken[pattern]
-                return status
-        if (method, path) == ("POST", "/v1/batches") and self.lost_creates:
-            self.lost_creates -= 1
-            return 500
-        return None
-
-    def create(self, body: dict[str, Any]) -> dict[str, Any]:
-        batch = super().create(body)
-        if not self.echoes:
-            batch["metadata"] = None
-        return batch
-
-
 @pytest.fixture
-def server() -> Iterator[OddBatches]:
-    with fake_batches(OddBatches(lambda line: said(line, "green"), steps=1)) as fake:
-        assert isinstance(fake, OddBatches)
+def server() -> Iterator[FakeBatches]:
+    with fake_batches(FakeBatches(lambda line: said(line, "green"), steps=1)) as fake:
         yield fake
 
 
 @pytest.fixture(autouse=True)
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: OddBatches) -> None:
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: FakeBatches) -> None:
     """Lay out a study, and let the waits of commands pass at once."""
     sleep = asyncio.sleep
 
@@ -82,13 +53,13 @@ def rows() -> list[str]:
         return sorted(p.status.value for p in store.runs.read_predictions(run["id"]))
 
 
-def hand_over(server: OddBatches, oversight: Oversight) -> None:
+def hand_over(server: FakeBatches, oversight: Oversight) -> None:
     assert oversight("run", "--batch", "once")["models"]["m"]["under_way"] == N
     server.look("batch-0")  # now it has ended
     assert server.batches["batch-0"]["status"] == server.end
 
 
-def test_missing_file_keeps_the_batch_until_it_is_there(server: OddBatches, oversight: Oversight) -> None:
+def test_missing_file_keeps_the_batch_until_it_is_there(server: FakeBatches, oversight: Oversight) -> None:
     hand_over(server, oversight)
     server.broken["GET /v1/files/out.*"] = 404
     error = oversight("run", "--batch", code=1)["error"]
@@ -100,7 +71,7 @@ def test_missing_file_keeps_the_batch_until_it_is_there(server: OddBatches, over
     assert len(server.batches) == 1
 
 
-def test_batch_whose_file_stays_missing_can_be_given_up(server: OddBatches, oversight: Oversight) -> None:
+def test_batch_whose_file_stays_missing_can_be_given_up(server: FakeBatches, oversight: Oversight) -> None:
     hand_over(server, oversight)
     server.broken["GET /v1/files/out.*"] = 404
     assert oversight("run", "--batch", "cancel")["cancelled"] == 1
@@ -111,7 +82,7 @@ def test_batch_whose_file_stays_missing_can_be_given_up(server: OddBatches, over
 
 @pytest.mark.parametrize("how", ["cut", "no id", "binary"])
 def test_unreadable_lines_keep_the_batch_and_the_other_answers(
-    how: str, server: OddBatches, oversight: Oversight
+    how: str, server: FakeBatches, oversight: Oversight
 ) -> None:
     hand_over(server, oversight)
     whole = server.files["out-batch-0"]
@@ -125,7 +96,7 @@ def test_unreadable_lines_keep_the_batch_and_the_other_answers(
     assert len(server.batches) == 1
 
 
-def test_unknown_state_without_answers_stays_under_way(server: OddBatches, oversight: Oversight) -> None:
+def test_unknown_state_without_answers_stays_under_way(server: FakeBatches, oversight: Oversight) -> None:
     hand_over(server, oversight)
     output = server.batches["batch-0"].pop("output_file_id")
     server.batches["batch-0"]["status"] = "paused"
@@ -135,7 +106,7 @@ def test_unknown_state_without_answers_stays_under_way(server: OddBatches, overs
     assert len(server.batches) == 1
 
 
-def test_unknown_state_with_all_answers_is_collected(server: OddBatches, oversight: Oversight) -> None:
+def test_unknown_state_with_all_answers_is_collected(server: FakeBatches, oversight: Oversight) -> None:
     server.end = "succeeded"
     hand_over(server, oversight)
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
@@ -143,7 +114,7 @@ def test_unknown_state_with_all_answers_is_collected(server: OddBatches, oversig
 
 @pytest.mark.parametrize("status", [403, 404, 410])
 def test_batch_that_the_endpoint_does_not_know_can_be_given_up(
-    status: int, server: OddBatches, oversight: Oversight
+    status: int, server: FakeBatches, oversight: Oversight
 ) -> None:
     hand_over(server, oversight)
     server.broken["(GET|POST) /v1/batches/.*"] = status
@@ -160,10 +131,10 @@ def test_batch_that_the_endpoint_does_not_know_can_be_given_up(
 
 @pytest.mark.parametrize("uncertain", ["retry", "hold"])
 def test_hand_over_in_doubt_stops_and_does_as_it_is_told(
-    uncertain: str, server: OddBatches, oversight: Oversight
+    uncertain: str, server: FakeBatches, oversight: Oversight
 ) -> None:
-    server.echoes, server.lost_creates = False, 1
-    server.broken["GET /v1/files/.*"] = 404
+    server.echoes = False
+    server.broken = {"POST /v1/batches!": 500, "GET /v1/files/.*": 404}
     error = oversight("run", "--batch", code=1)["error"]
     assert "m: whether a batch of 6 requests was handed over is not known" in error
     assert "--uncertain retry" in error
@@ -183,8 +154,9 @@ def test_hand_over_in_doubt_stops_and_does_as_it_is_told(
 
 
 @pytest.mark.parametrize("echoes", [True, False])
-def test_lost_create_is_found_again(*, echoes: bool, server: OddBatches, oversight: Oversight) -> None:
-    server.echoes, server.lost_creates = echoes, 1
+def test_lost_create_is_found_again(*, echoes: bool, server: FakeBatches, oversight: Oversight) -> None:
+    server.echoes = echoes
+    server.broken = {"POST /v1/batches!": 500}
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
     assert len(server.batches) == 1
 
@@ -192,7 +164,7 @@ def test_lost_create_is_found_again(*, echoes: bool, server: OddBatches, oversig
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 @pytest.mark.parametrize("path", ["files", "batches"])
 def test_refused_create_leaves_nothing_under_way(
-    path: str, status: int, server: OddBatches, oversight: Oversight
+    path: str, status: int, server: FakeBatches, oversight: Oversight
 ) -> None:
     server.broken[f"POST /v1/{path}"] = status
     error = oversight("run", "--batch", code=2)["error"]
@@ -204,7 +176,7 @@ def test_refused_create_leaves_nothing_under_way(
 
 @pytest.mark.parametrize("status", [400, 409])
 def test_cancelling_a_finished_batch_keeps_its_answers(
-    status: int, server: OddBatches, oversight: Oversight
+    status: int, server: FakeBatches, oversight: Oversight
 ) -> None:
     hand_over(server, oversight)
     server.broken["POST /v1/batches/.*/cancel"] = status
@@ -215,14 +187,14 @@ def test_cancelling_a_finished_batch_keeps_its_answers(
 @pytest.mark.parametrize("status", [429, 500, 503])
 @pytest.mark.parametrize("path", ["batches/batch-0", "files/out-batch-0/content"])
 def test_one_failed_look_does_not_end_the_wait(
-    path: str, status: int, server: OddBatches, oversight: Oversight
+    path: str, status: int, server: FakeBatches, oversight: Oversight
 ) -> None:
     server.broken[f"GET /v1/{path}!"] = status
     assert oversight("run", "--batch")["models"]["m"]["ok"] == N
     assert server.broken == {}
 
 
-def test_one_bad_batch_holds_up_no_other(server: OddBatches, oversight: Oversight) -> None:
+def test_one_bad_batch_holds_up_no_other(server: FakeBatches, oversight: Oversight) -> None:
     oversight("run", "--batch", "once")
     text = Path("study.toml").read_text()
     for name in ("b", "c"):
@@ -241,7 +213,9 @@ def test_one_bad_batch_holds_up_no_other(server: OddBatches, oversight: Oversigh
     assert len(server.batches) == 3
 
 
-def test_nothing_said_of_a_batch_needs_a_word_to_give_it_up(server: OddBatches, oversight: Oversight) -> None:
+def test_nothing_said_of_a_batch_needs_a_word_to_give_it_up(
+    server: FakeBatches, oversight: Oversight
+) -> None:
     hand_over(server, oversight)
     server.broken["(GET|POST) /v1/batches/.*"] = 500
     error = oversight("run", "--batch", "cancel", code=1)["error"]
@@ -252,7 +226,7 @@ def test_nothing_said_of_a_batch_needs_a_word_to_give_it_up(server: OddBatches, 
 
 
 def test_error_line_beside_an_answer_without_usage_is_booked_once(
-    server: OddBatches, oversight: Oversight
+    server: FakeBatches, oversight: Oversight
 ) -> None:
     hand_over(server, oversight)
     lines = [json.loads(line) for line in server.files["out-batch-0"].splitlines()]

@@ -17,7 +17,11 @@ Line = dict[str, Any]
 
 @dataclass
 class FakeBatches:
-    """`answer(request line)` makes the output line; None leaves it out. `steps`: looks until a batch ends."""
+    """`answer(request line)` makes the output line; None leaves it out. `steps`: looks until a batch ends.
+
+    `broken` holds statuses of errors by patterns of ``"GET /v1/…"``, which hold once if they end with ``!``;
+    a request with a status from 500 is taken, and its reply is lost. `echoes`: whether metadata is returned.
+    """
 
     answer: Callable[[Line], Line | None]
     steps: int = 0
@@ -26,9 +30,15 @@ class FakeBatches:
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     paid: list[str] = field(default_factory=list)
+    broken: dict[str, int] = field(default_factory=dict)
+    echoes: bool = True
 
-    def find_status(self, method: str, path: str) -> int | None:
-        """Status of an error to reply with, from 500 after the request was taken; None replies as usual."""
+    def find_status(self, request: str) -> int | None:
+        for pattern, status in list(self.broken.items()):
+            if re.fullmatch(pattern.removesuffix("!"), request):
+                if pattern.endswith("!"):
+                    del self.broken[pattern]
+                return status
         return None
 
     def get(self, path: str) -> bytes | None:
@@ -73,7 +83,7 @@ class FakeBatches:
             "endpoint": body["endpoint"],
             "input_file_id": body["input_file_id"],
             "completion_window": body["completion_window"],
-            "metadata": body["metadata"],
+            "metadata": body["metadata"] if self.echoes else None,
             "status": "in_progress",
             "created_at": 0,
             "looks": 0,
@@ -116,12 +126,12 @@ def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
 
         def do_GET(self) -> None:  # the base class wants this name
             path = self.path.partition("?")[0]
-            status = fake.find_status("GET", path)
+            status = fake.find_status(f"GET {path}")
             self._send(None if status else fake.get(path), status or 404)
 
         def do_POST(self) -> None:  # the base class wants this name
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status = fake.find_status("POST", self.path)
+            status = fake.find_status(f"POST {self.path}")
             is_taken = status is None or status >= 500  # then its reply is lost
             data = fake.post(self.path, body) if is_taken else None
             self._send(None if status else data, status or 404)
