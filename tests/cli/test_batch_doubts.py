@@ -238,3 +238,33 @@ def test_error_line_beside_an_answer_without_usage_is_booked_once(
     server.batches["batch-0"]["error_file_id"] = "errors"
     result = oversight("run", "--batch")["models"]["m"]
     assert (result["ok"], result["guessed"], result["output_tokens"]) == (N, N, 5 * N)
+
+
+@pytest.mark.parametrize("status", [404, 405, 500])
+def test_running_batch_that_cannot_be_cancelled_stays_under_way(
+    status: int, server: FakeBatches, oversight: Oversight
+) -> None:
+    server.steps = 1000
+    oversight("run", "--batch", "once")
+    server.broken["POST /v1/batches/.*/cancel"] = status
+    if status >= 500:  # the fake takes it, and only its reply is lost
+        server.steps = 1
+        assert oversight("run", "--batch", "cancel")["cancelled"] == 1
+        return
+    assert "it cannot be cancelled" in oversight("run", "--batch", "cancel", code=2)["error"]
+    assert states() == ["sent"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500])
+def test_hand_over_in_doubt_is_given_up_only_if_told(
+    status: int, server: FakeBatches, oversight: Oversight
+) -> None:
+    server.echoes = False
+    server.broken = {"POST /v1/batches!": 500, "GET /v1/files/.*": 404}
+    oversight("run", "--batch", code=1)
+    server.broken["GET /v1/batches"] = status
+    error = oversight("run", "--batch", "cancel", code=2 if status in (401, 403) else 1)["error"]
+    assert "--uncertain retry (or hold)" in error
+    assert states() == ["sending"]
+    assert oversight("run", "--batch", "cancel", "--uncertain", "retry")["cancelled"] == 1
+    assert (states(), rows()) == (["cancelled"], [])

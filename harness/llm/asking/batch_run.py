@@ -105,17 +105,20 @@ class BatchRun:
             try:
                 if await self._cancel(batch) is None:
                     self._close(batch, "cancelled")
-            except UncertainBatch as error:
-                self._drop(batch, f"{error}; if it is there, it goes on and may be charged")
             except ModelError as error:  # it may have ended: the next look tells
-                self._not_cancelled[batch.marker] = error
+                told = f"it cannot be cancelled, so it may go on and be charged: {error}"
+                self._not_cancelled[batch.marker] = copy_error(error, told)
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
         """Store what has come; a failed look is made again if the command waits."""
         for batch in self.find_under_way():
             marker = batch.marker
-            if marker in self.errors or (batch.remote_id is None and not self.gives_up):
+            if marker in self.errors:
+                continue
+            if batch.remote_id is None:
+                if marker in self._not_cancelled:
+                    self._stop(batch, self._not_cancelled[marker])
                 continue
             try:
                 await self._look(batch)
@@ -133,11 +136,10 @@ class BatchRun:
     def _stop(self, batch: Batch, error: ModelError) -> None:
         """Go on without a batch, or drop it if that is wanted."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
-        error = self._not_cancelled.get(batch.marker, error) if batch.remote_id is None else error
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
             return
-        told = f"{self.target.spec.name}: batch {batch.remote_id}: {error}"
+        told = f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'}: {error}"
         if any(other.marker == batch.marker for other in self.find_under_way()):
             told += "; it stays under way: look again with --batch, or give it up with --batch cancel"
             told += " --uncertain retry (or hold)" if self.gives_up else ""
@@ -154,7 +156,7 @@ class BatchRun:
 
     def _drop(self, batch: Batch, why: str) -> None:
         """Give a batch up here; its requests have no answer, or failed if they are not to be asked again."""
-        say(f"{self.target.spec.name}: batch {batch.remote_id or ''} is given up: {why}")
+        say(f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'} is given up: {why}")
         if self.uncertain == "hold":
             self._store(batch, (self._make_lost(item, sample, why) for item, sample in self._load(batch)))
         self._close(batch, "cancelled")
@@ -186,9 +188,8 @@ class BatchRun:
         if is_new and len(data) > self.limits.size and len(batch.requests) > 1:
             middle = len(batch.requests) // 2
             self._close(batch, "cancelled")
-            halves = [self._note(part) for part in (batch.requests[:middle], batch.requests[middle:])]
-            for half in halves:
-                await self._settle(half, is_new=True)
+            for part in (batch.requests[:middle], batch.requests[middle:]):
+                await self._settle(self._note(part), is_new=True)
             return
 
         async def attempt(tries: int) -> str:
@@ -234,7 +235,7 @@ class BatchRun:
 
     async def _look(self, batch: Batch) -> None:
         """Look at a batch once, and store its answers if it has ended."""
-        remote = await self.endpoint.retrieve(batch.remote_id or "none")
+        remote = await self.endpoint.retrieve(batch.remote_id or "")
         if remote.is_waiting:
             if remote.status != "cancelling" and batch.marker in self._not_cancelled:
                 raise self._not_cancelled[batch.marker]
@@ -256,8 +257,7 @@ class BatchRun:
             self._close(batch, "failed")
             why = "; ".join(remote.errors[:3]) or "no reason was given"
             raise FatalModelError(f"the batch was refused: {why}")
-        if remote.status == "cancelled" and found < len(batch.requests):
-            n = len(batch.requests) - found
+        if remote.status == "cancelled" and (n := len(batch.requests) - found):
             say(f"{self.target.spec.name}: batch {remote.id} was cancelled with {n:,} requests unanswered")
         self._close(batch, "collected")
 
