@@ -268,3 +268,22 @@ def test_hand_over_in_doubt_is_given_up_only_if_told(
     assert states() == ["sending"]
     assert oversight("run", "--batch", "cancel", "--uncertain", "retry")["cancelled"] == 1
     assert (states(), rows()) == (["cancelled"], [])
+
+
+def test_lines_of_errors_close_no_batch_whose_answers_are_missing(
+    server: FakeBatches, oversight: Oversight
+) -> None:
+    hand_over(server, oversight)
+    errors = [{"custom_id": f"r{j}", "error": {"message": "expired"}} for j in range(N)]
+    server.files["errors"] = "\n".join(map(json.dumps, errors)).encode()
+    server.batches["batch-0"]["error_file_id"] = "errors"
+    server.broken["GET /v1/files/out.*"] = 404
+    assert "it stays under way" in oversight("run", "--batch", code=1)["error"]
+    server.broken.clear()
+    assert oversight("run", "--batch")["models"]["m"]["ok"] == N
+
+
+def test_byte_order_mark_hides_no_answer(server: FakeBatches, oversight: Oversight) -> None:
+    hand_over(server, oversight)
+    server.files["out-batch-0"] = b"\xef\xbb\xbf" + server.files["out-batch-0"]
+    assert oversight("run", "--batch")["models"]["m"]["ok"] == N

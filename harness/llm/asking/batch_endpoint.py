@@ -31,7 +31,7 @@ class RemoteBatch:
     id: str
     status: str
     files: tuple[str, ...] = ()
-    has_output: bool = False
+    output_file: str = ""
     input_file: str = ""
     total: int = 0
     answered: int = 0
@@ -57,7 +57,7 @@ class RemoteBatch:
             return ""
         if self.status not in _ENDED:
             return f"its state {self.status!r} is not known"
-        if self.status == "completed" and not self.has_output:
+        if self.status == "completed" and not self.output_file:
             return "it is completed, but names no output file"
         if unreadable:
             return f"{unreadable:,} lines of its files cannot be read"
@@ -88,7 +88,7 @@ def read_batch(payload: Any) -> RemoteBatch:
         id=name,
         status=status.casefold().replace("cancele", "cancelle").replace("canceli", "cancelli"),
         files=tuple(file for file in files if isinstance(file, str) and file),
-        has_output=isinstance(files[0], str) and files[0] != "",
+        output_file=files[0] if isinstance(files[0], str) else "",
         input_file=str(rest.get("input_file_id") or ""),
         total=total,
         answered=answered,
@@ -159,14 +159,14 @@ class BatchEndpoint:
         with translate_errors(self.settings):
             return (await self.client.files.content(name)).content
 
-    async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], list[ModelError]]:
+    async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
         """Return the files with answers and errors of a batch, and why others could not be read."""
-        files, errors = list[bytes](), list[ModelError]()
+        files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
             try:
                 files.append(await self.read_file(name))
             except ModelError as error:
-                errors.append(error)
+                errors[name] = error
         return files, errors
 
     async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:

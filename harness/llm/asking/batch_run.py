@@ -244,15 +244,15 @@ class BatchRun:
         lines = read_lines(*files)
         found = sum(name(j) in lines for j in range(len(batch.requests)))
         lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
-        passing = [error for error in errors if isinstance(error, TransientModelError)]
-        is_open = found < len(batch.requests) and bool(lack or errors)
+        passing = [error for error in errors.values() if isinstance(error, TransientModelError)]
+        is_open = remote.output_file in errors or (found < len(batch.requests) and bool(lack or errors))
         # What a batch that was given up did not answer has no row, so that it may be asked in another way.
         all_rows = not is_open and remote.status not in ("cancelled", "failed")
         self._store(batch, self._read(batch, lines, all_rows=all_rows))
         if is_open and passing:
             raise passing[0]
         if is_open:
-            raise _Incomplete("; ".join(filter(None, [lack, *map(str, errors)])))
+            raise _Incomplete("; ".join(filter(None, [lack, *map(str, errors.values())])))
         if remote.status == "failed":
             self._close(batch, "failed")
             why = "; ".join(remote.errors[:3]) or "no reason was given"
