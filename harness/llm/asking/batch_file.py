@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from codecs import BOM_UTF8
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +53,7 @@ def has_same_requests(data: bytes, other: bytes) -> bool | None:
 def read_lines(*files: bytes) -> dict[str, list[Any]]:
     """Read files of answers or errors, by the ids of their requests; lines that name none are under ""."""
     lines = dict[str, list[Any]]()
-    for text in (line for data in files for line in data.removeprefix(BOM_UTF8).splitlines() if line.strip()):
+    for text in (line for data in files for line in data.splitlines() if line.strip()):
         line, request = None, ""
         with contextlib.suppress(TransientModelError):
             match load_body(text):
