@@ -28,7 +28,7 @@ from harness.llm import (
     make_spec,
     run_targets,
 )
-from harness.store import Store
+from harness.store import Store, Uncertain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,25 +91,29 @@ def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
 
 
 def batch_study(
-    study: Study, asking: Asking, *, wait: bool, wait_for_lock: bool
+    study: Study, asking: Asking, *, wait: bool, wait_for_lock: bool, uncertain: Uncertain | None = None
 ) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there. See `run_batches`."""
     from harness.llm import run_batches  # and with it the SDK, which takes longer to load than to ask
 
     with _opened(study, asking) as (wanted, targets, prices):
-        waiting = run_batches(wanted, targets, prices=prices, wait=wait, wait_for_lock=wait_for_lock)
+        waiting = run_batches(
+            wanted, targets, prices=prices, wait=wait, wait_for_lock=wait_for_lock, uncertain=uncertain
+        )
         sample = _describe_sample(wanted)
         return {
             t.spec.name: summarise_run(wanted.store, t, 0) | sample | {"under_way": n} for t, n in waiting
         }
 
 
-def give_up_batches(study: Study, names: Sequence[str] | None = None) -> int:
-    """Cancel the batches under way and store what they had answered; how many there were."""
+def give_up_batches(
+    study: Study, names: Sequence[str] | None = None, *, uncertain: Uncertain | None = None
+) -> int:
+    """Cancel the batches under way and store what they had answered. Returns how many there were."""
     from harness.llm import cancel_batches
 
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
-        return cancel_batches(wanted.store, targets)
+        return cancel_batches(wanted.store, targets, uncertain=uncertain)
 
 
 @contextmanager

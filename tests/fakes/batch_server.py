@@ -17,7 +17,11 @@ Line = dict[str, Any]
 
 @dataclass
 class FakeBatches:
-    """`answer(request line)` makes the output line; None leaves it out. `steps`: looks until a batch ends."""
+    """`answer(request line)` makes the output line; None leaves it out. `steps`: looks until a batch ends.
+
+    `broken` holds statuses of errors by patterns of ``"GET /v1/…"``, which hold once if they end with ``!``;
+    a request with a status from 500 is taken, and its reply is lost. `echoes`: whether metadata is returned.
+    """
 
     answer: Callable[[Line], Line | None]
     steps: int = 0
@@ -26,6 +30,16 @@ class FakeBatches:
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     paid: list[str] = field(default_factory=list)
+    broken: dict[str, int] = field(default_factory=dict)
+    echoes: bool = True
+
+    def find_status(self, request: str) -> int | None:
+        for pattern, status in list(self.broken.items()):
+            if re.fullmatch(pattern.removesuffix("!"), request):
+                if pattern.endswith("!"):
+                    del self.broken[pattern]
+                return status
+        return None
 
     def get(self, path: str) -> bytes | None:
         if found := re.fullmatch(r"/v1/batches/([\w-]+)", path):
@@ -69,7 +83,7 @@ class FakeBatches:
             "endpoint": body["endpoint"],
             "input_file_id": body["input_file_id"],
             "completion_window": body["completion_window"],
-            "metadata": body["metadata"],
+            "metadata": body["metadata"] if self.echoes else None,
             "status": "in_progress",
             "created_at": 0,
             "looks": 0,
@@ -111,14 +125,19 @@ def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:  # the base class wants this name
-            self._send(fake.get(self.path.partition("?")[0]))
+            path = self.path.partition("?")[0]
+            status = fake.find_status(f"GET {path}")
+            self._send(None if status else fake.get(path), status or 404)
 
         def do_POST(self) -> None:  # the base class wants this name
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(fake.post(self.path, body))
+            status = fake.find_status(f"POST {self.path}")
+            is_taken = status is None or status >= 500  # then its reply is lost
+            data = fake.post(self.path, body) if is_taken else None
+            self._send(None if status else data, status or 404)
 
-        def _send(self, data: bytes | None) -> None:
-            self.send_response(404 if data is None else 200)
+        def _send(self, data: bytes | None, status: int) -> None:
+            self.send_response(status if data is None else 200)
             data = data or b"{}"
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

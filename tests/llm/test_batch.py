@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, ConfigError, FatalModelError
+from harness import BadInput, ConfigError, FatalModelError, ModelError
 from harness.config import ModelSection
 from harness.llm import (
     Price,
@@ -20,7 +20,7 @@ from harness.llm import (
     run_batches,
     run_targets,
 )
-from harness.llm.asking.batch_api import BatchLimits
+from harness.llm.asking.batch_run import BatchLimits
 from harness.store import Batch, Store
 from harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
@@ -141,13 +141,39 @@ def test_a_large_batch_becomes_several(store: Store, items: list[Item]) -> None:
         assert len(store.runs.read_predictions(asked.spec.id)) == 6
 
 
-def test_a_refused_batch_says_why_and_leaves_nothing_under_way(store: Store, items: list[Item]) -> None:
+def test_a_failed_batch_says_why_keeps_its_answers_and_ends(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, end="failed")) as server:
         asked = target(server.url)
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
         assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
-        assert store.runs.read_predictions(asked.spec.id) == []
+        assert len(store.runs.read_predictions(asked.spec.id)) == 5  # what it answered is paid for
+
+
+def test_error_line_replaces_no_answer(store: Store, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(lambda line: said(line, "green"), steps=1)) as server:
+        asked = target(server.url)
+        assert collect(store, items, asked, wait=False) == 6
+        server.look("batch-0")
+        error = '{"custom_id": "r0", "response": null, "error": {"message": "expired"}}'
+        server.files["errors"] = error.encode()
+        server.batches["batch-0"]["error_file_id"] = "errors"
+        assert collect(store, items, asked) == 0
+        assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {1}
+
+
+def test_completed_batch_without_output_file_stays_under_way(store: Store, items: list[Item]) -> None:
+    with store, fake_batches(FakeBatches(lambda line: said(line, "green"))) as server:
+        asked = target(server.url)
+        server.steps = 1
+        assert collect(store, items, asked, wait=False) == 6
+        server.look("batch-0")
+        output = server.batches["batch-0"].pop("output_file_id")
+        with pytest.raises(ModelError, match="names no output file"):
+            collect(store, items, asked)
+        server.batches["batch-0"]["output_file_id"] = output
+        assert collect(store, items, asked) == 0
+        assert (len(server.batches), len(store.runs.read_predictions(asked.spec.id))) == (1, 6)
 
 
 def test_only_endpoints_have_batches(store: Store, items: list[Item]) -> None:

@@ -7,6 +7,7 @@ example: oversight run --model small --dry-run
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.conventions import add_study, duration, emit, study_of
@@ -83,11 +84,13 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
     if args.batch:
         _refuse_with_batch(args)
     if args.batch == "cancel":
-        n = give_up_batches(study, args.model)
+        n = give_up_batches(study, args.model, uncertain=args.uncertain)
         emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
         return 0
     if args.batch:
-        results = batch_study(study, asking, wait=args.batch == "wait", wait_for_lock=args.wait)
+        results = batch_study(
+            study, asking, wait=args.batch == "wait", wait_for_lock=args.wait, uncertain=args.uncertain
+        )
     else:
         results = run_study(study, asking, terms=_read_terms(args, study))
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
@@ -116,12 +119,14 @@ def _refuse_with_batch(args: argparse.Namespace) -> None:
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
     if args.patience is not None:
         raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
-    _refuse_alone(args, "--batch")
+    _refuse_alone(args, "--batch", ("lease", "on"))
 
 
-def _refuse_alone(args: argparse.Namespace, other: str) -> None:
+def _refuse_alone(
+    args: argparse.Namespace, other: str, names: Sequence[str] = ("uncertain", "lease", "on")
+) -> None:
     """Refuse what is about calls that several processes make."""
-    for name in ("uncertain", "lease", "on"):
+    for name in names:
         if getattr(args, name) is not None:
             raise ConfigError(f"--{name} does not go with {other}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from harness.errors import Fault, ModelError, TransientModelError
 from harness.llm.models import (
     CallCounts,
     LimitField,
+    ModelReply,
     Request,
     ServedModel,
     TokenGuess,
@@ -39,31 +41,34 @@ def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
     return orjson.dumps(line)
 
 
-def read_lines(data: bytes) -> dict[str, Any]:
-    """Read a file of answers or errors, by the ids of their requests; without the lines that name none.
+def has_same_requests(data: bytes, other: bytes) -> bool | None:
+    """Whether two files have the same requests; None if one of them cannot be read."""
+    try:
+        first, second = ([load_body(line) for line in file.splitlines()] for file in (data, other))
+    except TransientModelError:
+        return None
+    return first == second
 
-    Of several lines with one id an answer counts, else the last.
-    """
-    lines: dict[str, Any] = {}
-    for text in data.splitlines():
+
+def read_lines(*files: bytes) -> dict[str, list[Any]]:
+    """Read files of answers or errors, by the ids of their requests; lines that name none are under ""."""
+    lines = dict[str, list[Any]]()
+    for text in (line for data in files for line in data.splitlines() if line.strip()):
+        line, request = None, ""
         with contextlib.suppress(TransientModelError):
             match load_body(text):
-                case {"custom_id": str(request)} as line if not _is_answer(lines.get(request)):
-                    lines[request] = line
+                case {"custom_id": str(request)} as line:
+                    pass
+        same = lines.setdefault(request, [])
+        if not request or line not in same:
+            same.append(line)
     return lines
-
-
-def _is_answer(line: Any) -> bool:
-    match line:
-        case {"response": {"status_code": int(status)}}:
-            return 200 <= status < 300
-    return False
 
 
 def read_answer(
     item: Item,
     sample: int,
-    line: Any,
+    lines: Sequence[Any] | None,
     settings: ModelSection,
     served: ServedModel,
     *,
@@ -71,33 +76,49 @@ def read_answer(
     guess: TokenGuess,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read the answer to one request as if it had come from a call; None is one that never came.
+    """Read the answer to one request as if it had come from a call.
 
-    `guess` charges answers to the request that do not say what they used.
+    Parameters
+    ----------
+    lines
+        All lines with the id of the request. The first one with an answer counts, whatever the others
+        say; None or no line is an answer that never came.
+    guess
+        Charges answers to the request that do not say what they used.
     """
-    counts = CallCounts(attempts=1)
-    try:
-        match line:
-            case {"response": {"status_code": int(status), **others}}:
-                body = json.dumps(others.get("body")).encode()
-                is_good = 200 <= status < 300
-                read = parse_completion(body) if is_good else read_refusal(status, body, {}, settings)
-            case {"response": {"body": body}}:
-                used = read_usage(body).whole
-                raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)
-            case {"error": {"message": str(message)}}:
-                raise TransientModelError(message, fault=Fault.EXPIRED)
-            case _:
-                message = "no answer came before the batch ended"
-                raise TransientModelError(message, fault=Fault.EXPIRED)
-        read, is_guess = guess.complete(request, read)
-        counts.input_tokens, counts.output_tokens = read.input_tokens, read.output_tokens
-        counts.guessed += is_guess
-        if read.model:
-            served.recognise(read.model)
-    except ModelError as error:
-        kind = getattr(error, "fault", Fault.REFUSED)
-        if isinstance(error, TransientModelError) and not counts.input_tokens:
-            counts.input_tokens, counts.output_tokens, counts.guessed = guess.charge(request, error)
-        return make_failed(item, sample, f"{kind}: {error}", counts, Source.BATCH)
-    return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
+    counts, failed = CallCounts(attempts=1), dict[str, None]()
+    for line in lines or (None,):
+        is_booked = False
+        try:
+            read, is_guess = guess.complete(request, _read_line(line, settings))
+            _book(counts, read.input_tokens, read.output_tokens, is_guess)
+            is_booked = True
+            if read.model:
+                served.recognise(read.model)
+        except ModelError as error:
+            failed[f"{getattr(error, 'fault', Fault.REFUSED)}: {error}"] = None
+            if isinstance(error, TransientModelError) and not is_booked:
+                _book(counts, *guess.charge(request, error))
+            continue
+        return read_prediction(item, sample, read, counts, source=Source.BATCH, asked=asked)
+    return make_failed(item, sample, next(iter(failed)), counts, Source.BATCH)
+
+
+def _read_line(line: Any, settings: ModelSection) -> ModelReply:
+    match line:
+        case {"response": {"status_code": int(status), **others}}:
+            body = json.dumps(others.get("body")).encode()
+            return parse_completion(body) if 200 <= status < 300 else read_refusal(status, body, {}, settings)
+        case {"response": {"body": body}}:
+            used = read_usage(body).whole
+            raise TransientModelError("no status code came with it", fault=Fault.MALFORMED, used=used)
+        case {"error": {"message": str(message)}}:
+            raise TransientModelError(message, fault=Fault.EXPIRED)
+        case _:
+            raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
+
+
+def _book(counts: CallCounts, sent: int, received: int, n_guessed: int) -> None:
+    counts.input_tokens += sent
+    counts.output_tokens += received
+    counts.guessed += n_guessed

@@ -104,3 +104,8 @@ class EndpointRepository(Repository):
         query = sa.select(_BATCH).where(_BATCH.c.run_id == run_id, _BATCH.c.state.in_(states))
         batches = self._database.read_values(Batch, query.order_by(_BATCH.c.marker))
         return [replace(batch, requests=tuple((i, s) for i, s in batch.requests)) for batch in batches]
+
+    def read_remote_ids(self) -> set[str]:
+        """Ids of all batches that endpoints are known to have."""
+        query = sa.select(_BATCH.c.remote_id).where(_BATCH.c.remote_id.is_not(None))
+        return {row.remote_id for row in self._database.read_rows(query)}

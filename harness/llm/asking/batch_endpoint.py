@@ -1,0 +1,241 @@
+"""The Batch API of one endpoint: hand batches over, look at them, cancel them, and read their files.
+
+Replies are read as plain JSON, because other servers than OpenAI's leave out fields or add states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.config import ModelSection
+from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from harness.llm.asking.batch_file import has_same_requests
+from harness.llm.models import load_body, translate_errors
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_METADATA = "oversight"
+_OUR_FILE = re.compile(r"oversight-[0-9a-f]{32}\.jsonl")
+_WAITING = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+_ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBatch:
+    """A batch as its endpoint describes it; `total` and `answered` are 0 if it does not count."""
+
+    id: str
+    status: str
+    files: tuple[str, ...] = ()
+    output_file: str = ""
+    input_file: str = ""
+    total: int = 0
+    answered: int = 0
+    metadata: Mapping[str, Any] | None = None
+    errors: tuple[str, ...] = ()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its answers are still to come."""
+        return self.status in _WAITING
+
+    def find_lack(self, found: int, expected: int, unreadable: int) -> str:
+        """Say why answers may exist that were not read; "" if there are none.
+
+        Parameters
+        ----------
+        found, expected
+            Requests with a line in the files that were read, and all requests.
+        unreadable
+            Number of lines that name no request.
+        """
+        if found >= expected:
+            return ""
+        if self.status not in _ENDED:
+            return f"its state {self.status!r} is not known"
+        if self.status == "completed" and not self.output_file:
+            return "it is completed, but names no output file"
+        if unreadable:
+            return f"{unreadable:,} lines of its files cannot be read"
+        if found < self.answered:
+            return f"{self.answered:,} requests are answered, but its files have only {found:,}"
+        return ""
+
+
+def read_batch(payload: Any) -> RemoteBatch:
+    """Read the description of a batch.
+
+    Raises
+    ------
+    TransientModelError
+        If it has no id or no state.
+    """
+    match payload:
+        case {"id": str(name), "status": str(status), **rest} if name:
+            pass
+        case _:
+            raise TransientModelError("the reply describes no batch", fault=Fault.MALFORMED)
+    files = [rest.get(field) for field in ("output_file_id", "error_file_id")]
+    counts, metadata, errors = rest.get("request_counts"), rest.get("metadata"), rest.get("errors")
+    counts = counts if isinstance(counts, dict) else {}
+    total, answered = (n if isinstance(n := counts.get(k), int) else 0 for k in ("total", "completed"))
+    listed = errors.get("data") if isinstance(errors, dict) else errors
+    return RemoteBatch(
+        id=name,
+        status=status.casefold().replace("cancele", "cancelle").replace("canceli", "cancelli"),
+        files=tuple(file for file in files if isinstance(file, str) and file),
+        output_file=files[0] if isinstance(files[0], str) else "",
+        input_file=str(rest.get("input_file_id") or ""),
+        total=total,
+        answered=answered,
+        metadata=metadata if isinstance(metadata, dict) else None,
+        errors=tuple(map(_describe_error, listed if isinstance(listed, list) else ())),
+    )
+
+
+def _describe_error(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    line = f"line {error['line']}: " if error.get("line") is not None else ""
+    return f"{line}{error.get('message') or error.get('code') or error}"
+
+
+class UncertainBatch(FatalModelError):
+    """Nobody can tell whether the endpoint has a batch, so its requests may be paid for twice."""
+
+    exit_code = 1
+
+
+def copy_error(error: ModelError, message: str) -> ModelError:
+    """Make an error with another message and the same exit code."""
+    if isinstance(error, UncertainBatch):
+        return UncertainBatch(message)
+    return (FatalModelError if isinstance(error, FatalModelError) else TransientModelError)(message)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEndpoint:
+    """An endpoint's Batch API, through the SDK's client."""
+
+    client: AsyncOpenAI
+    settings: ModelSection
+
+    async def create(self, marker: str, data: bytes) -> str:
+        """Hand over a file of requests; return the id of the batch."""
+        with translate_errors(self.settings):
+            raw = await self.client.files.with_raw_response.create(
+                file=(_file_name(marker), data), purpose="batch"
+            )
+            match load_body(raw.http_response.content):
+                case {"id": str(file)} if file:
+                    pass
+                case _:
+                    raise TransientModelError("the reply names no uploaded file", fault=Fault.MALFORMED)
+            raw_batch = await self.client.batches.with_raw_response.create(
+                input_file_id=file,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_METADATA: marker},
+            )
+        return read_batch(load_body(raw_batch.http_response.content)).id
+
+    async def retrieve(self, name: str) -> RemoteBatch:
+        """Look at a batch."""
+        with translate_errors(self.settings):
+            raw = await self.client.batches.with_raw_response.retrieve(name)
+        return read_batch(load_body(raw.http_response.content))
+
+    async def cancel(self, name: str) -> None:
+        """Ask for the end of a batch."""
+        with translate_errors(self.settings):
+            await self.client.batches.with_raw_response.cancel(name)
+
+    async def read_file(self, name: str) -> bytes:
+        """Return the bytes of a file."""
+        with translate_errors(self.settings):
+            return (await self.client.files.content(name)).content
+
+    async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
+        """Return the files with answers and errors of a batch, and why others could not be read."""
+        files, errors = list[bytes](), dict[str, ModelError]()
+        for name in batch.files:
+            try:
+                files.append(await self.read_file(name))
+            except ModelError as error:
+                errors[name] = error
+        return files, errors
+
+    async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
+        """Return the id of the batch with a marker; None if the endpoint does not have it.
+
+        An endpoint that returns no metadata is asked for the names and contents of input files.
+
+        Parameters
+        ----------
+        known
+            Ids of other batches of the study.
+
+        Raises
+        ------
+        UncertainBatch
+            If the endpoint does not list its batches, or one of them may be this one.
+        """
+        doubtful = 0
+        async for batch in self._list_all():
+            if (batch.metadata or {}).get(_METADATA) == marker:
+                return batch.id
+            is_other = batch.metadata or batch.id in known or batch.total not in (0, n_requests)
+            if not is_other and batch.status != "failed":
+                same = await self._is_input(batch, marker, data)
+                if same:
+                    return batch.id
+                doubtful += same is None
+        if doubtful:
+            raise UncertainBatch(f"{doubtful} batches at the endpoint may be the one that was handed over")
+        return None
+
+    async def _list_all(self) -> AsyncIterator[RemoteBatch]:
+        seen, last = set[str](), dict[str, str]()
+        while True:
+            try:
+                with translate_errors(self.settings):
+                    raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=last)
+            except FatalModelError as error:
+                if any(f"HTTP {status}" in str(error) for status in (401, 403)):
+                    raise
+                raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
+            page = load_body(raw.http_response.content)
+            data = page.get("data") if isinstance(page, dict) else None
+            if not isinstance(data, list):
+                raise UncertainBatch("the endpoint does not list its batches")
+            batches = [read_batch(one) for one in data]
+            for batch in batches:
+                if batch.id not in seen:
+                    yield batch
+            new = {batch.id for batch in batches} - seen
+            if not new or not page.get("has_more"):
+                return
+            seen, last = seen | new, {"after": batches[-1].id}
+
+    async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
+        """Whether a batch was made of these requests; None if its input file tells nothing."""
+        try:
+            with translate_errors(self.settings):
+                raw = await self.client.files.with_raw_response.retrieve(batch.input_file or "none")
+            match load_body(raw.http_response.content):
+                case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
+                    return name == _file_name(marker)
+        except ModelError:  # its content may still be there
+            pass
+        try:
+            return has_same_requests(await self.read_file(batch.input_file or "none"), data)
+        except RefusedRequest:
+            return None
+
+
+def _file_name(marker: str) -> str:
+    return f"oversight-{marker}.jsonl"

@@ -1,0 +1,300 @@
+"""The batches of one run: handed over once, looked at until they end, and their answers stored."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
+from harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
+from harness.llm.models import CallCounts, TokenGuess
+from harness.llm.runner import (
+    Target,
+    Wanted,
+    load_items,
+    make_failed,
+    make_request,
+    make_served,
+    reply_form_of,
+)
+from harness.output import say
+from harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
+from harness.types import Item, Prediction, PredictionStatus, Source
+
+LONGEST_POLL = 60.0
+_TRIES = 5  # to hand over or cancel a batch
+_LOOKS = 20  # that may fail in a row, about as long as the patience of a run by calls
+_LOOKS_FOR_FILES = 3  # at a batch that has ended, until its files are taken to be what they will be
+
+
+class _Incomplete(TransientModelError):
+    """A batch has ended, but answers may exist that were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """Most requests and bytes of one batch, more become several; seconds between the first two looks."""
+
+    requests: int = 50_000
+    size: int = 100_000_000
+    poll: float = 5.0
+
+
+DEFAULT_LIMITS = BatchLimits()
+
+
+@dataclass(slots=True, eq=False)
+class BatchRun:
+    """A target's batches at its endpoint.
+
+    Attributes
+    ----------
+    uncertain
+        What becomes of requests of which nobody can tell whether the endpoint has them; None stops.
+    gives_up
+        Whether batches are being given up.
+    errors
+        What stopped this command from going on with a batch, by its marker; "" is the hand-over.
+    """
+
+    store: Store
+    target: Target
+    endpoint: BatchEndpoint
+    limits: BatchLimits
+    uncertain: Uncertain | None
+    gives_up: bool
+    errors: dict[str, ModelError] = field(default_factory=dict)
+    _failed_looks: Counter[str] = field(default_factory=Counter)
+    _not_cancelled: dict[str, ModelError] = field(default_factory=dict)
+
+    def find_under_way(self) -> list[Batch]:
+        """Batches that may still bring answers."""
+        return self.store.endpoints.read_batches(self.target.spec.id, UNDER_WAY)
+
+    def count_waiting(self) -> int:
+        """Requests in batches that this command still waits for."""
+        here = [b for b in self.find_under_way() if b.marker not in self.errors]
+        return sum(len(b.requests) for b in here if b.remote_id is not None)
+
+    async def hand_over(self, wanted: Wanted) -> None:
+        """Finish handing over what an interrupted command began, then hand over the rest."""
+        self.target.announce(wanted)
+        try:
+            for batch in self.find_under_way():
+                if batch.remote_id is None:
+                    await self._settle(batch, is_new=False)
+            taken = {request for batch in self.find_under_way() for request in batch.requests}
+            left = chain.from_iterable(wanted.find_left(self.target))
+            todo = (request for request in left if request not in taken)
+            for requests in split_into_batches(todo, self.limits.requests):
+                await self._settle(self._note(requests), is_new=True)
+        except ModelError as error:
+            self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
+
+    async def cancel(self) -> int:
+        """Ask the endpoint to give up what is under way; return how many batches that are."""
+        batches = self.find_under_way()
+        for batch in batches:
+            try:
+                if await self._cancel(batch) is None:
+                    self._close(batch, "cancelled")
+            except ModelError as error:  # it may have ended: the next look tells
+                told = f"it cannot be cancelled, so it may go on and be charged: {error}"
+                self._not_cancelled[batch.marker] = copy_error(error, told)
+        return len(batches)
+
+    async def collect(self, *, wait: bool) -> None:
+        """Store what has come; a failed look is made again if the command waits."""
+        for batch in self.find_under_way():
+            marker = batch.marker
+            if marker in self.errors:
+                continue
+            if batch.remote_id is None:
+                if marker in self._not_cancelled:
+                    self._stop(batch, self._not_cancelled[marker])
+                continue
+            try:
+                await self._look(batch)
+                self._failed_looks[marker] = 0
+            except TransientModelError as error:
+                self._failed_looks[marker] += 1
+                most = _LOOKS_FOR_FILES if isinstance(error, _Incomplete) else _LOOKS
+                if wait and self._failed_looks[marker] < most:
+                    say(f"{self.target.spec.name}: {error}; looking again")
+                else:
+                    self._stop(batch, error)
+            except ModelError as error:
+                self._stop(batch, error)
+
+    def _stop(self, batch: Batch, error: ModelError) -> None:
+        """Go on without a batch, or drop it if that is wanted."""
+        is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
+        if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
+            self._drop(batch, str(error))
+            return
+        told = f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'}: {error}"
+        if any(other.marker == batch.marker for other in self.find_under_way()):
+            told += "; it stays under way: look again with --batch, or give it up with --batch cancel"
+            told += " --uncertain retry (or hold)" if self.gives_up else ""
+        self.errors[batch.marker] = copy_error(error, told)
+
+    def _note(self, requests: Sequence[tuple[str, int]]) -> Batch:
+        """Note a batch that is about to be handed over."""
+        batch = Batch(uuid.uuid4().hex, self.target.spec.id, None, "sending", tuple(requests))
+        self.store.endpoints.add_batch(batch)
+        return batch
+
+    def _close(self, batch: Batch, state: str) -> None:
+        self.store.endpoints.update_batch(batch.marker, remote_id=batch.remote_id, state=state)
+
+    def _drop(self, batch: Batch, why: str) -> None:
+        """Give a batch up here; its requests have no answer, or failed if they are not to be asked again."""
+        say(f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'} is given up: {why}")
+        if self.uncertain == "hold":
+            self._store(batch, (self._make_lost(item, sample, why) for item, sample in self._load(batch)))
+        self._close(batch, "cancelled")
+
+    def _make_lost(self, item: Item, sample: int, why: str) -> Prediction:
+        used = TokenGuess().guess(make_request(self.target.spec, item))
+        counts = CallCounts(attempts=1, input_tokens=used[0], output_tokens=used[1], guessed=1)
+        return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
+
+    async def _settle(self, batch: Batch, *, is_new: bool) -> None:
+        """Hand a batch over; if nobody can tell whether the endpoint has it, do what `uncertain` says."""
+        try:
+            await self._submit(batch, is_new=is_new)
+        except UncertainBatch as error:
+            if self.uncertain == "hold":
+                self._drop(batch, str(error))
+            elif self.uncertain == "retry" and not is_new:
+                await self._settle(batch, is_new=True)
+            else:
+                raise UncertainBatch(
+                    f"whether a batch of {len(batch.requests):,} requests was handed over is not known: "
+                    f"{error}; hand it over again, which may cost twice, with --uncertain retry, or count "
+                    "its requests as failed with --uncertain hold"
+                ) from error
+
+    async def _submit(self, batch: Batch, *, is_new: bool) -> None:
+        """Hand a batch over unless the endpoint has it; one that is too large, in halves."""
+        data = self._write(batch)
+        if is_new and len(data) > self.limits.size and len(batch.requests) > 1:
+            middle = len(batch.requests) // 2
+            self._close(batch, "cancelled")
+            for part in (batch.requests[:middle], batch.requests[middle:]):
+                await self._settle(self._note(part), is_new=True)
+            return
+
+        async def attempt(tries: int) -> str:
+            found = None if is_new and not tries else await self._find(batch, data)
+            remote_id = found or await self._create(batch, data)
+            self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+            return remote_id
+
+        await self._repeat(attempt)
+
+    async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
+        """Make an attempt, with the number of those before it, until one succeeds or the last one fails."""
+        for tries in range(_TRIES - 1):
+            try:
+                return await attempt(tries)
+            except TransientModelError as error:
+                say(f"{self.target.spec.name}: {error}; trying again")
+                await asyncio.sleep(min(self.limits.poll * 2**tries, LONGEST_POLL))
+        return await attempt(_TRIES - 1)
+
+    async def _find(self, batch: Batch, data: bytes) -> str | None:
+        known = self.store.endpoints.read_remote_ids()
+        return await self.endpoint.find(batch.marker, data, len(batch.requests), known)
+
+    async def _create(self, batch: Batch, data: bytes) -> str:
+        try:
+            return await self.endpoint.create(batch.marker, data)
+        except FatalModelError:  # nothing was created, so nothing is under way
+            self._close(batch, "failed")
+            raise
+
+    async def _cancel(self, batch: Batch) -> str | None:
+        """Ask the endpoint to cancel a batch; return its id, or None if the endpoint does not have it."""
+
+        async def attempt(_: int) -> str | None:
+            remote_id = batch.remote_id or await self._find(batch, self._write(batch))
+            if remote_id is not None:
+                self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+                await self.endpoint.cancel(remote_id)
+            return remote_id
+
+        return await self._repeat(attempt)
+
+    async def _look(self, batch: Batch) -> None:
+        """Look at a batch once, and store its answers if it has ended."""
+        remote = await self.endpoint.retrieve(batch.remote_id or "")
+        if remote.is_waiting:
+            if remote.status != "cancelling" and batch.marker in self._not_cancelled:
+                raise self._not_cancelled[batch.marker]
+            return
+        files, errors = await self.endpoint.read_files(remote)
+        lines = read_lines(*files)
+        found = sum(name(j) in lines for j in range(len(batch.requests)))
+        lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
+        passing = [error for error in errors.values() if isinstance(error, TransientModelError)]
+        is_open = remote.output_file in errors or (found < len(batch.requests) and bool(lack or errors))
+        # What a batch that was given up did not answer has no row, so that it may be asked in another way.
+        all_rows = not is_open and remote.status not in ("cancelled", "failed")
+        self._store(batch, self._read(batch, lines, all_rows=all_rows))
+        if is_open and passing:
+            raise passing[0]
+        if is_open:
+            raise _Incomplete("; ".join(filter(None, [lack, *map(str, errors.values())])))
+        if remote.status == "failed":
+            self._close(batch, "failed")
+            why = "; ".join(remote.errors[:3]) or "no reason was given"
+            raise FatalModelError(f"the batch was refused: {why}")
+        if remote.status == "cancelled" and (n := len(batch.requests) - found):
+            say(f"{self.target.spec.name}: batch {remote.id} was cancelled with {n:,} requests unanswered")
+        self._close(batch, "collected")
+
+    def _read(
+        self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
+    ) -> Iterator[Prediction]:
+        """Read the answers of a batch; with `all_rows`, requests without a line failed."""
+        spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
+        # All of it is paid for, so no name of another model ends the reading.
+        served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
+        for j, (item, sample) in enumerate(self._load(batch)):
+            if all_rows or name(j) in lines:
+                yield read_answer(
+                    item,
+                    sample,
+                    lines.get(name(j)),
+                    settings,
+                    served,
+                    asked=reply_form_of(spec),
+                    request=make_request(spec, item),
+                    guess=guess,
+                )
+
+    def _store(self, batch: Batch, predictions: Iterator[Prediction]) -> None:
+        """Store answers, except where the run has an answer already."""
+        runs = self.store.runs
+        for portion in split_into_batches(predictions, PORTION):
+            stored = runs.find_samples([batch.run_id], {p.item_id for p in portion})
+            have = {(p.item_id, p.sample) for _, p in stored if p.status is not PredictionStatus.FAILED}
+            runs.store_predictions([(batch.run_id, p) for p in portion if (p.item_id, p.sample) not in have])
+
+    def _load(self, batch: Batch) -> Iterator[tuple[Item, int]]:
+        return load_items(self.store, split_into_batches(batch.requests, PORTION))
+
+    def _write(self, batch: Batch) -> bytes:
+        """Write the file of a batch's requests."""
+        spec, settings = self.target.spec, self.target.settings
+        return b"\n".join(
+            write_line(j, make_request(spec, item), settings) for j, (item, _) in enumerate(self._load(batch))
+        )
