@@ -32,7 +32,8 @@ export function modelCards(overview) {
   }));
 }
 
-function reasonOf(model) {
+/** Why a model has no estimate. */
+export function reasonOf(model) {
   return model.unusable || Object.values(model.undefined)[0] || "";
 }
 
@@ -79,6 +80,7 @@ export function rankingTable(overview, found) {
 }
 
 function twoModels(name, [pair]) {
+  if (name !== pair.first && name !== pair.second) return NOTHING;
   if (pair.verdict === "tie") return "tie";
   return pair.verdict === name ? "1" : "2";
 }
