@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
+from harness.output.narrow_tables import keep_numbers
 from harness.output.safe_text import make_printable, make_result
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def show(renderable: RenderableType) -> None:
     console = _Console(markup=False, file=_plain(sys.stdout))
     if not console.is_terminal:
         console.width = 120
+    keep_numbers(renderable, console.width)
     console.print(renderable)
 
 
