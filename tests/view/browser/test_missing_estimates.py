@@ -78,3 +78,6 @@ def test_every_page_is_drawn(name: str, tmp_path: Path, reader: Reader) -> None:
             for way in (here(served, address), file_of(folder) + address):
                 visit(page, way)
                 expect(page.locator("main")).not_to_contain_text("undefined")
+                if address == "#/compare" and name in ("many", "half"):
+                    joint = page.locator(".notice").get_by_text("joint (simultaneous) interval")
+                    expect(joint).to_have_count(int(name == "many"))
