@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,26 @@ def duration(text: str) -> float:
     if not found:
         raise argparse.ArgumentTypeError(f"must be a time such as 90s, 10m or 2h, not {text!r}")
     return float(found[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
+
+
+def split_names(text: str) -> list[str]:
+    """Split names at commas, as in a line of CSV: a name in double quotes may contain a comma.
+
+    Raises
+    ------
+    BadInput
+        If a quotation mark is not closed, or stands inside a name without being doubled.
+    """
+    try:
+        (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True, strict=True)
+    except csv.Error as error:
+        raise BadInput(f"names by commas: {text!r}: {error}; write as in CSV: 'x,\"G, H\",y'") from None
+    return [name.strip() for name in names if name.strip()]
+
+
+def join_names(names: Iterable[str]) -> str:
+    """Join names by commas, so that `split_names` returns the same names."""
+    return ", ".join('"' + n.replace('"', '""') + '"' if {",", '"'} & {*n} else n for n in names)
 
 
 def emit(

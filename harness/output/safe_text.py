@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from urllib.parse import quote
 
 SHORTEST_SECRET = 8
@@ -75,6 +76,23 @@ def make_storable(text: str) -> str:
 def make_printable(text: str) -> str:
     """Without secrets and without anything that a terminal obeys in place of showing it."""
     return _INVISIBLE.sub(_escape, redact(text))
+
+
+def make_encodable(text: str, encoding: str | None) -> str:
+    """Write characters that an encoding lacks as JSON writes them, so that JSON stays the same JSON."""
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(map(partial(_encodable, encoding=encoding or "utf-8"), text))
+    return text
+
+
+def _encodable(character: str, encoding: str) -> str:
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return json.dumps(character)[1:-1]
+    return character
 
 
 def reveal(text: str) -> None:

@@ -13,11 +13,26 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from harness.output.safe_text import make_printable, make_result
+from harness.output.narrow_tables import keep_numbers
+from harness.output.safe_text import make_encodable, make_printable, make_result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
+
+_ASCII = {
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "…": "~",
+    "≥": ">=",
+    "≤": "<=",
+    "\u00d7": "x",
+    "±": "+/-",
+    "½": "1/2",
+    "·": "*",
+}
+_ASCII |= {"α": "alpha", "κ": "kappa", "π": "pi", "→": "->", "‑": "-", "’": "'"}
 
 
 class _GuardedStream:
@@ -35,7 +50,8 @@ class _GuardedStream:
         start = "\r" if text.startswith("\r") else ""
         end = "\r" if bar and text.endswith("\r") else ""
         with self._outlives_reader():
-            self.stream.write(start + self._clean(bar) + end)
+            shown = start + self._clean(bar) + end
+            self.stream.write(make_encodable(shown, getattr(self.stream, "encoding", None)))
         return len(text)
 
     def flush(self) -> None:
@@ -87,20 +103,32 @@ def show(renderable: RenderableType) -> None:
     from rich.console import Console
     from rich.segment import Segment
 
+    encoding = getattr(_plain(sys.stdout), "encoding", None)
+
     class _Console(Console):
         def render_str(self, text: str, **options: Any) -> Text:  # before a table measures its cells
-            return super().render_str(make_printable(text), **options)
+            return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*given, **options):
-                yield Segment(text if control else make_printable(text), style, control)
+                yield Segment(text if control else _showable(text, encoding), style, control)
 
     # Without markup: square brackets in an item, a name or a path are what they are. A pipe or a log has
     # no width of its own.
     console = _Console(markup=False, file=_plain(sys.stdout))
     if not console.is_terminal:
         console.width = 120
+    keep_numbers(renderable, console.width)
     console.print(renderable)
+
+
+def _showable(text: str, encoding: str | None) -> str:
+    """Make a table's text printable; dashes and signs that an encoding lacks are written in ASCII."""
+    text = make_printable(text)
+    if make_encodable(text, encoding) == text:
+        return text
+    plain = "".join(c if make_encodable(c, encoding) == c else _ASCII.get(c, c) for c in text)
+    return make_encodable(plain, encoding)
 
 
 def _plain(stream: Any) -> IO[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.errors import BadInput
 from harness.plot.drawing import DASHES, LEAST_HEIGHT, SERIES, THIN, new_axes, show_percent, text_ink
 
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ def closing(report: StudyReport, axes: Axes | None = None) -> Axes:
 
     Raises
     ------
+    BadInput
+        If `report` is no study's report: estimates in memory do not know the order of the answers.
     ConfigError
         If the ``report`` extra is missing.
     """
+    if not hasattr(report, "models"):
+        raise BadInput(f"plot.closing: needs a study's report; this is of type {type(report).__name__}")
     axes = new_axes(axes, closing_height(report))
     for j, model in enumerate(report.models):
         if not model.curve:

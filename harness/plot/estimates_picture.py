@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
+from harness.errors import BadInput
 from harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
-from harness.types import estimator_name
+from harness.types import Estimate, estimator_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,32 +16,47 @@ if TYPE_CHECKING:
     from harness.analysis import StudyReport
 
 
-def estimates(report: StudyReport, axes: Axes | None = None) -> Axes:
+Results = Estimate | Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
+"""Estimates in memory: one, those of one model by estimator, or those of several models."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    name: str
+    estimates: Mapping[str, Estimate]
+    truth: float | None = None
+
+
+def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     """Draw every estimate of every model with its interval, and the truth where the key was opened.
 
     Parameters
     ----------
     report
-        As `harness.analysis.report_study` gives it.
+        As `harness.analysis.report_study` gives it, or what `harness.accuracy`, `harness.accuracies` or
+        `harness.model_accuracies` returned.
     axes
         Where to draw; None makes axes.
 
     Raises
     ------
+    BadInput
+        If `report` is none of these.
     ConfigError
         If the ``report`` extra is missing.
     """
-    rows = [(m, name, e) for m in report.models for name, e in m.estimates.items()]
-    axes = new_axes(axes, estimates_height(report))
+    models = _models_of(report)
+    rows = [(m, name, e) for m in models for name, e in m.estimates.items()]
+    axes = new_axes(axes, rows_height(len(rows)))
     for y, (model, name, estimate) in enumerate(reversed(rows)):
-        color = SERIES[report.models.index(model) % len(SERIES)]
+        color = SERIES[models.index(model) % len(SERIES)]
         style = "-" if estimate.holds else ":"
         axes.plot([estimate.low, estimate.high], [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
         quoted = name == next(iter(model.estimates))
         axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
         if model.truth is not None:
             axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=text_ink(), lw=1.2)
-    several = len(report.models) > 1
+    several = len(models) > 1
     labels = [
         f"{m.name}: " * several + estimator_name(n) + ("" if e.holds else " (!)")
         for m, n, e in reversed(rows)
@@ -46,14 +64,32 @@ def estimates(report: StudyReport, axes: Axes | None = None) -> Axes:
     axes.set_yticks(range(len(rows)), labels)
     axes.set_ylim(-0.6, max(1, len(rows)) - 0.4)
     levels = " and ".join(f"{level:.0%}" for level in sorted({e.level for _, _, e in rows}))
-    axes.set_title(f"Accuracy from {report.n_answers:,} answers, with {levels or 'no'} intervals")
-    said = ("upright line: by the opened key",) * report.opened
+    n_answers = getattr(report, "n_answers", None)
+    source = "" if n_answers is None else f" from {n_answers:,} answers,"
+    axes.set_title(f"Accuracy{source} with {levels or 'no'} intervals")
+    said = ("upright line: by the opened key",) * getattr(report, "opened", False)
     said += ("(!) dotted: the interval may not hold",) * any(not e.holds for _, _, e in rows)
     axes.set_xlabel("accuracy" + (f"  ({'; '.join(said)})" if said else ""))
     show_percent(axes, "x")
     return axes
 
 
-def estimates_height(report: StudyReport) -> float:
+def estimates_height(report: StudyReport | Results) -> float:
     """Height in inches that all rows take."""
-    return rows_height(sum(len(model.estimates) for model in report.models))
+    return rows_height(sum(len(model.estimates) for model in _models_of(report)))
+
+
+def _models_of(report: StudyReport | Results) -> list[_Drawn]:
+    if isinstance(report, Estimate):
+        return [_Drawn("", {report.estimator: report})]
+    if isinstance(report, Mapping):
+        if all(isinstance(each, Estimate) for each in report.values()):
+            return [_Drawn("", cast("Mapping[str, Estimate]", report))]
+        if all(isinstance(each, Mapping) for each in report.values()):
+            return [_Drawn(name, cast("Mapping[str, Estimate]", each)) for name, each in report.items()]
+    elif hasattr(report, "models"):
+        return [_Drawn(model.name, model.estimates, model.truth) for model in report.models]
+    raise BadInput(
+        f"plot.estimates: draws a study's report or what accuracy, accuracies or model_accuracies returned; "
+        f"this is of type {type(report).__name__}"
+    )

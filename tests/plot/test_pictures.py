@@ -195,3 +195,22 @@ def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.count("pictures need: pip install 'oversight-eval[report]'") == 2
+
+
+def test_estimates_in_memory_are_drawn() -> None:
+    items = [Item(f"i{j}", "text", CLASSES, (0, 1, 2)) for j in range(60)]
+    plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
+    experts = SimulatedExperts({f"i{j}": j % 3 for j in range(60)})
+    labels = plan.decode(experts.answer(plan.route(items)))
+    models = {
+        name: [Prediction(f"i{j}", (j + (j % wrong == 0)) % 3) for j in range(60)]
+        for name, wrong in (("a", 4), ("b", 7))
+    }
+    one = h.accuracies(models["a"], labels)
+    for results in (h.accuracy(models["a"], labels), one, h.model_accuracies(models, labels)):
+        axes = h.plot.estimates(results)
+        assert axes.get_title() == "Accuracy with 95% intervals"
+    assert [text.get_text()[:3] for text in axes.get_yticklabels()][-1] == "a: "
+    for draw in (h.plot.estimates, h.plot.closing):
+        with pytest.raises(h.BadInput, match="of type list"):
+            draw([one])  # type: ignore[operator]

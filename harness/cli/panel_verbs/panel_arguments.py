@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis import PanelStudy
-from harness.cli.conventions import add_study, emit, study_of
+from harness.cli.conventions import add_study, emit, split_names, study_of
 from harness.machine import write_whole
 from harness.panel import LEVELS
 
@@ -62,12 +61,6 @@ def _clusters(study: Study) -> dict[str, str]:
     from harness.analysis import study_clusters  # loads the database's tables, which files need not pay
 
     return study_clusters(study)
-
-
-def split_names(text: str) -> list[str]:
-    """Split names at commas. A name in double quotes may contain a comma."""
-    (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True)
-    return [name.strip() for name in names if name.strip()]
 
 
 def _level(text: str) -> float:

@@ -14,12 +14,12 @@ from typing import Any
 from rich.table import Table
 
 from harness.analysis import compare_with_reference
+from harness.cli.conventions import split_names
 from harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     panel_study,
-    split_names,
 )
 from harness.errors import BadInput
 from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.analysis import compare_study, compare_study_classes
-from harness.cli.conventions import add_class_options, add_study, emit, study_of
+from harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
 from harness.errors import BadInput
 from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
 from harness.report import (
@@ -59,7 +59,7 @@ def _compare_classes(args: argparse.Namespace) -> int:
     found = compare_study_classes(
         study_of(args),
         args.model,
-        metrics=() if args.metrics is None else args.metrics.split(","),
+        metrics=() if args.metrics is None else split_names(args.metrics),
         costs=None if args.costs is None else Path(args.costs),
         level=args.level,
     )

@@ -12,7 +12,15 @@ import argparse
 from pathlib import Path
 
 from harness.analysis import EstimateOptions, report_study, requested_interval, study_costs, study_truth
-from harness.cli.conventions import add_class_options, add_study, emit, parse_look, parse_numbers, study_of
+from harness.cli.conventions import (
+    add_class_options,
+    add_study,
+    emit,
+    parse_look,
+    parse_numbers,
+    split_names,
+    study_of,
+)
 from harness.config import EstimateSection, Study
 from harness.errors import BadInput
 from harness.estimate import GoldCounts, estimate_counts
@@ -86,7 +94,7 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
         anytime=args.anytime,
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
-        metrics=tuple(study.estimate.metrics if args.metrics is None else args.metrics.split(",")),
+        metrics=tuple(study.estimate.metrics if args.metrics is None else split_names(args.metrics)),
         costs=study_costs(study, args.costs),
     )
 

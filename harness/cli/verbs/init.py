@@ -24,7 +24,7 @@ from harness.analysis import (
     propose,
     refuse_study,
 )
-from harness.cli.conventions import emit
+from harness.cli.conventions import emit, join_names, split_names
 from harness.datasets import PRESETS
 from harness.errors import BadInput
 from harness.output import counted, did_you_mean
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the files that are not there yet; never overwrite one."""
     refuse_study(args.folder)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
-    classes = _split(args.classes or "")
+    classes = split_names(args.classes or "")
     items, proposal = args.items, None
     if not args.preset:
         items = _find_items(args.folder, args.items, asks=asks)
@@ -99,8 +99,8 @@ def _ask(proposal: StudyProposal, items: str) -> StudyProposal:
     text = _put("column with what is asked", proposal.text)
     classes = proposal.classes
     if not proposal.options:
-        classes = tuple(_split(_put("classes, separated by commas", ",".join(classes))))
-    meta = _split(_put("columns to keep for strata", ",".join(proposal.meta)))
+        classes = tuple(split_names(_put("classes, separated by commas", join_names(classes))))
+    meta = split_names(_put("columns to keep for strata", join_names(proposal.meta)))
     if unknown := [name for name in meta if name not in proposal.columns]:
         raise BadInput(f"there is no column {unknown[0]!r}; there are: {', '.join(proposal.columns)}")
     asked = replace(proposal, text=text, classes=classes, meta=tuple(meta))
@@ -118,9 +118,9 @@ def _tell(found: StudyProposal, items: str) -> list[str]:
     said = {
         "id": found.id or "made from text and options",
         "text": found.text,
-        "classes": ", ".join(found.classes),
+        "classes": join_names(found.classes),
         "options": "" if found.classes else options,
-        "strata": ", ".join(found.meta),
+        "strata": join_names(found.meta),
         "left out": f"{found.label}, which looks like the truth" if found.label else "",
         "max_tokens": str(found.max_tokens),
     }
@@ -128,7 +128,3 @@ def _tell(found: StudyProposal, items: str) -> list[str]:
         f"{items}: {counted(found.rows, 'row')}",
         *(f"    {name}: {value}" for name, value in said.items() if value),
     ]
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]

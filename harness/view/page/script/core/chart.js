@@ -1,7 +1,7 @@
 /** Drawings in SVG: axes, rows with intervals, lines with bands, points with bars. */
 
 import { svgEl } from "./dom.js";
-import { percent } from "./format.js";
+import { isNumber, percent } from "./format.js";
 import { fittedText, textWidth, widestText } from "./lettering.js";
 
 const WIDEST = 860;
@@ -30,6 +30,11 @@ export function niceTicks(low, high, most = 6) {
 /** A number's place on an axis. */
 export function linearScale(low, high, start, end) {
   return (value) => start + ((value - low) / (high - low || 1)) * (end - start);
+}
+
+/** Whether both ends of an interval are known; a missing end must not be drawn at 0. */
+function hasInterval({ low, high }) {
+  return isNumber(low) && isNumber(high);
 }
 
 /** A drawing of a size; it shrinks with the page and never grows. */
@@ -88,7 +93,7 @@ export function dotPlot({ rows, axis }) {
       : fittedText({ x: left - 10, y, "text-anchor": "end", "dominant-baseline": "middle" }, label, left - 14);
     svg.append(row.href ? svgEl("a", { href: row.href }, text) : text);
     svg.append(svgEl("g", { class: `series-${(row.series ?? 0) % SERIES}` },
-      row.low === null || row.low === undefined ? null
+      !hasInterval(row) ? null
         : svgEl("line", { x1: inside(row.low), x2: inside(row.high), y1: y, y2: y,
           class: row.holds === false ? "interval unsure" : "interval" }),
       svgEl("circle", { cx: inside(row.value), cy: y, r: 5, class: "dot" })));
@@ -131,7 +136,7 @@ export function lineChart({ series, axes, height = 320 }) {
 
 function oneLine(line, place, x, y, [left, right]) {
   const group = svgEl("g", { class: `series-${place % SERIES}` });
-  const banded = line.points.filter((point) => point.low !== null && point.low !== undefined);
+  const banded = line.points.filter(hasInterval);
   if (banded.length > 1)
     group.append(svgEl("polygon", { class: "band", points: [
       ...banded.map((point) => `${x(point.x)},${y(point.high)}`),
@@ -192,7 +197,7 @@ function onePoint(point, x, y, right) {
   const flip = at.cx > right / 2 && at.cx + textWidth(String(point.name)) > right;
   const room = (flip ? at.cx : right + 24 - at.cx) - 12;
   const mark = svgEl("g", { class: `series-${(point.series ?? 0) % SERIES}` },
-    point.low === null || point.low === undefined ? null
+    !hasInterval(point) ? null
       : svgEl("line", { x1: at.cx, x2: at.cx, y1: y(point.low), y2: y(point.high), class: "bar" }),
     svgEl("circle", { ...at, r: 5, class: point.hollow ? "dot hollow" : "dot" }, svgEl("title", {}, point.name)),
     point.ring ? svgEl("circle", { ...at, r: 9, class: "ring" }) : null,

@@ -1,9 +1,10 @@
 /** Two models side by side on the items where they differ. */
 
 import { el } from "../core/dom.js";
-import { count, decimal, percent, points } from "../core/format.js";
+import { count, decimal, isNumber, percent, points } from "../core/format.js";
 import { outcomeBadge, predictionText } from "../items/items.js";
 import { later } from "../core/later.js";
+import { intervalKind, isJoint } from "./models.js";
 import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { pairList } from "../core/table.js";
@@ -44,17 +45,18 @@ function verdictPart(found, first, second) {
   const pair = found.comparisons.find((c) => (c.first === first && c.second === second)
     || (c.first === second && c.second === first));
   if (!pair) return el("p", { class: "quiet" }, "These two were not compared.");
-  const turn = pair.first === first ? 1 : -1;
-  const [low, high] = turn === 1 ? [pair.low, pair.high] : [-pair.high, -pair.low];
+  const turned = (value) => (pair.first !== first && isNumber(value) ? -value : value); // −null would be 0
+  const [low, high] = (pair.first === first ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
   return el("div", { class: "notice" },
     el("p", {}, el("b", {}, pair.verdict === "tie" ? "They cannot be told apart." : `${pair.verdict} is better.`)),
     pairList([
-      [`${first} − ${second}`, `${points(turn * pair.difference)} points, ${percent(pair.level, 0)} interval ${points(low)} to ${points(high)}`],
+      [`${first} − ${second}`, `${points(turned(pair.difference))} points, ${percent(pair.level, 0)} ${intervalKind(pair)} ${points(low)} to ${points(high)}`],
       ["p", decimal(pair.p_value)],
       ["method", pair.method + (pair.adjusted === "none" ? "" : `, adjusted: ${pair.adjusted}`)],
       ["rests on", `${count(pair.items)} items, ${count(pair.questions)} answers`],
       ["holds", pair.holds ? "yes" : `may not hold: ${pair.why}`],
     ]),
+    isJoint(pair) && el("p", { class: "quiet" }, "The intervals of all pairs hold together at this level."),
     pair.notes.map((note) => el("p", { class: "quiet" }, note)));
 }
 

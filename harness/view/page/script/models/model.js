@@ -6,7 +6,7 @@ import { checksSection, runDetails } from "./evidence.js";
 import { pictureOf } from "../core/figure.js";
 import { count, percent } from "../core/format.js";
 import { later } from "../core/later.js";
-import { closingFigure, headlineOf } from "./models.js";
+import { closingFigure, headlineOf, reasonOf } from "./models.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { dataTable } from "../core/table.js";
@@ -19,7 +19,7 @@ export async function showModelPage({ name }, frame) {
   return [
     el("h1", { class: "isolate" }, model.name),
     el("p", {}, quoted ? el("b", {}, `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
-      : el("span", { class: "caution" }, model.unusable)),
+      : el("span", { class: "caution" }, reasonOf(model))),
     quoted?.words.caution && el("p", { class: "caution" }, quoted.words.caution),
     el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")),
     itemLinks(model, overview),

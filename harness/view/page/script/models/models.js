@@ -32,7 +32,8 @@ export function modelCards(overview) {
   }));
 }
 
-function reasonOf(model) {
+/** Why a model has no estimate. */
+export function reasonOf(model) {
   return model.unusable || Object.values(model.undefined)[0] || "";
 }
 
@@ -79,6 +80,7 @@ export function rankingTable(overview, found) {
 }
 
 function twoModels(name, [pair]) {
+  if (name !== pair.first && name !== pair.second) return NOTHING;
   if (pair.verdict === "tie") return "tie";
   return pair.verdict === name ? "1" : "2";
 }
@@ -162,6 +164,16 @@ export function costFigure(overview) {
   }));
 }
 
+/** Whether the intervals of all pairs hold together: adjustments other than max-z change the p-values only. */
+export function isJoint(pair) {
+  return pair.adjusted === "max-z";
+}
+
+/** What a pair's interval is called. */
+export function intervalKind(pair) {
+  return isJoint(pair) ? "joint (simultaneous) interval" : "interval";
+}
+
 /** Every two models compared on the same items and answers. */
 export function differencesSection(found) {
   if (found.why || !found.comparisons?.length) return el("div", {});
@@ -176,7 +188,7 @@ export function differencesSection(found) {
       el("summary", {}, `${count(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} of models`),
       dataTable({
         name: "differences",
-        caption: "Differences in accuracy, percentage points",
+        caption: `Differences in accuracy, percentage points, with ${percent(pairs[0].level, 0)} ${intervalKind(pairs[0])}s`,
         rows: shown,
         columns: [
           { title: "pair", value: (c) => `${c.first} − ${c.second}`,

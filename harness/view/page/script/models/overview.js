@@ -53,16 +53,19 @@ function noEstimate(why, frame) {
 
 /** Accuracy of the first models in every stratum of a column. */
 function strataTable(overview, column) {
-  const models = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const estimated = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const models = estimated.length ? estimated : overview.models.slice(0, 1); // whose strata say why there is no estimate
   const key = `strata-of-${column}-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map((model) => readPart("strata", { column, model: model.name })));
   return el("section", {}, el("h2", {}, `By ${column}`), later(key, read, (found) => {
-    const why = found.find((each) => each.why)?.why;
-    if (why) return el("p", { class: "quiet" }, why);
-    return dataTable({
+    const reasons = found.flatMap((each, place) => (each.why
+      ? [el("p", { class: "quiet" }, `${models[place].name}: ${each.why}`)] : []));
+    const whole = found.find((each) => !each.why);
+    return [reasons, whole && dataTable({
       name: `strata-${column}`,
       caption: `Accuracy by ${column}; each interval holds by itself`,
-      rows: found[0].strata.map((row, place) => ({ ...row, of: found.map((each) => each.strata[place]) })),
+      rows: whole.strata.map((row) => ({ ...row,
+        of: found.map((each) => each.strata.find((other) => other.stratum === row.stratum)) })),
       columns: [
         { title: column, value: (row) => row.stratum,
           node: (row) => el("a", { href: linkTo("items", { column, stratum: row.stratum }), class: "isolate" }, row.stratum) },
@@ -72,7 +75,7 @@ function strataTable(overview, column) {
           node: (row) => (row.of[place]?.estimate ? `${row.of[place].value_text} (${row.of[place].interval_text})`
             : row.of[place]?.why) })),
       ],
-    });
+    })];
   }));
 }
 
@@ -84,7 +87,7 @@ function closingSection(overview) {
     model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
   })));
   return el("section", {}, el("h2", {}, "How the intervals close as labels arrive"),
-    later(key, read, closingFigure),
-    overview.models.length > models.length && el("p", { class: "quiet" },
+    models.length ? later(key, read, closingFigure) : el("p", { class: "quiet" }, "No model has an estimate yet."),
+    models.length > 0 && overview.models.length > models.length && el("p", { class: "quiet" },
       `The first ${models.length} of ${overview.models.length} models; each has its own picture on its own page.`));
 }

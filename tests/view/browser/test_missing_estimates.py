@@ -1,0 +1,83 @@
+"""Every page of studies in which models have no estimate, or only some have one, served and as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from harness.config import ModelSection, Study, read_study
+from harness.llm import make_spec
+from harness.store import Store
+from harness.types import Answer, Item, Prediction, PredictionStatus, Question
+from protocols.routing import Disagreement, Partitioned, one_expert_per_class
+from tests.view.browser.conftest import Reader, here, visit
+from tests.view.browser.studies import export, file_of
+from tests.view.conftest import CLASSES, SETTINGS, predict, serve, verdict_on
+
+pytestmark = pytest.mark.browser
+
+N = 24
+PAGES = ("#/", "#/items", "#/item?id=i1", "#/compare", "#/collection")
+
+
+def write_study(folder: Path, protocol: str, names: list[str], failing: set[str], answered: int) -> Study:
+    """A study with a column of its items; every call of the `failing` models failed."""
+    folder.mkdir()
+    settings = SETTINGS.format(store="") + f'[experts]\nprotocol = "{protocol}"\n'
+    (folder / "study.toml").write_text(settings)
+    study = read_study(folder / "study.toml")
+    items = [Item(f"i{j}", f"text {j}", CLASSES, (0, 1, 2, 3), {"level": f"l{j % 2}"}) for j in range(N)]
+    made = {name: [_predict(name, j, failing) for j in range(N)] for name in names}
+    with Store(study.store_url) as store:
+        store.content.add_items(items)
+        store.content.add_questions(_ask(protocol, items, made))
+        asked = store.content.read_questions()[:answered]
+        store.content.add_answers(Answer(q, q.expert, verdict_on(q), "test", "seen") for q in asked)
+        for name, predictions in made.items():
+            spec = make_spec(name, ModelSection(model=name), "$text", None)
+            store.runs.add_run(spec)
+            store.runs.store_predictions([(spec.id, each) for each in predictions])
+    return study
+
+
+def _ask(protocol: str, items: list[Item], made: dict[str, list[Prediction]]) -> list[Question]:
+    roster = one_expert_per_class(CLASSES)
+    if protocol == "partitioned":
+        return Partitioned(roster, seed=1).route(items)
+    pair = {name: {p.item_id: p.option for p in made[name]} for name in list(made)[:2]}
+    return Disagreement(roster, pair, seed=1).route(items)
+
+
+def _predict(name: str, j: int, failing: set[str]) -> Prediction:
+    if name in failing:
+        return Prediction(f"i{j}", None, PredictionStatus.FAILED, "HTTP 500: oops")
+    return predict(j, 2 + int(name[1:]))
+
+
+MANY = [f"m{k}" for k in range(20)]
+STUDIES = {
+    "unanswered": ("partitioned", MANY[:1], set[str](), 0),
+    "one": ("partitioned", MANY[:1], {"m0"}, N),
+    "half": ("partitioned", MANY[:3], {"m0"}, N),
+    "many": ("partitioned", MANY, {"m3"}, N - 4),
+    "disagreement": ("disagreement", MANY[:2], set[str](), N),
+}
+_SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=_SLOW) if n == "many" else n for n in STUDIES])
+def test_every_page_is_drawn(name: str, tmp_path: Path, reader: Reader) -> None:
+    protocol, models, failing, answered = STUDIES[name]
+    folder = tmp_path / name
+    export(folder, write_study(folder, protocol, models, failing, answered))
+    with serve(folder) as served:
+        page = reader().open(served.url)
+        for address in (*PAGES, f"#/model?name={models[0]}"):
+            for way in (here(served, address), file_of(folder) + address):
+                visit(page, way)
+                expect(page.locator("main")).not_to_contain_text("undefined")
+                if address == "#/compare" and name in ("many", "half"):
+                    joint = page.locator(".notice").get_by_text("joint (simultaneous) interval")
+                    expect(joint).to_have_count(int(name == "many"))
