@@ -55,7 +55,7 @@ def test_time_tells_no_gold(
                 questions = told["state"]["questions"]
                 shown.append(questions[-1]["id"] in kinds)
     for is_gold in (answered, shown):
-        gold = [t for t, is_one in zip(times, is_gold, strict=True) if is_one]
+        of_gold = [t for t, is_one in zip(times, is_gold, strict=True) if is_one]
         others = [t for t, is_one in zip(times, is_gold, strict=True) if not is_one]
-        auc = mannwhitneyu(gold, others).statistic / (len(gold) * len(others))
+        auc = mannwhitneyu(of_gold, others).statistic / (len(of_gold) * len(others))
         assert abs(auc - 0.5) < 0.1, auc  # three standard errors

@@ -213,4 +213,4 @@ def test_estimates_in_memory_are_drawn() -> None:
     assert [text.get_text()[:3] for text in axes.get_yticklabels()][-1] == "a: "
     for draw in (h.plot.estimates, h.plot.closing):
         with pytest.raises(h.BadInput, match="of type list"):
-            draw([one])  # type: ignore[operator]
+            draw([one])  # type: ignore[arg-type]
