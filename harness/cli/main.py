@@ -122,11 +122,8 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: {error}\n")
         return error.exit_code
     except KeyboardInterrupt as stop:
-        for number in (
-            signal.SIGINT,
-            signal.SIGTERM,
-            signal.SIGHUP,
-        ):  # nothing is left to stop, and no more to be said
+        # nothing is left to stop, and no more to be said
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\noversight: stopped; the same command goes on from here\n")
         return stop.exit_code if isinstance(stop, Stopped) else 130
