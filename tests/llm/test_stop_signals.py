@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,6 +13,16 @@ from harness.errors import Stopped
 from harness.llm import on_stop_signals, run_in_loop
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_new_process() -> Iterator[None]:
+    """Commands that were stopped in this process have the signals ignored from then on."""
+    defaults = [signal.default_int_handler, signal.SIG_DFL, signal.SIG_DFL]
+    before = [signal.signal(number, default) for number, default in zip(SIGNALS, defaults, strict=True)]
+    yield
+    for number, handler in zip(SIGNALS, before, strict=True):
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
