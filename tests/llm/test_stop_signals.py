@@ -18,8 +18,8 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process() -> Iterator[None]:
     """Commands that were stopped in this process have the signals ignored from then on."""
-    defaults = [signal.default_int_handler, signal.SIG_DFL, signal.SIG_DFL]
-    before = [signal.signal(number, default) for number, default in zip(SIGNALS, defaults, strict=True)]
+    before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     for number, handler in zip(SIGNALS, before, strict=True):
         signal.signal(number, handler)
