@@ -122,6 +122,7 @@ def test_what_the_hub_does_not_have_is_refused(tmp_path: Path, monkeypatch: pyte
         load_preset("gpqa", revision="v1", limit=1)
 
 
+@pytest.mark.slow
 def test_a_study_of_a_benchmark_from_the_hub(tmp_path: Path) -> None:
     lay_out(tmp_path, "gpqa")
     settings = {"HF_HOME": str(tmp_path / "hf"), "OVERSIGHT_CACHE": str(tmp_path / "cache")}

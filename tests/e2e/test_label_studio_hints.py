@@ -38,6 +38,7 @@ def hooks_of(bench: Bench) -> list[Any]:
     return [hook for hooks in found for hook in hooks]
 
 
+@pytest.mark.slow
 def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
     command = [sys.executable, "-m", "harness.cli.main", "label", "watch", "--every", "500", "--webhook", "0"]
     started = time.monotonic()
@@ -91,6 +92,7 @@ def test_hooks_that_a_killed_watch_left_are_removed(bench: Bench) -> None:
     assert [hook["id"] for hook in hooks_of(bench)] == [kept]
 
 
+@pytest.mark.slow
 def test_servers_that_cannot_call_say_so(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

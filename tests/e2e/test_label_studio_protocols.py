@@ -92,6 +92,7 @@ def test_one_expert_is_never_asked_about_an_item_twice(predicted: Bench) -> None
     assert "expert 'bea' would be asked about the item" in failed
 
 
+@pytest.mark.slow
 def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     predicted.edit("study.toml", "[models.m]", '[experts]\nprotocol = "targeted"\n[models.m]')
     predicted.call("label", "route")
@@ -109,6 +110,7 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     assert "start a new study" in predicted.call("label", "route", code=2)["error"]
 
 
+@pytest.mark.slow
 def test_one_model_alone_may_be_watched_while_targeted(predicted: Bench) -> None:
     predicted.edit(
         "study.toml", "[models.m]", '[experts]\nprotocol = "targeted"\nmodels = ["tiny"]\n[models.m]'
@@ -122,6 +124,7 @@ def test_one_model_alone_may_be_watched_while_targeted(predicted: Bench) -> None
     assert list(looked["undefined"]) == ["large"]
 
 
+@pytest.mark.slow
 def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted: Bench) -> None:
     predicted.call("label", "route")
     predicted.call("label", "push")

@@ -35,6 +35,7 @@ from tests.e2e.conftest import client
 pytestmark = pytest.mark.label_studio
 
 
+@pytest.mark.slow
 def test_start_status_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-secret-of-the-caller")
     assert find_server(folder=tmp_path / "none") is None

@@ -142,6 +142,7 @@ def test_gold_errors_fail_in_few_studies_where_errors_are_even() -> None:
     assert failed <= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design",
     [

@@ -120,6 +120,7 @@ def test_two_judges_one_of_them_lying(protocol: str) -> None:
             assert made[JUDGED].high - made[JUDGED].low < 0.6
 
 
+@pytest.mark.slow
 def test_a_judge_that_knows_saves_questions_and_says_how_many() -> None:
     plain, judged, told = [], [], []
     for seed in range(40):

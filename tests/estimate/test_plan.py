@@ -119,6 +119,7 @@ def test_a_planned_half_width_is_reached_in_most_studies(protocol: str) -> None:
     assert np.mean([kept(promise, items, seed) for seed in range(100)]) > 0.8 - 2.6 * 0.04
 
 
+@pytest.mark.slow
 def test_a_planned_power_is_reached() -> None:
     promise = Promise(kind="power", protocol="disagreement", K=4, accuracy=0.9, size=0.08, models=2)
     _, items = planned_items(promise)

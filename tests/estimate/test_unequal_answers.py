@@ -44,6 +44,7 @@ def draw(seed: int, n: int = N) -> tuple[IntArray, dict[str, IntArray]]:
 TRUE = {"constant": 0.25, "leaning": 0.7, "uneven": 0.6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.2, 0.9])
 def test_intervals_hold_where_one_option_is_seldom_answered_about(rate: float) -> None:
     held: dict[str, list[bool]] = {"ml": [], "assisted": [], "compare": []}

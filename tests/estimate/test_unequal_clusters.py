@@ -67,6 +67,7 @@ def test_accuracies_cover_on_clusters_of_unequal_size(sizes: str) -> None:
     assert np.mean(ends[:, 2] - ends[:, 1]) < 0.65
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accuracy", [0.6, 0.8])
 def test_accuracies_on_equal_clusters_are_at_most_a_quarter_too_wide(accuracy: float) -> None:
     ends = ends_of_accuracy("equal", accuracy, 0.4, 300)

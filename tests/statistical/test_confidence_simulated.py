@@ -12,6 +12,7 @@ from tests.records import stratify_by_confidence
 pytestmark = pytest.mark.statistical
 
 
+@pytest.mark.slow
 def test_a_good_confidence_shortens_the_interval_and_none_biases_it() -> None:
     errors: dict[bool, list[float]] = {True: [], False: []}
     covered, shorter = 0, 0

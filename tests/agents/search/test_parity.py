@@ -49,6 +49,7 @@ def search_in(folder: Path, writer: Writer, policy: str, *words: str) -> int:
         return main(["search", "start", "--study", str(folder / "study.toml"), *words])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "runs"), [("adas", 1), ("aflow", 3)])
 def test_parity_goes_as_published(
     tmp_path: Path, policy: str, runs: int, capsys: pytest.CaptureFixture[str]
@@ -78,6 +79,7 @@ def test_parity_goes_as_published(
     assert "ccuracy" not in told.split("# What a workflow is")[-1].replace("q is no accuracy", "")
 
 
+@pytest.mark.slow
 def test_the_winner_is_the_largest_score_and_the_first_of_equals(tmp_path: Path) -> None:
     assert (
         search_in(tmp_path, Writer(), "adas", "--parity", "transformed", "--candidates", "4", "--json") == 0

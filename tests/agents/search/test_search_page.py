@@ -91,6 +91,7 @@ def test_a_file_opens_without_a_request_and_runs_nothing_of_what_others_wrote(
     page.close()
 
 
+@pytest.mark.slow
 def test_arrows_lead_through_the_tree_and_enter_opens_a_candidate(browser: Browser, many: Path) -> None:
     page = watch(browser, many).page
     nodes = page.locator("svg.lineage a.candidate")

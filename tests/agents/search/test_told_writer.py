@@ -106,6 +106,7 @@ def read_archive(folder: Path) -> Any:
         return open_search(study, store, None).archive
 
 
+@pytest.mark.slow
 def test_a_writer_of_nothing_but_the_guides_examples_finds_programs_that_run(tmp_path: Path) -> None:
     writer = Writer()
     with searching(tmp_path, writer, more="finalists = 1") as start:
@@ -131,6 +132,7 @@ class Hashing(Writer):
         return reply_with(_EXAMPLE.findall(told)[0].replace("Name what", f"{seen}: Name what"), 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["adas", "aflow", "reflect"])
 def test_a_deterministic_writer_writes_nothing_twice(tmp_path: Path, policy: str) -> None:
     with searching(tmp_path, Hashing(), policy, "finalists = 1") as start:
@@ -139,6 +141,7 @@ def test_a_deterministic_writer_writes_nothing_twice(tmp_path: Path, policy: str
     assert ["candidate" in events[f"slot/{n}"] for n in range(8)] == [True] * 8
 
 
+@pytest.mark.slow
 def test_a_repair_goes_on_in_its_conversation_and_later_proposals_are_told_the_errors(tmp_path: Path) -> None:
     writer = Writer(wrong=(0, 1), mends=2)
     with searching(tmp_path / "mended", writer, "reflect") as start:

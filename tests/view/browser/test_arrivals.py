@@ -119,6 +119,7 @@ def waited(page: Page, since: float, words: str) -> float:
     return float(next(at for at, *texts in shown if any(words in text for text in texts))) - since
 
 
+@pytest.mark.slow
 def test_an_answer_and_a_prediction_show_at_once(reader: Reader, live: Live) -> None:
     page = reader().open(live.served.url)
     expect(page.locator("#counts")).to_contain_text(live.counts)
@@ -182,6 +183,7 @@ def test_what_is_typed_and_where_stays(reader: Reader, live: Live) -> None:
     expect(words).to_have_value("textx 1")
 
 
+@pytest.mark.slow
 def test_a_page_outlives_its_server(reader: Reader, live: Live, tmp_path: Path) -> None:
     shutil.copytree(live.folder, tmp_path, dirs_exist_ok=True)
     watched, here = reader(), Live(tmp_path, live.served, Writer(tmp_path), live.answers, live.predictions)
