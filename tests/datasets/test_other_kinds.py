@@ -44,7 +44,7 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         ("i.jsonl", POINTER, "git lfs pull"),
         ("i.parquet", POINTER, "git lfs pull"),
         ("i.csv.gz", POINTER, "git lfs pull"),
-        ("i.csv", gzip.compress(TABLE.encode()), "is compressed with gzip; give it its ending, i.csv.gz"),
+        ("i.csv", gzip.compress(TABLE.encode(), mtime=0), "is compressed with gzip; give it its ending, i.csv.gz"),
         ("i.csv.gz", TABLE, "is not compressed with gzip"),
         ("i.csv", b"PK\x03\x04\x14\0", "give it its ending, .xlsx"),
         ("i.xlsx", TABLE, "is a text file, not a whole Excel workbook; give it the ending of its format"),
@@ -83,7 +83,7 @@ def test_a_file_of_another_kind_is_named_for_what_it_is(
             .replace("2,", "2;")
             .encode(),
         ),
-        ("i.csv.gz", gzip.compress(TABLE.encode("utf-16"))),
+        ("i.csv.gz", gzip.compress(TABLE.encode("utf-16"), mtime=0)),
     ],
 )
 def test_marks_of_byte_order_are_no_part_of_the_data(name: str, data: bytes, tmp_path: Path) -> None:
