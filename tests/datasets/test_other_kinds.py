@@ -44,7 +44,11 @@ LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
         ("i.jsonl", POINTER, "git lfs pull"),
         ("i.parquet", POINTER, "git lfs pull"),
         ("i.csv.gz", POINTER, "git lfs pull"),
-        ("i.csv", gzip.compress(TABLE.encode(), mtime=0), "is compressed with gzip; give it its ending, i.csv.gz"),
+        (
+            "i.csv",
+            gzip.compress(TABLE.encode(), mtime=0),
+            "is compressed with gzip; give it its ending, i.csv.gz",
+        ),
         ("i.csv.gz", TABLE, "is not compressed with gzip"),
         ("i.csv", b"PK\x03\x04\x14\0", "give it its ending, .xlsx"),
         ("i.xlsx", TABLE, "is a text file, not a whole Excel workbook; give it the ending of its format"),
