@@ -29,7 +29,7 @@ def panel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[.
     """A routed panel: three of four annotators rate each item."""
     monkeypatch.chdir(tmp_path)
     Path("notes.csv").write_text("id,text\n" + "".join(f"n{j},note {j}\n" for j in range(N)))
-    oversight("init", "--items", "notes.csv", "--classes", "red,green,blue", "--seed", "7")
+    oversight("init", "--items", "notes.csv", "--classes", "red,green,blue")
     edit("study.toml", 'protocol = "partitioned"', 'protocol = "panel"')
     Path("experts.toml").write_text(
         "".join(f'[[expert]]\nname = "{p}"\nclasses = ["*"]\n' for p in PEOPLE)

@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from harness.llm import on_stop_signals, run_in_loop
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_new_process() -> Iterator[None]:
+    """Commands that were stopped in this process have the signals ignored from then on."""
+    before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in zip(SIGNALS, before, strict=True):
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
