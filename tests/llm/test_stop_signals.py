@@ -16,7 +16,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process() -> Iterator[None]:
-    """Restore the default handlers: a command that was stopped in this process ignores later signals."""
+    """Restore default handlers: a command that was stopped in this process ignores later signals."""
     before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
