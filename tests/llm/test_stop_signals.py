@@ -1,4 +1,4 @@
-"""No signal that asks a run to stop is lost, whenever it comes."""
+"""A run notices every signal to stop, also one that arrives at its very end."""
 
 from __future__ import annotations
 
@@ -18,6 +18,16 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process() -> Iterator[None]:
     """Commands that were stopped in this process have the signals ignored from then on."""
+    before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in zip(SIGNALS, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_new_process() -> Iterator[None]:
+    """Restore default handlers: a command that was stopped in this process ignores later signals."""
     before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield

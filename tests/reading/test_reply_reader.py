@@ -99,7 +99,7 @@ def test_says_why_it_cannot_read(text: str, reason: str) -> None:
         ("The answer is -2.", ("2", "-2"), 1),
         ("### -2", ("2", "-2"), 1),
         ("-c", ("a", "c", "b", "-c"), 3),
-        ("- c", ("a", "c", "b", "-c"), None),  # the last option, or the third in a list
+        ("- c", ("a", "c", "b", "-c"), None),  # a list item: the letter c or the text "c"
         ("B) -2", ("2", "-2"), 1),
         ("**A < B**", ("A > B", "A < B"), 1),
         ("2", ("-2", "5"), None),

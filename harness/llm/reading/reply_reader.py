@@ -267,7 +267,7 @@ class _Reader:
         fold, names = make_comparable(self.options)
         texts = (fold(part), fold(re.sub(r"^[-*•·]\s+", "", part)))
         by_text = next((names.index(text) for text in texts if text in names), None)
-        if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):  # "-i" is no list's "- i"
+        if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):  # a sign, no list item
             return by_text
         if by_text is None:
             return letter

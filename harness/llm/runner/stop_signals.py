@@ -31,7 +31,7 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
             say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
 
     def note(number: int, _: FrameType | None) -> None:
-        came.append(number)  # at once: the loop has no turn left where the block is about to end
+        came.append(number)  # not in receive, which the loop may never call if it is about to end
         loop.call_soon_threadsafe(receive)
 
     attended = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_free(number)]
