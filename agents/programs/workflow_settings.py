@@ -3,6 +3,7 @@
 They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
 of a fixed-class study is a role::
 
+    style = "parts"            # or "json", "lines": how a reply is to look
     answer = "option"          # or "letter": what an answer says
     field_chars = 120          # longest content of the other fields
     max_tokens = 200
@@ -28,6 +29,9 @@ from harness.config import Section
 from harness.datasets import read_rows
 from harness.output import read_text
 from harness.types import Item
+
+
+Style = Literal["parts", "json", "lines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +60,15 @@ class PromptFormat:
     Attributes
     ----------
     style
-        ``"json"`` asks for one JSON object with all fields; ``"lines"`` has every field completed
-        as a line of its own, one request each, see `agents.runtime.call_prompt`.
+        ``"parts"`` asks for all fields, each on a line that begins with its name, as ``ANSWER: B``;
+        ``"json"`` for one JSON object, by a schema if the endpoint enforces one; ``"lines"`` has every field
+        completed as a line of its own, one request each, see `agents.runtime.call_prompt`.
     answer
         Whether a field called ``answer`` holds an option's letter or its text. Small models do
         not follow letters; to them the text says more.
     field_chars
-        Longest content of any other field, enforced by the schema where the endpoint can; None
-        sets no limit.
+        Longest content of any other field: asked for, and enforced by a schema where the endpoint can;
+        None sets no limit.
     max_tokens
         Cap of a call's answer; with lines, of each.
     examples
@@ -76,7 +81,7 @@ class PromptFormat:
         Whether a program may have code that the model wrote run, in a sandbox of its own.
     """
 
-    style: Literal["json", "lines"] = "json"
+    style: Style = "parts"
     answer: Literal["letter", "option"] = "letter"
     field_chars: int | None = None
     max_tokens: int = 2048
@@ -127,7 +132,7 @@ class _Role(Section):
 
 
 class _File(Section):
-    style: Literal["json", "lines"] = DEFAULT_FORMAT.style
+    style: Style = DEFAULT_FORMAT.style
     answer: Literal["letter", "option"] = DEFAULT_FORMAT.answer
     field_chars: int | None = Field(default=DEFAULT_FORMAT.field_chars, ge=1)
     max_tokens: int = Field(default=DEFAULT_FORMAT.max_tokens, ge=1)
@@ -155,12 +160,12 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"not valid TOML: {error}", file=path) from None
-    except ValidationError as error:
+    except ValidationError as error:  # a ValueError, too
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(f"{first['msg']}, is {first['input']!r}", file=path, field=where) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not valid TOML: {error}", file=path) from None
     names = [role.name for role in found.role]
     if len(set(names)) < len(names):
         raise DataError("a role is there twice", file=path, field="role.name")

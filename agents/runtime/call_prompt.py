@@ -1,6 +1,7 @@
 """A program's call becomes the request that is sent, and the reply the fields that were asked for.
 
-Letters and formats are made from the item's K; a reply is read whatever order and dress it has. In the
+Letters and formats are made from the item's K. A call asks for parts that begin with their names, with the
+answer on a line ``ANSWER: B``, or for one JSON object. In the
 style of lines a model completes a call line by line: for base models, which follow no format. Every
 field is a line that begins with its label; the model writes the rest of it. So a study's wording
 decides how much a small model understands: *This patient should be seen by the department of* is a
@@ -10,35 +11,19 @@ sentence to it, ``{"answer": …}`` is not. What is asked for is always there, i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from agents.programs import Example, PromptFormat
 from agents.runtime.call import Call, ShownRecord
+from agents.runtime.reply_fields import is_answer, part_names, shown_answers
 from harness.llm import Message, Request, option_letters_of
 from harness.types import Item
 
 NOBODY = "You are a helpful assistant."
-_FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
-_DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common
-_Opening = tuple[tuple[Message, ...], dict[str, Any]]
+_Opening = tuple[tuple[Message, ...], dict[str, Any] | None]
 _OPENINGS: dict[Any, _Opening] = {}
 _MOST_OPENINGS = 256
-_DEEPEST = 64
-"""Levels of a field's value; no model means more."""
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-
-
-def answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
-    """What a field that holds an answer may say, in display order."""
-    return option_letters_of(len(item.options)) if shape.answer == "letter" else item.shown_options
-
-
-def is_answer(field: str) -> bool:
-    """Whether a field is to hold one of the options: its name says so."""
-    return "answer" in field.lower()
 
 
 def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
@@ -63,7 +48,7 @@ def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
     """What calls that differ in the item alone have in common, worded once for items of equal options."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
-    key = (call.fields, call.role, choices, call.examples, options, wording, shape.examples)
+    key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples)
     found = _OPENINGS.get(key)
     if found is None:
         if len(_OPENINGS) >= _MOST_OPENINGS:
@@ -72,30 +57,65 @@ def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
         for example, answer in shown_examples(call, item, shape):
             reply = {field: answer if is_answer(field) else example.thinking for field in call.fields}
             turns.append(Message("user", _question(example.text, shape) + "\n"))
-            turns.append(Message("assistant", json.dumps(reply, ensure_ascii=False) + "\n"))
-        found = _OPENINGS[key] = (tuple(turns), _schema(call, item, shape))
+            turns.append(Message("assistant", _write_reply(reply, shape) + "\n"))
+        schema = _schema(call, item, shape) if shape.style == "json" else None
+        found = _OPENINGS[key] = (tuple(turns), schema)
     return found
 
 
 def _system(call: Call, item: Item, shape: PromptFormat) -> str:
-    lines = [f'- "{field}": {_describe(field, call, item, shape)}' for field in call.fields]
-    wish = "Reply with one JSON object with exactly these fields, in this order:"
-    return "\n".join([call.role or NOBODY, wish, *lines, ""])
+    told = {field: _describe(field, call, item, shape) for field in call.fields}
+    if shape.style == "json":
+        wish = "Reply with one JSON object with exactly these fields, in this order:"
+        return "\n".join([call.role or NOBODY, wish, *[f'- "{f}": {text}' for f, text in told.items()], ""])
+    wish = "Reply with these parts, in this order. Begin each with its name, on a line of its own:"
+    lines = [f"{name}: {told[field]}" for field, name in part_names(call.fields).items()]
+    last = part_names(call.fields)[call.fields[-1]]
+    end = [f"Your last line has the form {last}: X"] if _has_options(call.fields[-1], call) else []
+    return "\n".join([call.role or NOBODY, wish, *lines, *end, ""])
+
+
+def _has_options(field: str, call: Call) -> bool:
+    return is_answer(field) or field in call.choices
+
+
+def _write_reply(reply: Mapping[str, str], shape: PromptFormat) -> str:
+    """A reply as it is asked for."""
+    if shape.style == "json":
+        return json.dumps(reply, ensure_ascii=False)
+    return "\n".join(f"{name}: {reply[field]}" for field, name in part_names(list(reply)).items())
+
+
+def write_wish(lacking: Sequence[str], call: Call, shape: PromptFormat) -> str:
+    """What a reply that lacks fields is answered with."""
+    if shape.style == "json":
+        return (
+            "That was not what was asked for: the JSON object is missing or lacks "
+            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
+        )
+    names = part_names(call.fields)
+    told = " and ".join(f"{names[field]}:" for field in lacking)
+    whole = ", ".join(f"{name}:" for name in names.values())
+    return (
+        f"That was not what was asked for: the part {told} is missing. Write all parts, each on a line that "
+        f"begins with its name: {whole}\n"
+    )
 
 
 def _describe(field: str, call: Call, item: Item, shape: PromptFormat) -> str:
     if field in call.choices:
         return "only one of: " + ", ".join(call.choices[field])
     if not is_answer(field):
-        return f"your {field.replace('_', ' ')}"
+        most = shape.field_chars if shape.style == "parts" else None
+        return f"your {field.replace('_', ' ')}" + (f", at most {most} characters" if most else "")
     what = "the letter of the option you choose, one of" if shape.answer == "letter" else "one of"
-    return f"only {what}: " + ", ".join(answers(item, shape))
+    return f"only {what}: " + ", ".join(shown_answers(item, shape))
 
 
 def _schema(call: Call, item: Item, shape: PromptFormat) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     for field in call.fields:
-        allowed = call.choices.get(field) or (answers(item, shape) if is_answer(field) else None)
+        allowed = call.choices.get(field) or (shown_answers(item, shape) if is_answer(field) else None)
         properties[field] = {"type": "string"}
         if allowed:
             properties[field]["enum"] = list(allowed)
@@ -139,7 +159,7 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
     """
     for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
         if example.answer in item.options:
-            yield example, answers(item, shape)[item.shown_options.index(example.answer)]
+            yield example, shown_answers(item, shape)[item.shown_options.index(example.answer)]
 
 
 def lettered(item: Item) -> list[str]:
@@ -191,71 +211,3 @@ def _line(shown: ShownRecord | None, item: Item, shape: PromptFormat) -> str:
         return f"{shape.label('question')} {cut(item.text, shape)}"
     field = "answer" if is_answer(shown.field) else shown.field
     return f"{shape.label(field)} {shown.content}"
-
-
-def read_object(text: str) -> dict[str, Any] | None:
-    """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses.
-
-    Fields that hold too deep a nesting are left out, and all of them where nothing can read the object.
-    """
-    found = _find_object(text)
-    return found and {field: value for field, value in found.items() if not _is_deep(value)}
-
-
-def _find_object(text: str) -> dict[str, Any] | None:
-    text = _THOUGHT.sub("", text).strip()
-    fenced = _FENCE.search(text)
-    for candidate in filter(None, (text, fenced and fenced[1])):
-        with suppress(ValueError, RecursionError):
-            if isinstance(found := _DECODER.decode(candidate), dict):
-                return found
-    for start in (match.start() for match in re.finditer(r"\{", text)):
-        try:
-            found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # what stands within is no answer of its own
-            return {}
-        except ValueError:
-            continue
-        return found if isinstance(found, dict) else None
-    return None
-
-
-def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deep; never by recursion, whose limit depends on who calls."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        parts = [part for part in level if isinstance(part, dict | list)]
-        if not parts:
-            return False
-        level = [v for part in parts for v in (part.values() if isinstance(part, dict) else part)]
-    return True
-
-
-def find_missing(text: str, fields: Sequence[str]) -> list[str]:
-    """Fields that a reply does not hold."""
-    found = read_object(text)
-    return [field for field in fields if found is None or found.get(field) is None]
-
-
-def read_fields(text: str, fields: Sequence[str]) -> dict[str, str]:
-    """Contents of the fields by name; surplus ones are dropped, missing ones empty.
-
-    A reply without any JSON object is the content of the only field, if one was asked for.
-    """
-    found = read_object(text)
-    if found is None:
-        return {field: text.strip() if len(fields) == 1 else "" for field in fields}
-    return {field: _content(found.get(field)) for field in fields}
-
-
-def _content(value: Any) -> str:
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    # JSON may spell half a surrogate pair, which crosses no border of a sandbox.
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
-def read_line(text: str) -> str:
-    """What was written into a line, without what a model adds to it."""
-    return (text.strip().splitlines() or [""])[0].strip().rstrip(".")

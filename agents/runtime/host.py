@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from agents.runtime.call import BadCall, read_call
-from agents.runtime.call_prompt import answers, line_request, make_call_request, read_fields, read_line
+from agents.runtime.call_prompt import line_request, make_call_request, write_wish
 from agents.runtime.failure_times import stamp_failure
+from agents.runtime.reply_fields import find_missing, read_fields, read_line, shown_answers
 from agents.runtime.request_draws import RequestDraws
 from agents.sandbox import Host, Payload, Sandbox
 from harness import NoReply, TransientModelError
@@ -38,7 +39,7 @@ class ObligingBroker:
     pick: int
     asked: set[tuple[str, str]] = field(default_factory=set)
 
-    async def ask(self, request: Request, path: str, **_: bool) -> ModelReply:
+    async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
         """Answer as the request's schema says."""
         self.asked.add((request.text(), path))
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
@@ -127,7 +128,7 @@ class WorkflowHost(Host):
                 "text": item.text,
                 "options": list(item.shown_options),
                 "letters": list(option_letters_of(len(item.options))),
-                "answers": list(answers(item, self.bench.shape)),
+                "answers": list(shown_answers(item, self.bench.shape)),
                 "roles": [[role.name, role.text] for role in self.bench.roles],
                 "code_allowed": self.bench.shape.code,
             }
@@ -172,11 +173,16 @@ class WorkflowHost(Host):
         with _blamed():
             size = len(item.text) + sum(map(len, item.options))
             call = read_call(payload, self.bench.sandbox.limits.characters, size)
-        if shape.style == "json":
+        if shape.style != "lines":
             with _blamed():
                 request = make_call_request(call, item, shape)
-            reply = await self._draw(request, index)
-            return dict(read_fields(reply.text, call.fields))
+
+            def find_fault(text: str) -> str:
+                lacking = find_missing(text, call.fields, shape)
+                return write_wish(lacking, call, shape) if lacking else ""
+
+            reply = await self._draw(request, index, find_fault)
+            return dict(read_fields(reply.text, call.fields, shape, item, call.choices))
         written: dict[str, str] = {}
         for name in call.fields:
             with _blamed():
@@ -185,7 +191,9 @@ class WorkflowHost(Host):
             written[name] = read_line(reply.text)
         return dict(written)
 
-    async def _draw(self, request: Request, index: int) -> ModelReply:
+    async def _draw(
+        self, request: Request, index: int, find_fault: Callable[[str], str] | None = None
+    ) -> ModelReply:
         tally, same = self.tallies[index], (request.messages, request.temperature)
         occurrence = tally.seen[same]
         tally.seen[same] += 1
@@ -193,7 +201,8 @@ class WorkflowHost(Host):
         # that programs that begin alike share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
         # A line that is empty or ends at the cap is all that the model had to say in it.
-        reply = await self.bench.broker.ask(request, path, as_it_comes=self.bench.shape.style == "lines")
+        lines = self.bench.shape.style == "lines"
+        reply = await self.bench.broker.ask(request, path, as_it_comes=lines, find_fault=find_fault)
         tally.input_tokens += reply.input_tokens
         tally.output_tokens += reply.output_tokens
         return reply

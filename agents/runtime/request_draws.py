@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from agents.runtime.call_prompt import find_missing
 from harness.config import ModelSection
 from harness.llm import Message, ModelReply, Request
 
@@ -42,20 +42,29 @@ class RequestDraws(ABC):
         self._name = name
         self.spent = CallUsage()
 
-    async def ask(self, request: Request, path: str, *, as_it_comes: bool = False) -> ModelReply:
+    async def ask(
+        self,
+        request: Request,
+        path: str,
+        *,
+        as_it_comes: bool = False,
+        find_fault: Callable[[str], str] | None = None,
+    ) -> ModelReply:
         """Answer a request from the cache, or ask the model.
 
         Parameters
         ----------
         request
-            What to send; with a schema, a reply that lacks one of its required fields gets one
-            repair turn, and is returned as it is if that does not help.
+            What to send.
         path
             Names the draw: item/replicate/call path/occurrence. The same request on another path
             is another draw; the same on the same path is the same reply, whoever asks.
         as_it_comes
             Whether an empty or cut reply is a reply; else it is asked for again with twice the
             room, and then an error.
+        find_fault
+            What to answer to a reply's text that cannot be used, or nothing: once, and the second reply is
+            returned as it is.
 
         Raises
         ------
@@ -71,14 +80,10 @@ class RequestDraws(ABC):
         if request.max_tokens is None:
             request = replace(request, max_tokens=OUTPUT_CAP)
         reply = await self._draw(request, path, as_it_comes=as_it_comes)
-        lacking = find_missing(reply.text, request.schema.get("required", ())) if request.schema else []
-        if not lacking:
+        wish = find_fault(reply.text) if find_fault else ""
+        if not wish:
             return reply
         self.spent.repaired += 1
-        wish = (
-            "That was not what was asked for: the JSON object is missing or lacks "
-            f"{json.dumps(lacking)}. Reply with the complete JSON object and nothing else.\n"
-        )
         turns = (*request.messages, Message("assistant", reply.text), Message("user", wish))
         return add_price(reply, await self._draw(replace(request, messages=turns), f"{path}/repair"))
 

@@ -18,7 +18,8 @@ from .models import (
 )
 from .reading import (
     ANY_FORM as ANY_FORM, Notation as Notation, ReplyForm as ReplyForm, ReplyReading as ReplyReading,
-    Step as Step, option_letters_of as option_letters_of, read_reply as read_reply,
+    Step as Step, cut_thoughts as cut_thoughts, option_letters_of as option_letters_of,
+    read_reply as read_reply,
 )
 from .runner import (
     Batches as Batches, BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +13,11 @@ from harness.llm import ModelReply, Request
 
 def obliging(request: Request) -> str:
     """Reply with all fields that are asked for, in reverse order; of choices, the first."""
-    properties: dict[str, Any] = dict((request.schema or {}).get("properties", {}))
+    if request.schema is None:
+        system = request.messages[0].content
+        parts = re.findall(r"^([A-Z ]+): (?:.*one of: ([^,\n]+).*|.*)$", system, re.MULTILINE)
+        return "\n".join(f"{name}: {choice or 'some ' + name.lower()}" for name, choice in reversed(parts))
+    properties: dict[str, Any] = dict(request.schema["properties"])
     fields = {name: spec.get("enum", [f"some {name}"])[0] for name, spec in properties.items()}
     return json.dumps(dict(reversed(fields.items())))
 

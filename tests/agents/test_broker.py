@@ -24,9 +24,13 @@ ASKED = Request.of("question", schema=SCHEMA, max_tokens=50)
 
 def ask(broker: Broker, *paths: str, request: Request = ASKED) -> list[ModelReply]:
     async def run() -> list[ModelReply]:
-        return await asyncio.gather(*[broker.ask(request, path) for path in paths])
+        return await asyncio.gather(*[broker.ask(request, path, find_fault=find_fault) for path in paths])
 
     return asyncio.run(run())
+
+
+def find_fault(text: str) -> str:
+    return "" if "thinking" in text and "answer" in text else "Say both."
 
 
 def say(*replies: str | ModelReply | Exception) -> Scripted:
@@ -77,7 +81,8 @@ def test_one_repair_turn_and_no_more() -> None:
     broker = Broker(model, "m", budget=FREE)
     [reply] = ask(broker, "p")
     assert reply == ModelReply(GOOD, "stop", 200, 20)
-    assert model.requests[1].messages[1] == Message("assistant", "I think it is A.")
+    turns = (Message("assistant", "I think it is A."), Message("user", "Say both."))
+    assert model.requests[1].messages[1:] == turns
     hopeless = say("no", '{"answer": "A"}')
     assert ask(Broker(hopeless, "m", budget=FREE), "p")[0].text == '{"answer": "A"}'
     assert broker.spent.repaired == 1

@@ -197,12 +197,13 @@ def test_tries_that_were_paid_for_are_kept_beside_the_answer(tmp_path: Path) -> 
 
 def test_half_a_surrogate_pair_is_the_same_text_whether_it_comes_or_is_stored(tmp_path: Path) -> None:
     half = ModelReply("no \ud800 answer", "stop")
-    schema = {"type": "object", "required": ["answer"], "properties": {}}
-    asked = Request.of("question", schema=schema, max_tokens=50)
+    asked = Request.of("question", max_tokens=50)
     with Store(f"sqlite:///{tmp_path / 's.db'}") as store:
 
         def ask(model: Scripted) -> ModelReply:
-            return asyncio.run(Broker(model, "m", budget=FREE, store=store).ask(asked, "p"))
+            broker = Broker(model, "m", budget=FREE, store=store)
+            wish = {GOOD.text: ""}
+            return asyncio.run(broker.ask(asked, "p", find_fault=lambda text: wish.get(text, "Once more.")))
 
         replies: list[ModelReply | Exception] = [half, GOOD, FatalModelError("it is paid for again")]
         model = Scripted(lambda _: replies.pop(0))

@@ -22,15 +22,27 @@ def sent(shape: PromptFormat, model: Scripted | None = None) -> Scripted:
     return model
 
 
-def test_letters_name_the_options_in_display_order() -> None:
+def test_the_answer_is_asked_for_on_a_last_line() -> None:
     [request] = sent(PromptFormat(examples=EXAMPLES, field_chars=9)).requests
     system, question, solved, last = request.messages  # the example whose answer the item lacks is left out
-    assert system.content.endswith('- "answer": only the letter of the option you choose, one of: A, B, C\n')
-    assert (question.content, json.loads(solved.content)) == (
-        "### Question\ngrass?\n",
-        {"thinking": "it grows", "answer": "C"},
+    assert system.content == (
+        "You are a helpful assistant.\n"
+        "Reply with these parts, in this order. Begin each with its name, on a line of its own:\n"
+        "THINKING: your thinking, at most 9 characters\n"
+        "ANSWER: only the letter of the option you choose, one of: A, B, C\n"
+        "Your last line has the form ANSWER: X\n"
     )
+    assert question.content == "### Question\ngrass?\n"
+    assert solved.content == "THINKING: it grows\nANSWER: C\n"
     assert last.content.startswith("### Question\nWhat is the sky?\n(A) blue\n(B) red\n(C) green\n\n")
+    assert request.schema is None
+
+
+def test_one_json_object_with_a_schema() -> None:
+    [request] = sent(PromptFormat(style="json", examples=EXAMPLES, field_chars=9)).requests
+    system, _, solved, _ = request.messages
+    assert system.content.endswith('- "answer": only the letter of the option you choose, one of: A, B, C\n')
+    assert json.loads(solved.content) == {"thinking": "it grows", "answer": "C"}
     assert request.schema is not None
     assert request.schema["properties"] == {
         "thinking": {"type": "string", "maxLength": 9},
@@ -97,6 +109,49 @@ async def forward(task):
     # B is another solution in each turn of the order; of three votes for three, the first wins.
     assert prediction.raw == "it is green it is green"
     assert len(model.requests) == 1 + 3 + 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "option"),
+    [
+        ("THINKING: It is high.\nIt is wide.\n\nANSWER: B", 0),
+        ("It is high.\n\n**ANSWER:** (B) red", 0),
+        ("## THINKING\nHigh.\n## ANSWER: red.", 0),
+        ("<think>ANSWER: A</think>THINKING: ANSWER is not A.\nANSWER: C\n", 1),
+        ("ANSWER: B\nTHINKING: as it burns", 0),
+        ("ANSWER: A\nTHINKING: no, wait\nANSWER: B", None),
+        ("THINKING: either\nANSWER: A or B", None),
+        ("THINKING: either\nANSWER:", None),
+        ("THINKING: either", None),
+        ('{"thinking": "", "answer": "B"}', 0),
+        ('```json\n{"answer": "B", "thinking": "ANSWER: A"}\n```', 0),
+        ("思考\nANSWER：B", 0),
+    ],
+)
+def test_parts_are_read_whatever_stands_around_them(reply: str, option: int | None) -> None:
+    model = Scripted(lambda _: reply)
+    [prediction] = answer(load_program("cot"), model, [ITEM])
+    assert prediction.option == option
+
+
+def test_votes_count_answers_and_not_their_dress() -> None:
+    source = """
+async def forward(task):
+    replies = [await task.ask(["thinking", "answer"], [task], str(j)) for j in range(3)]
+    return " ".join(answer.content for _, answer in replies)
+"""
+    said = ["THINKING: a\nANSWER: (B) red", "THINKING: b\nANSWER: **B**", "THINKING: c\nANSWER: red"]
+    [prediction] = answer(source, Scripted(lambda _: said.pop(0)), [ITEM])
+    assert prediction.raw == "B B B"
+
+
+def test_a_reply_that_lacks_a_part_is_asked_for_once_more() -> None:
+    said = ["It is high.", "THINKING: high\nANSWER: B"]
+    model = Scripted(lambda _: said.pop(0))
+    [prediction] = answer(load_program("cot"), model, [ITEM])
+    assert prediction.option == 0
+    wish = model.requests[1].messages[-1].content
+    assert "the part THINKING: and ANSWER: is missing" in wish
 
 
 @pytest.mark.parametrize("depth", [100, 990, 5_000])

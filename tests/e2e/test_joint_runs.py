@@ -165,7 +165,6 @@ def test_who_wants_it_otherwise_is_refused(database: str, tmp_path: Path) -> Non
     ("words", "why"),
     [
         (["run", "--lease", "5s"], "in a file one process works at a time"),
-        (["run", "--batch", "once", "--uncertain", "hold"], "--uncertain does not go with --batch"),
         (["run", "--workflow", "cot", "--uncertain", "hold"], "--uncertain does not go with --workflow"),
         (["worker", "--join", "study.db"], "give the address of a database on a server"),
         (["worker", "--join", "postgresql://u:secret@h/d"], "password"),

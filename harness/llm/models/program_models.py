@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import sys
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -111,16 +112,21 @@ class CommandModel(_ProgramModel):
         pipe = asyncio.subprocess.PIPE
         # Keys are for endpoints: a program that this study starts has no use for them.
         shown = {name: value for name, value in os.environ.items() if not _IS_SECRET.search(name)}
-        process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=pipe, stdout=pipe, stderr=pipe, env=shown
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.subprocess_exec(
+            lambda: SubprocessStreamProtocol(limit=1 << 16, loop=loop),
+            *self._command,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env=shown,
         )
+        process = Process(transport, protocol, loop)
         try:
             out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+            transport.close()  # ends the program; without it the wait has no end while an output is full
+            await process.wait()
         if process.returncode:
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
             raise TransientModelError(f"exit code {process.returncode}: {last[0]}", fault=Fault.PROGRAM)
@@ -132,7 +138,8 @@ class CommandModel(_ProgramModel):
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
         async def write() -> None:
-            with contextlib.suppress(ConnectionError):  # a program need not read what it is told
+            # a program need not read what it is told; if it has ended, uvloop raises a RuntimeError
+            with contextlib.suppress(ConnectionError, RuntimeError):
                 stdin.write(text)
                 await stdin.drain()
             stdin.close()

@@ -255,19 +255,20 @@ class LetterWords:
     def allow(self, match: re.Match[str]) -> bool:
         """Whether a letter is no article, pronoun or part of a name, such as "vitamin B"."""
         text, start, end = match.string, match.start(2), match.end(2)
-        if match[0] != match[1] + match[2] or (_LIST_END.match(text, end) and _is_line_start(text, start)):
+        leads = _is_line_start(text, start)
+        if match[0] != match[1] + match[2] or (leads and _LEADER_END.match(text, end)):
             return True
         letter, before = match[2], text[max(0, start - 40) : start]
         if letter.islower() and letter.isascii() and not _CLAUSE_END.match(text, end):
             return False
         if letter in "AIai" and _ARTICLE.match(text, end) and not self.after.match(text, end):
             return False
-        if not _is_line_start(text, start) and not _OPENING.search(before):
+        if not leads and not _OPENING.search(before):
             return self.before.search(before) is not None
         return letter not in "ai" or self.before.search(before) is not None
 
 
-_LIST_END = re.compile(r"[)\].:：）、]")
+_LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")  # of a list's letter, or of a line that is no more
 _CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
 _ARTICLE = re.compile(r"\s+\w")
 _OPENING = re.compile(
