@@ -121,10 +121,14 @@ async def forward(task):
 
 def silence(folder: Path, expert: str, share: float) -> None:
     """Make an expert unsure about a random share of the questions that were put to them."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(1)
     with sqlite3.connect(folder / "study.db") as connection:
-        asked = connection.execute("select question_id from answer where expert = ?", [expert]).fetchall()
-        gone = [(question,) for (question,) in sorted(asked) if rng.random() < share]
+        asked = connection.execute(
+            "select question_id from answer join question on question.id = question_id"
+            " where answer.expert = ? order by item_id",
+            [expert],
+        )
+        gone = [row for row in asked.fetchall() if rng.random() < share]
         connection.executemany("update answer set verdict = 'unsure' where question_id = ?", gone)
 
 
