@@ -30,7 +30,6 @@ from harness.datasets import read_rows
 from harness.output import read_text
 from harness.types import Item
 
-
 Style = Literal["parts", "json", "lines"]
 
 

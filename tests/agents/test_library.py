@@ -19,6 +19,7 @@ NEVER_CONTENT = {"correct": "False"}
 
 def saying(**fields: str) -> Scripted:
     """A model that puts these contents into fields of these names."""
+
     def say(request: Request) -> str:
         parts = dict(line.split(": ", 1) for line in obliging(request).splitlines())
         return "\n".join(f"{name}: {fields.get(name.lower(), text)}" for name, text in parts.items())

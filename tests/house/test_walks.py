@@ -46,4 +46,4 @@ def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
         walk = follow(
             DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
         )
-    assert_short("a candidate from proposal to archive", walk, files=19, returns=0)
+    assert_short("a candidate from proposal to archive", walk, files=20, returns=0)

@@ -268,7 +268,8 @@ class LetterWords:
         return letter not in "ai" or self.before.search(before) is not None
 
 
-_LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")  # of a list's letter, or of a line that is no more
+# behind the letter of a list, or of a line that holds nothing else
+_LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
 _ARTICLE = re.compile(r"\s+\w")
 _OPENING = re.compile(
