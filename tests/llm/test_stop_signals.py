@@ -17,16 +17,6 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 @pytest.fixture(autouse=True)
 def _as_in_a_new_process() -> Iterator[None]:
-    """Commands that were stopped in this process have the signals ignored from then on."""
-    before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for number, handler in zip(SIGNALS, before, strict=True):
-        signal.signal(number, handler)
-
-
-@pytest.fixture(autouse=True)
-def _as_in_a_new_process() -> Iterator[None]:
     """Restore default handlers: a command that was stopped in this process ignores later signals."""
     before = [signal.signal(number, signal.SIG_DFL) for number in SIGNALS]
     signal.signal(signal.SIGINT, signal.default_int_handler)
