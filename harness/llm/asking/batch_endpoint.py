@@ -99,7 +99,7 @@ def read_batch(payload: Any) -> RemoteBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
-    """A page of an endpoint's batches; `is_last` is None if it does not tell, `following` asks for the next."""
+    """A page of batches; `is_last` is None if the endpoint does not tell, `following` asks for the next."""
 
     batches: tuple[RemoteBatch, ...]
     is_last: bool | None
