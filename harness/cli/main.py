@@ -19,6 +19,7 @@ from types import ModuleType
 from harness.cli.verb_parser import VerbParser
 from harness.distribution import VERSION, refuse_mixed_folder
 from harness.errors import ConfigError, OversightError, Stopped
+from harness.machine import stop_in_order
 from harness.output import did_you_mean, guarded_terminal
 from harness.registry import load_module
 
@@ -84,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
     if argv is None:  # the process is the verb's own
         os.umask(0o077)  # answers about patients are nobody else's on this machine
+        stop_in_order()
     with guarded_terminal():
         return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
 
