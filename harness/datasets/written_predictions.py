@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.datasets.rows import import_parquet
-from harness.errors import DataError
+from harness.errors import DataError, FullDisk, is_full
 from harness.output import guard_cell
 
 _PORTION = 10_000
@@ -44,6 +44,8 @@ def write_predictions(path: str | Path, rows: _Rows) -> int:
     ------
     DataError
         If the name ends otherwise, the ``parquet`` extra is missing, or the folder cannot be written to.
+    FullDisk
+        If there is no room for it.
     """
     path = Path(path)
     writers: dict[str, Callable[[Path, Iterator[Mapping[str, Any]]], None]] = {
@@ -67,6 +69,8 @@ def write_predictions(path: str | Path, rows: _Rows) -> int:
         writers[path.suffix.lower()](part, counted())
         part.replace(path)
     except OSError as error:
+        if is_full(error):
+            raise FullDisk(f"{path}: cannot be written: {error.strerror}") from None
         raise DataError(f"cannot be written: {error}", file=path) from None
     finally:
         with suppress(OSError):
