@@ -5,7 +5,8 @@ from .arrays import (
     IntArray as IntArray, UNREADABLE as UNREADABLE,
 )
 from .datasets import (
-    ItemMapping as ItemMapping, predictions_from_arrays as predictions_from_arrays,
+    ItemMapping as ItemMapping, labels_from_frame as labels_from_frame,
+    predictions_from_arrays as predictions_from_arrays,
     predictions_from_frame as predictions_from_frame, read_items as read_items, read_key as read_key,
     read_preset as read_preset, read_ratings as read_ratings,
 )

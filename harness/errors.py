@@ -7,7 +7,8 @@
     │   ├── DataError               a file: names file, line and field
     │   ├── ConfigError             study.toml, an option or an environment variable
     │   ├── StoreError              the study database: unreadable, newer, of another study
-    │   │   └── LostConnection      its server went away (exit code 1)
+    │   │   ├── LostConnection      its server went away (exit code 1)
+    │   │   └── FullDisk            no room to write (exit code 1)
     │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
@@ -28,6 +29,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
 
 from harness.output import redact, shorten
@@ -136,6 +138,17 @@ class LostConnection(StoreError):
     def __init__(self, message: str, *, may_be_done: bool = False) -> None:
         super().__init__(message)
         self.may_be_done = may_be_done
+
+
+class FullDisk(StoreError):
+    """The disk has no room for what was to be written; what was stored before stays."""
+
+    exit_code = 1
+
+
+def is_full(error: OSError) -> bool:
+    """Whether a disk, a quota or a limit on the size of files leaves no room to write."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class WrongType(BadInput, TypeError):

@@ -271,14 +271,15 @@ def simulate_answers(
         raise BadInput("label simulate answers yes/no questions; this study is a panel")
     with Store(study.store_url) as store:
         replies = store.replies(panel=False)
-        asked, done = read_pending(study, store), replies.read_replies()
+        check_drawn(study, store)
         gold = {name: found.truth for name, found in store.controls.read_gold_items().items()}
-        truth = gold | study_truth(study, key, store.content.read_items())
+        truth = gold | study_truth(study, key, store.content.read_bare_items())
+        asked, done = read_pending(study, store), set(replies.read_replies())
         experts = SimulatedExperts(
             truth, sensitivity, specificity, abstention, study.study.seed if seed is None else seed
         )
         questions = (q for q in asked if isinstance(q, Question) and q.id not in done)
-        said = experts.answer(questions)
+        said = (answer for question in questions for answer in experts.answer([question]))
         return replies.add_replies(
             Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in said
         )

@@ -184,7 +184,6 @@ def report_model(
     every, options = answered.predictions, data.options
     predictions = data.models.get(run["id"]) or keep_drawn(every, data.labels)
     labels = replace(keep_predicted(data.labels, predictions), models=tuple(data.models.values()))
-    part = _used_part(labels, predictions)
     strata = find_strata(predictions, labels, data.strata)
     unusable = ""
     try:
@@ -223,7 +222,7 @@ def report_model(
         )
         if data.curve
         else (),
-        checks=(*run_checks(predictions, part, strata=strata), *gold),
+        checks=(*_run_checks(predictions, labels, strata), *gold),
         unreadable=answered.unreadable,
         failed=answered.failed,
         steps=answered.steps,
@@ -239,12 +238,22 @@ def report_model(
     )
 
 
-def _used_part(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """The labels that estimates are made of; all of them if there is no estimate."""
+def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
+    """Run the checks on the labels that estimates are made of.
+
+    While no estimate can be made, since experts have not begun, a check that fails for want of their answers
+    says nothing of an assumption: it counts as not made.
+    """
     try:
-        return collected_part(labels, predictions.is_there)[0]
-    except EstimateError:
-        return labels
+        return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
+    except EstimateError as error:
+        return tuple(
+            Check.not_made(check.name, str(error))
+            # a stratum is small by the number of its labels, whoever gave them
+            if check.state == "failed" and check.name != "small_strata"
+            else check
+            for check in run_checks(predictions, labels, strata=strata)
+        )
 
 
 def _check_gold(predictions: PredictionColumns, data: Collected) -> tuple[Check, ...]:

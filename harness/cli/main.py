@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import errno
 import gc
 import os
 import signal
@@ -18,7 +17,8 @@ from types import ModuleType
 
 from harness.cli.verb_parser import VerbParser
 from harness.distribution import VERSION, refuse_mixed_folder
-from harness.errors import ConfigError, OversightError, Stopped
+from harness.errors import ConfigError, OversightError, Stopped, is_full
+from harness.machine import stop_in_order
 from harness.output import did_you_mean, guarded_terminal
 from harness.registry import load_module
 
@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(20_000, 20, 20)  # a verb's many rows hold no cycles to be looked for all the time
     if argv is None:  # the process is the verb's own
         os.umask(0o077)  # answers about patients are nobody else's on this machine
+        stop_in_order()
     with guarded_terminal():
         return _main(sys.argv[1:], gc.freeze) if argv is None else _main(list(argv))
 
@@ -131,7 +132,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
         sys.stderr.write(f"oversight: a pipe broke before the work was done: {error}\n")
         return 1
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if not is_full(error):
             raise
         sys.stderr.write("oversight: the disk is full: what was to be written is not, or not whole\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest is written nowhere

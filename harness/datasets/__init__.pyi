@@ -1,4 +1,5 @@
 from .cost_files import read_costs as read_costs
+from .frame_labels import labels_from_frame as labels_from_frame
 from .frame_predictions import predictions_from_frame as predictions_from_frame
 from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (

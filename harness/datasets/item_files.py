@@ -16,7 +16,7 @@ from harness.datasets.rows import read_portions, read_rows
 from harness.draws import draw_orders
 from harness.errors import DataError, WrongType
 from harness.expected import check_records
-from harness.output import did_you_mean, shorten
+from harness.output import did_you_mean, shorten, unguard_cell
 from harness.seeding import derive_seeds
 from harness.types import Item
 
@@ -104,11 +104,14 @@ def read_key(
     truth: dict[str, int] = {}
     row = None
     for row in read_rows(source):
-        item, label = by_id.get(str(row.value(id_column))), str(row.value(label_column)).strip()
+        name, label = str(row.value(id_column)), str(row.value(label_column)).strip()
+        item = by_id.get(name) or by_id.get(unguard_cell(name))
         if item is None:
             continue
         if item.id in truth:
             raise row.error(id_column, f"the id {item.id!r} is there twice")
+        if label not in item.options:
+            label = unguard_cell(label)
         if label not in item.options:
             told = f"{label!r} is none of the options of {item.id!r}{did_you_mean(label, item.options)}"
             raise row.error(label_column, told)

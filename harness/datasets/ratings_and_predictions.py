@@ -15,6 +15,7 @@ from harness.datasets.row import Row
 from harness.datasets.rows import read_rows
 from harness.errors import DataError
 from harness.expected import check_names, check_records
+from harness.output import unguard_cell
 from harness.types import Item, Prediction, Rating
 from harness.types import Source as Origin
 
@@ -101,6 +102,7 @@ def _text(row: Row, column: str, *, required: bool = True) -> str:
     if value is not None and not isinstance(value, str | int | float):
         raise row.error(column, f"must be text or a number, is {value!r}")
     text = "" if value is None else str(value).strip()
+    text = unguard_cell(text) if str(row.file).lower().endswith(".csv") else text
     if required and not text:
         raise row.error(column, "is empty")
     return text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -13,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.datasets.rows import import_parquet
-from harness.errors import DataError
+from harness.errors import DataError, FullDisk, is_full
+from harness.output import guard_cell
 
 _PORTION = 10_000
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 _COLUMNS = {
     "model": "string",
     "run": "string",
@@ -45,6 +44,8 @@ def write_predictions(path: str | Path, rows: _Rows) -> int:
     ------
     DataError
         If the name ends otherwise, the ``parquet`` extra is missing, or the folder cannot be written to.
+    FullDisk
+        If there is no room for it.
     """
     path = Path(path)
     writers: dict[str, Callable[[Path, Iterator[Mapping[str, Any]]], None]] = {
@@ -68,6 +69,8 @@ def write_predictions(path: str | Path, rows: _Rows) -> int:
         writers[path.suffix.lower()](part, counted())
         part.replace(path)
     except OSError as error:
+        if is_full(error):
+            raise FullDisk(f"{path}: cannot be written: {error.strerror}") from None
         raise DataError(f"cannot be written: {error}", file=path) from None
     finally:
         with suppress(OSError):
@@ -80,19 +83,9 @@ def _write_csv(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
         writer = csv.DictWriter(stream, list(_COLUMNS))
         writer.writeheader()
         for row in rows:  # what is None becomes an empty field
-            writer.writerow({name: _guard(value) for name, value in row.items()})
+            writer.writerow({n: guard_cell(v) if isinstance(v, str) else v for n, v in row.items()})
         stream.flush()
         os.fsync(stream.fileno())
-
-
-def unguard(text: str) -> str:
-    """A text of an exported CSV file as it was stored."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
-
-
-def _guard(value: Any) -> Any:
-    """A text that no spreadsheet program takes for a formula: an apostrophe before it where one would."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def _write_jsonl(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:

@@ -8,3 +8,4 @@ from .server_folder import (
     ServerFolder as ServerFolder, hold_start_lock as hold_start_lock, is_alive as is_alive,
     is_free as is_free,
 )
+from .stopping import is_unattended as is_unattended, stop_in_order as stop_in_order

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.errors import ConfigError
+from harness.errors import ConfigError, FullDisk, is_full
 
 
 def cache_dir() -> Path:
@@ -65,6 +65,8 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
     ------
     ConfigError
         If it cannot be written, or something is there that is no file: a folder, a device.
+    FullDisk
+        If there is no room for it.
     """
     path = Path(path)
     part = path.parent / (path.name + ".part")
@@ -87,5 +89,6 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+        told = f"{path}: cannot be written: {error.strerror}"
+        raise (FullDisk(told) if is_full(error) else ConfigError(told)) from error
     return path

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from harness.output.narrow_tables import keep_numbers
 from harness.output.safe_text import make_encodable, make_printable, make_result
@@ -115,7 +115,8 @@ def show(renderable: RenderableType) -> None:
 
     # Without markup: square brackets in an item, a name or a path are what they are. A pipe or a log has
     # no width of its own.
-    console = _Console(markup=False, file=_plain(sys.stdout))
+    stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # made printable by the console itself
+    console = _Console(markup=False, file=stream)
     if not console.is_terminal:
         console.width = 120
     keep_numbers(renderable, console.width)

@@ -10,11 +10,13 @@ from typing import Any
 
 import orjson
 
-from harness.errors import DataError, LostConnection, StoreError
+from harness.errors import DataError, FullDisk, LostConnection, StoreError
 from harness.output import make_storable
 from harness.types import Item
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
+# SQLite says "disk I/O error" where a quota or a limit on the size of files is reached.
+_FULL = ("disk is full", "disk I/O error", "No space left on device", "Disk quota exceeded")
 _RECOVERY = (
     "; the database is damaged: put back a copy of it, or save what can still be read "
     "(of an SQLite file: sqlite3 {0} .recover | sqlite3 recovered.db)"
@@ -43,6 +45,10 @@ def describe_failure(
         return StoreError(
             f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "
             "work there, for all else copy the study to a folder that you can write to"
+        )
+    if any(sign in reason for sign in _FULL):
+        return FullDisk(
+            f"{shown}: {reason}; what was stored before stays: make room and run the same command again"
         )
     recovery = _RECOVERY.format(shown) if any(sign in reason for sign in _DAMAGE) else ""
     return StoreError(f"{shown}: the database cannot be used: {reason}{recovery}")

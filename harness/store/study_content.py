@@ -146,6 +146,17 @@ class ContentRepository(Repository):
         """All items, in source order."""
         return self._database.read_table(Item, _ITEM, _ITEM.c.position)
 
+    def read_bare_items(self) -> list[Item]:
+        """All items in source order without texts and metadata, which take little memory.
+
+        Options are in the order of the source, and items with the same ones share them.
+        """
+        query = sa.select(_ITEM.c.id, sa.cast(_ITEM.c.options, sa.Text)).order_by(_ITEM.c.position)
+        with self._database.reading():
+            pairs = self._database.read_tuples(query)
+            parts = {text: (found := read_texts(text), tuple(range(len(found)))) for _, text in pairs}
+            return [Item(name, "", *parts[text]) for name, text in pairs]
+
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
         """Stored items of these ids; fewer if some are not stored."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harness import BadInput, ConfigError
 from harness.cli import emit
 from harness.config import Study
-from harness.output import say
+from harness.output import reveal, say
 from harness.store import AnswerLink, Store, has_database
 from protocols.collect import list_links, make_links, read_public_url, revoke_links
 
@@ -65,23 +65,23 @@ def _tell_served(
 ) -> None:
     if address.is_readable:
         say(_READABLE.format(port=address.port))
-    if args.json:
-        told = {
-            "url": address.url,
-            "port": address.port,
-            "links": [asdict(link) for link in made],
-            "known": sorted(kept),
-        }
-        sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
-        sys.stdout.flush()
-        return
+    for link in made:
+        reveal(link.url)
+    told = {
+        "url": address.url,
+        "port": address.port,
+        "links": [asdict(link) for link in made],
+        "known": sorted(kept),
+    }
     lines = [f"the page is at {address.url}; Ctrl-C stops it", *_link_lines(made)]
     lines += [
         f"{name}: {'the link was revoked' if link.revoked else f'has a link, until {link.expires[:10]}'}; "
         f"a new one: oversight label links {shlex.quote(name)}"
         for name, link in kept.items()
     ]
-    say("\n".join(lines))
+    shown = json.dumps(told, ensure_ascii=False) if args.json else "\n".join(lines)
+    sys.stdout.write(shown + "\n")
+    sys.stdout.flush()
 
 
 def links(args: argparse.Namespace, study: Study) -> int:
@@ -102,6 +102,8 @@ def links(args: argparse.Namespace, study: Study) -> int:
             emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")
         elif args.all or args.experts:
             made = make_links(study, store, address, experts=args.experts, days=args.days or _DAYS)
+            for link in made:
+                reveal(link.url)
             emit(args, {"links": [asdict(link) for link in made]}, "\n".join(_link_lines(made)))
         else:
             _list(args, list_links(study, store))

@@ -161,6 +161,34 @@ def test_lost_create_is_found_again(*, echoes: bool, server: FakeBatches, oversi
     assert len(server.batches) == 1
 
 
+def add_batches_of_others(server: FakeBatches) -> None:
+    for j in range(5):
+        name = f"other-{j}"
+        server.batches[name] = {"id": name, "status": "completed", "metadata": {"by": "somebody else"}}
+
+
+@pytest.mark.parametrize("pages", ["array", "after", "cursor", "untold"])
+def test_lost_create_is_found_on_a_later_page(pages: str, server: FakeBatches, oversight: Oversight) -> None:
+    add_batches_of_others(server)
+    server.pages = pages
+    server.broken = {"POST /v1/batches!": 500}
+    assert oversight("run", "--batch")["models"]["m"]["ok"] == N
+    assert len(server.batches) == 6
+
+
+def test_list_that_never_goes_on_leaves_the_hand_over_in_doubt(
+    server: FakeBatches, oversight: Oversight
+) -> None:
+    add_batches_of_others(server)
+    server.pages = "deaf"
+    server.broken = {"POST /v1/batches!": 500}
+    assert "lists only 2 of its batches" in oversight("run", "--batch", code=1)["error"]
+    assert (states(), len(server.batches)) == (["sending"], 6)
+    server.pages = "after"
+    assert oversight("run", "--batch")["models"]["m"]["ok"] == N
+    assert len(server.batches) == 6
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 @pytest.mark.parametrize("path", ["files", "batches"])
 def test_refused_create_leaves_nothing_under_way(

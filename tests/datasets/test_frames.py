@@ -148,6 +148,44 @@ def test_a_wrong_prediction_is_named(change: dict[str, Any], message: str, items
         h.predictions_from_frame(frame.assign(**change), items)
 
 
+SAID = pd.DataFrame(
+    {"id": ["b", "a"], "option": ["q", "x"], "answer": ["yes", "No"], "expert": ["ana", None]}
+)
+
+
+def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None:
+    found = h.labels_from_frame(SAID, items)
+    kinds = [h.LabelKind.ORDINARY, h.LabelKind.COMPLEMENTARY]
+    wanted = [
+        h.Label("b", 1, kinds[0], len(items[1].options), 1 / len(items[1].options), "ana"),
+        h.Label("a", 0, kinds[1], len(items[0].options), 1 / len(items[0].options)),
+    ]
+    assert found == wanted
+    predictions = [h.Prediction("b", 1), h.Prediction("a", 0)]
+    assert h.accuracy(predictions, found) == h.accuracy(predictions, wanted)
+    assert [x.kind for x in h.labels_from_frame(SAID.assign(answer=[True, False]), items)] == kinds
+    for missing in (None, "", "unsure", "skip"):
+        frame = SAID.assign(answer=["yes", missing])
+        assert h.labels_from_frame(frame, items)[1].kind is h.LabelKind.ABSTAINED
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
+        ({"id": "a", "option": "x"}, r"row 1, column 'option': 'a' is asked about 'x' twice"),
+        ({"option": "z"}, r"row 0, column 'option': 'z' is none of the options of 'b'"),
+        (
+            {"answer": "perhaps"},
+            r"row 0, column 'answer': must be one of yes, no, unsure, skip, is 'perhaps'",
+        ),
+    ],
+)
+def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: list[h.Item]) -> None:
+    with pytest.raises(h.DataError, match=f"^frame, {message}"):
+        h.labels_from_frame(SAID.assign(**change), items)
+
+
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
 def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__

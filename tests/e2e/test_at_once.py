@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,48 @@ def test_commands_at_once_pay_once_and_the_refused_say_for_whom(commands: int, t
                 assert f"m: process {winner} on {os.uname().nodename} has been working" in said[process.pid]
         assert len(server.prompts) == N
     assert count_predictions(tmp_path) == N
+
+
+ENSURE = """\
+import sys
+from harness.store import Store
+with Store(sys.argv[1]) as store:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(store.question_key.ensure_key().hex())
+"""
+
+
+def test_processes_that_draw_a_key_at_once_use_the_same(url: str) -> None:
+    with Store(url):  # makes the tables
+        pass
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", ENSURE, url]
+    started = [subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for _ in range(6)]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60) for process in started]
+    assert {out for out, _ in said} == {said[0][0]}, said
+    assert len(said[0][0].strip()) == 64
+
+
+def test_commands_that_route_at_once_draw_one_set_of_questions(url: str, tmp_path: Path) -> None:
+    lay_out(tmp_path, N)
+    file = tmp_path / "study.toml"
+    file.write_text(file.read_text().replace('name = "t"', f'name = "t"\nstore = "{url}"'))
+    pipe = subprocess.PIPE
+    words = command("label", "route")
+    started = [subprocess.Popen(words, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) for _ in range(3)]
+    said = [process.communicate(timeout=120) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], said
+    with Store(url) as store:
+        assert store.count_rows()["question"] == N
+    subprocess.run(command("verify"), cwd=tmp_path, stdout=pipe, check=True)
 
 
 def test_a_killed_holder_is_replaced_at_once(tmp_path: Path) -> None:

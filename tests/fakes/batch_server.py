@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs
 
 from tests.fakes.serving import serving
 
@@ -21,6 +22,7 @@ class FakeBatches:
 
     `broken` holds statuses of errors by patterns of ``"GET /v1/…"``, which hold once if they end with ``!``;
     a request with a status from 500 is taken, and its reply is lost. `echoes`: whether metadata is returned.
+    `pages`: how batches are listed, as OpenAI does ("after"), Groq ("cursor") and others do, two at a time.
     """
 
     answer: Callable[[Line], Line | None]
@@ -32,6 +34,7 @@ class FakeBatches:
     paid: list[str] = field(default_factory=list)
     broken: dict[str, int] = field(default_factory=dict)
     echoes: bool = True
+    pages: str = "all"
 
     def find_status(self, request: str) -> int | None:
         for pattern, status in list(self.broken.items()):
@@ -41,14 +44,32 @@ class FakeBatches:
                 return status
         return None
 
-    def get(self, path: str) -> bytes | None:
+    def list_page(self, query: dict[str, list[str]]) -> object:
+        every, names = list(self.batches.values()), list(self.batches)
+        if self.pages == "array":
+            return every
+        if self.pages == "all":
+            return {"object": "list", "data": every, "has_more": False}
+        last = (query.get("cursor" if self.pages == "cursor" else "after") or [""])[0]
+        start = names.index(last) + 1 if last and self.pages != "deaf" else 0
+        data, is_last = every[start : start + 2], start + 2 >= len(every)
+        if self.pages == "cursor":
+            return {
+                "object": "list",
+                "data": data,
+                "paging": {} if is_last else {"next_cursor": data[-1]["id"]},
+            }
+        if self.pages == "untold":
+            return {"object": "list", "data": data}
+        return {"object": "list", "data": data, "has_more": not is_last}
+
+    def get(self, path: str, query: str = "") -> bytes | None:
         if found := re.fullmatch(r"/v1/batches/([\w-]+)", path):
             return json.dumps(self.look(found[1])).encode()
         if found := re.fullmatch(r"/v1/files/([\w-]+)/content", path):
             return self.files[found[1]]
         if path == "/v1/batches":
-            data = list(self.batches.values())
-            return json.dumps({"object": "list", "data": data, "has_more": False}).encode()
+            return json.dumps(self.list_page(parse_qs(query))).encode()
         return None
 
     def post(self, path: str, body: bytes) -> bytes | None:
@@ -125,9 +146,9 @@ def fake_batches(fake: FakeBatches) -> Iterator[FakeBatches]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:  # the base class wants this name
-            path = self.path.partition("?")[0]
+            path, _, query = self.path.partition("?")
             status = fake.find_status(f"GET {path}")
-            self._send(None if status else fake.get(path), status or 404)
+            self._send(None if status else fake.get(path, query), status or 404)
 
         def do_POST(self) -> None:  # the base class wants this name
             body = self.rfile.read(int(self.headers["Content-Length"]))

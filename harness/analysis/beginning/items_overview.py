@@ -19,6 +19,7 @@ from harness.config import Study
 from harness.datasets import BadRows, PresetReading
 from harness.errors import BadInput
 from harness.machine import write_whole
+from harness.output import guard_cell
 from harness.types import Item
 
 
@@ -103,7 +104,7 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
         buffer = io.StringIO()
         rows = csv.writer(buffer, lineterminator="\n")
         rows.writerow(["id", "label"])
-        rows.writerows([item.id, item.options[reading.truth[item.id]]] for item in items)
+        rows.writerows(map(guard_cell, (i.id, i.options[reading.truth[i.id]])) for i in items)
         write_whole(buffer.getvalue(), key_file)
     write_whole("".join(f"{_as_line(item)}\n" for item in items), file)
     return len(items)

@@ -9,7 +9,7 @@ from harness.analysis.inputs import study_items
 from harness.config import Study
 from harness.datasets import PRESETS, ItemMapping, Row, iterate_items, read_rows
 from harness.errors import DataError
-from harness.output import did_you_mean
+from harness.output import did_you_mean, unguard_cell
 from harness.store import GoldItem
 from harness.types import Item, find_option
 
@@ -85,6 +85,7 @@ def _find_answer(row: Row, item: Item) -> int:
     column = next((name for name in _ANSWERS if name in row.fields), _ANSWERS[0])
     said = str(row.value(column)).strip()
     place = find_option(item.options, said)
+    place = find_option(item.options, unguard_cell(said)) if place is None else place
     if place is None:
         told = f"{said!r} is none of its options{did_you_mean(said, item.options)}"
         raise row.error(column, told if said else "is empty; a gold item needs its true option")

@@ -11,7 +11,6 @@ example: oversight worker --join postgresql://db.example.org/ward     the passwo
 from __future__ import annotations
 
 import argparse
-import signal
 import time
 from contextlib import suppress
 from typing import Any
@@ -50,10 +49,6 @@ def run(args: argparse.Namespace) -> int:
     known, results, programs = set[str](), dict[str, Any](), dict[str, Any]()
     # Named as a string: nothing here imports upwards.
     help_works = load_module("agents.runtime").help_works
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
-            signal.signal(number, signal.default_int_handler)  # ends what is under way in order
     # a signal is how a worker that stays comes to its end
     with Store(args.join) as store, suppress(*[KeyboardInterrupt] * args.stay):
         results |= join_study_runs(store, known)

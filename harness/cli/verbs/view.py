@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from harness.cli.conventions import add_study, study_of
 from harness.errors import ConfigError
 from harness.machine import cache_dir, write_whole
-from harness.output import say
+from harness.output import reveal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,11 +52,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--expose needs an address of this machine; 0.0.0.0 stands for all")
 
     def ready(url: str) -> None:
-        if args.json:
-            sys.stdout.write(json.dumps({"url": url}) + "\n")
-            sys.stdout.flush()
-        else:
-            say(f"{url}\nCtrl-C stops it")
+        reveal(url)
+        sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
+        sys.stdout.flush()
         if not args.no_browser:  # one for a terminal does not return before it is left
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 

@@ -12,8 +12,7 @@ from typing import Any
 from harness.datasets.portions import Portion, are_texts
 from harness.datasets.row import Row
 from harness.datasets.rows import read_portions
-from harness.datasets.written_predictions import unguard
-from harness.output import shorten
+from harness.output import shorten, unguard_cell
 from harness.types import ForeignAnswer, PredictionStatus
 
 _EXPORTED = {"model", "item_id", "option_text", "status"}
@@ -41,7 +40,9 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
 
 def _exported_answer(row: Row) -> ForeignAnswer:
     if str(row.file).lower().endswith(".csv"):
-        texts = {name: unguard(text) if isinstance(text, str) else text for name, text in row.fields.items()}
+        texts = {
+            name: unguard_cell(text) if isinstance(text, str) else text for name, text in row.fields.items()
+        }
         row = replace(row, fields=texts)
     status, option, reason = row.text("status"), row.text("option_text"), row.text("reason")
     if status not in list(PredictionStatus):

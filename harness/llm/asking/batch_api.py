@@ -17,7 +17,7 @@ from harness.errors import ConfigError, FatalModelError, ModelError
 from harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
 from harness.llm.asking.batch_endpoint import BatchEndpoint
 from harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
-from harness.llm.runner import Target, Wanted, hold_runs, prepare
+from harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
 from harness.output import say
 from harness.store import Store, Uncertain
 
@@ -62,6 +62,8 @@ def run_batches(
         batches were collected. The batch stays under way, unless it was refused.
     RunHeld
         If another process works on one of the runs.
+    Stopped
+        At SIGTERM or SIGHUP; the batches stay under way.
     """
     _check(targets)
 
@@ -78,7 +80,7 @@ def run_batches(
             if error is not None:
                 raise error
             ready.append(target)
-        return asyncio.run(run())
+        return run_in_loop(run())
 
 
 def cancel_batches(
@@ -103,7 +105,7 @@ def cancel_batches(
             return count
 
     with hold_runs(store, targets, wait=False):
-        return asyncio.run(cancel())
+        return run_in_loop(cancel())
 
 
 def _check(targets: Sequence[Target]) -> None:

@@ -97,6 +97,39 @@ def read_batch(payload: Any) -> RemoteBatch:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class BatchPage:
+    """A page of batches; `is_last` is None if the endpoint does not tell, `following` asks for the next."""
+
+    batches: tuple[RemoteBatch, ...]
+    is_last: bool | None
+    following: Mapping[str, str]
+
+
+def read_page(payload: Any) -> BatchPage:
+    """Read a page of a list of batches: OpenAI continues after an id, Groq at a cursor, others list all.
+
+    Raises
+    ------
+    UncertainBatch
+        If it is no list of batches.
+    TransientModelError
+        If one of its batches has no id or no state.
+    """
+    page = {"data": payload, "has_more": False} if isinstance(payload, list) else payload
+    match page:
+        case {"data": list(listed), **rest}:
+            batches = tuple(map(read_batch, listed))
+        case _:
+            raise UncertainBatch("the endpoint does not list its batches")
+    match rest:
+        case {"paging": {"next_cursor": str(cursor)}} if cursor:
+            return BatchPage(batches, is_last=False, following={"cursor": cursor})
+    more = rest.get("has_more", False if "paging" in rest else None)
+    is_last = not more if isinstance(more, bool) else None
+    return BatchPage(batches, is_last, {"after": batches[-1].id} if batches else {})
+
+
 def _describe_error(error: Any) -> str:
     if not isinstance(error, dict):
         return str(error)
@@ -199,27 +232,24 @@ class BatchEndpoint:
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:
-        seen, last = set[str](), dict[str, str]()
+        seen, query = set[str](), dict[str, str]()
         while True:
             try:
                 with translate_errors(self.settings):
-                    raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=last)
+                    raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=query)
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
                 raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
-            page = load_body(raw.http_response.content)
-            data = page.get("data") if isinstance(page, dict) else None
-            if not isinstance(data, list):
-                raise UncertainBatch("the endpoint does not list its batches")
-            batches = [read_batch(one) for one in data]
-            for batch in batches:
-                if batch.id not in seen:
-                    yield batch
-            new = {batch.id for batch in batches} - seen
-            if not new or not page.get("has_more"):
+            page = read_page(load_body(raw.http_response.content))
+            new = [batch for batch in page.batches if batch.id not in seen]
+            for batch in new:
+                yield batch
+            if page.is_last or (page.is_last is None and not new):
                 return
-            seen, last = seen | new, {"after": batches[-1].id}
+            if not new:
+                raise UncertainBatch(f"the endpoint lists only {len(seen):,} of its batches")
+            seen, query = seen | {batch.id for batch in new}, dict(page.following)
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
         """Whether a batch was made of these requests; None if its input file tells nothing."""

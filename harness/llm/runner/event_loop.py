@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any, TypeVar, cast
 
 from harness.errors import Stopped
+from harness.machine import is_unattended
 
 T = TypeVar("T")
 
@@ -73,9 +74,7 @@ async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
 
     is_main = threading.current_thread() is threading.main_thread()
     numbers = [signal.SIGTERM, signal.SIGHUP] if is_main else []
-    mine = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in mine:
-        signal.signal(number, end)
+    before = {number: signal.signal(number, end) for number in numbers if is_unattended(number)}
     try:
         return await main
     except asyncio.CancelledError:
@@ -83,8 +82,8 @@ async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
             raise Stopped(came[0]) from None
         raise
     finally:
-        for number in mine:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

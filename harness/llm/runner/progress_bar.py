@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
+from harness.errors import FullDisk
 from harness.llm.limits import Price
 from harness.llm.runner.targets import Target
 from harness.output import make_printable
@@ -32,7 +33,7 @@ class Progress(AbstractContextManager["Progress"]):
         from tqdm import tqdm
 
         self._prices = prices
-        self._left = total - done
+        self._total, self._left = total, total - done
         self._usd, self._asked = 0.0, 0
         self.by_kind: Counter[str] = Counter()
         self._bar: tqdm[Any] = tqdm(
@@ -51,8 +52,12 @@ class Progress(AbstractContextManager["Progress"]):
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
         return cls(total, done, what, {target.spec.id: target.price for target in targets})
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """End the bar; an error that the disk is full also says how much is stored."""
         self._bar.close()
+        if isinstance(error, FullDisk):
+            stored = self._total - self._left + self._asked
+            raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
     def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
         """Take in what was stored."""

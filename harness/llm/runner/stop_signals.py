@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from harness.machine import is_unattended
 from harness.output import say
 
 DRAIN = 10.0
@@ -49,4 +50,4 @@ def _is_free(number: signal.Signals) -> bool:
     now = signal.getsignal(number)
     of_asyncio = getattr(getattr(now, "func", None), "__module__", None) == "asyncio.runners"
     of_loop = getattr(now, "__module__", None) == "harness.llm.runner.event_loop"
-    return now in (signal.SIG_DFL, signal.default_int_handler) or of_asyncio or of_loop
+    return is_unattended(number) or of_asyncio or of_loop

@@ -26,11 +26,13 @@ class QuestionKeyRepository(Repository):
     def ensure_key(self) -> bytes:
         """Read the key, and draw it first if the study has no questions yet.
 
-        Questions that an older version drew keep their ids, so their study stays without a key.
+        Of several processes that draw one at once, one stores its own and all use that. Questions that an
+        older version drew keep their ids, so their study stays without a key.
         """
-        if self._has_row() or self._has_questions():
-            return self.read_key()
-        self.set_key(secrets.token_bytes(_BYTES))
+        if not self._is_settled():
+            with self._database.transaction(exclusive=True) as connection:
+                if not self._is_settled(connection):
+                    connection.execute(sa.insert(_KEY).values(id=0, secret=secrets.token_bytes(_BYTES)))
         return self.read_key()
 
     def set_key(self, key: bytes) -> None:
@@ -45,12 +47,11 @@ class QuestionKeyRepository(Repository):
             If the study has a key or questions already.
         """
         with self._database.transaction(exclusive=True) as connection:
-            if self._has_row() or self._has_questions():
+            if self._is_settled(connection):
                 raise StoreError("the key of question ids is set before the first questions are drawn")
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
-    def _has_row(self) -> bool:
-        return bool(self._database.read_tuples(sa.select(_KEY.c.id)))
-
-    def _has_questions(self) -> bool:
-        return any(self._database.read_tuples(sa.select(table.c.id).limit(1)) for table in _DRAWN)
+    def _is_settled(self, connection: sa.Connection | None = None) -> bool:
+        """Whether there is a key, or questions without one; as a transaction sees it if one is given."""
+        read = self._database.read_tuples if connection is None else connection.execute
+        return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

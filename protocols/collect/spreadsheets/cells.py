@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from harness.output import join_lines
+from harness.output import guard_cell, join_lines, unguard_cell
 from harness.store import mark_shown
 from harness.types import Item
 
@@ -19,8 +19,6 @@ SHOWN = ("text", "options", "question")
 """Columns that show what is asked."""
 QUESTION_PREFIX, ASSIGNMENT_PREFIX = "q-", "a-"
 """What makes an id a text: ``1234567890123456`` and ``12345678e9012345`` are numbers to a spreadsheet."""
-_FORMULA = "=+\\-@\t\r\n＝＋－＠"
-_TO_GUARD, _GUARDED = re.compile(f"'*[{_FORMULA}]"), re.compile(f"'+[{_FORMULA}]")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _CHECK = re.compile("(?<=^[0-9a-f]{16})-[0-9a-f]{8}$")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffd\ufffe\uffff]")
@@ -64,17 +62,8 @@ def _check_question(options: str, question: str) -> int:
 
 
 def guard(text: str) -> str:
-    """A text that no spreadsheet program takes for a formula: an apostrophe before it where one would.
-
-    Line breaks are those that programs keep in a cell. `unguard` gives back what was guarded.
-    """
-    text = join_lines(text)
-    return f"'{text}" if _TO_GUARD.match(text) else text
-
-
-def unguard(text: str) -> str:
-    """A text as it was before `guard`."""
-    return text[1:] if _GUARDED.match(text) else text
+    """Make a text a cell: no formula, and with line breaks that programs keep."""
+    return guard_cell(join_lines(text))
 
 
 def escape(text: str) -> str:
@@ -91,7 +80,7 @@ def cell_reader(path: str | Path) -> ReadCell:
     """What undoes to a cell of a file what was done to it on the way out, by the file's ending."""
     suffixes = {suffix.lower() for suffix in Path(path).suffixes}
     if suffixes & {".csv", ".tsv", ".txt"}:
-        return lambda text: unguard(join_lines(text))
+        return lambda text: unguard_cell(join_lines(text))
     return (lambda text: join_lines(unescape(text))) if ".xlsx" in suffixes else str
 
 
@@ -103,7 +92,7 @@ def read_id(text: str, prefix: str) -> str:
 def is_same(said: str, shown: str) -> bool:
     """Whether a cell still says what was shown, whatever programs do to white space and to guards."""
     wanted = _fold(shown)
-    return any(_fold(text) == wanted for text in (said, unguard(join_lines(said)), unescape(said)))
+    return any(_fold(text) == wanted for text in (said, unguard_cell(join_lines(said)), unescape(said)))
 
 
 def _fold(text: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from harness import DataError
 from harness.datasets import BadRows, CsvPortion, Portion, Row
-from harness.output import did_you_mean, say, shorten
-from protocols.collect.spreadsheets.cells import ReadCell, is_same, unguard
+from harness.output import did_you_mean, say, shorten, unguard_cell
+from protocols.collect.spreadsheets.cells import ReadCell, is_same
 
 LONG = ("item", "annotator", "label")
 SOURCE = "offline"
@@ -148,7 +148,7 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
 def check_person(row: Row, column: str, read: ReadCell, asked: str, told: str) -> None:
     """Refuse a row that names somebody else than who was asked; `told` begins the sentence that says so."""
     said = str(row.fields[column])
-    if asked not in (said, said.strip(), read(said.strip()), unguard(said.strip())):
+    if asked not in (said, said.strip(), read(said.strip()), unguard_cell(said.strip())):
         raise row.error(column, f"{told} to {asked!r}, not to {said!r}")
 
 

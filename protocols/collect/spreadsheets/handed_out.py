@@ -104,7 +104,9 @@ def export_questions(
 def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
     """Write ratings in the long form ``item, annotator, label`` that the verbs read."""
     path = Path(path)
-    _write_rows(path, LONG, [{"item": r.item, "annotator": r.annotator, "label": r.label} for r in ratings])
+    write = str if path.suffix == ".jsonl" else guard
+    rows = [(write(r.item), write(r.annotator), write(r.label)) for r in ratings]
+    _write_rows(path, LONG, [dict(zip(LONG, row, strict=True)) for row in rows])
     return path
 
 

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.image import imread
 from playwright.sync_api import Locator, Page
 
+from harness.output import guard_cell
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.hostile_study import COLUMNS, HOSTILE, LONG, MODELS, name_of, text_of
 from tests.view.browser.studies import Drawn, file_of
@@ -65,18 +66,13 @@ def test_cells_are_no_formulas_and_stay_whole(reader: Reader, hostile: Path) -> 
     header, *rows = read_csv(take(page, page.get_by_role("button", name="CSV of this page")))
     assert len(rows) == 50
     assert header[:5] == ["item", "text", "asked", "expert", "answer"]
-    assert header[5:] == [guard(name) for name in MODELS]
+    assert header[5:] == [guard_cell(name) for name in MODELS]
     names = [name_of(j) for j in range(2 * len(HOSTILE))]
     for row in rows:
         text = text_of(names.index(row[0]))
-        assert row[1].removesuffix(f" {LONG}") == guard(text)
+        assert row[1].removesuffix(f" {LONG}") == guard_cell(text)
     for row in [header, *rows]:
         assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
-
-
-def guard(text: str) -> str:
-    """A text as a cell that no spreadsheet computes."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 @pytest.mark.parametrize(

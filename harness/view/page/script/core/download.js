@@ -22,7 +22,7 @@ export function toCsv(header, rows) {
   const cell = (value) => {
     if (typeof value === "number") return String(value);
     const text = String(value ?? "");
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const safe = /^'*[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   return [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

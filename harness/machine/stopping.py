@@ -1,0 +1,24 @@
+"""SIGTERM and SIGHUP end a command in order, as Ctrl-C does: what is open is closed, and the user is told."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+from harness.errors import Stopped
+
+
+def stop_in_order() -> None:
+    """Have SIGTERM and SIGHUP raise `Stopped` in the main thread, unless they are ignored, as by nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _raise_stopped)
+
+
+def is_unattended(number: signal.Signals) -> bool:
+    """Whether a signal only ends the process, at once or in order."""
+    return signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler, _raise_stopped)
+
+
+def _raise_stopped(number: int, _: FrameType | None) -> None:
+    raise Stopped(number)
