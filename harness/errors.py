@@ -7,7 +7,8 @@
     │   ├── DataError               a file: names file, line and field
     │   ├── ConfigError             study.toml, an option or an environment variable
     │   ├── StoreError              the study database: unreadable, newer, of another study
-    │   │   └── LostConnection      its server went away (exit code 1)
+    │   │   ├── LostConnection      its server went away (exit code 1)
+    │   │   └── LostDatabase        it was moved, deleted or replaced while a command ran (exit code 1)
     │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
@@ -136,6 +137,12 @@ class LostConnection(StoreError):
     def __init__(self, message: str, *, may_be_done: bool = False) -> None:
         super().__init__(message)
         self.may_be_done = may_be_done
+
+
+class LostDatabase(StoreError):
+    """The study database was moved, deleted, replaced or overwritten while a command worked with it."""
+
+    exit_code = 1
 
 
 class WrongType(BadInput, TypeError):
