@@ -1,3 +1,4 @@
+# ruff: noqa: PT012  the command tells its error where it ends
 """The database of a served study is moved away, or copied as a file."""
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def test_the_page_ends_with_an_error_and_what_it_confirmed_is_saved(tmp_path: Pa
         assert desk.process.wait(30) == 1
     assert count_answers(file.with_name("study-rescued.db")) == 1
     file.with_name("study-rescued.db").rename(file)
-    with serve(file.parent) as desk:
-        assert desk.answer(desk.begin("ana"))[0] == 200
+    with serve(file.parent, port=desk.port) as desk:
+        assert desk.answer(own)[0] == 200
     assert count_answers(file) == 2
 
 
