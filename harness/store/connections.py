@@ -34,6 +34,7 @@ from harness.store.stored_values import (
 _IDLE = "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
 _STANDSTILL = f"{_IDLE}, set_config('transaction_timeout', '30s', true)"
 """Who stands still in the middle of a batch of rows is not idle; the other limit came with PostgreSQL 17."""
+_DATABASE = "SELECT database FROM database_mark"
 _LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")
 
@@ -70,7 +71,7 @@ class Connections:
         if self._file is not None:
             self._held = HeldFile(self._file, self._shown)
             self._folding = LogFolding(self._held.fold)
-        self._is_open = False
+        self._is_open, self._database = False, ""
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
@@ -79,6 +80,8 @@ class Connections:
                 migrate(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
+                if not self.is_file:
+                    self._database = connection.exec_driver_sql(_DATABASE).scalar_one()
                 self._is_open = True
         except StoreError:
             self.close()
@@ -205,6 +208,22 @@ class Connections:
     def _watch_commits(self, made: Any, _record: object) -> None:
         if self._held is not None and isinstance(made, PatientConnection):
             made.held, made.committed = self._held, self._folding.start
+
+        elif self._database:
+            self._expect_database(made)
+
+    def _expect_database(self, made: Any) -> None:
+        """Raise `LostDatabase` if a new connection leads to another database than the first one did."""
+        try:
+            found = made.execute(_DATABASE).fetchone()
+        except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
+            found = None
+        made.rollback()
+        if found is None or found[0] != self._database:
+            raise LostDatabase(
+                f"{self._shown}: the database was removed or replaced by another while this command used "
+                "it; what was stored before is in the old one; put it back and run the command again"
+            )
 
     def _remember_files(self) -> None:
         if self._held is not None:

@@ -36,7 +36,10 @@ def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     Path("copy.db").replace("study.db")
     for words in COLLECTS:
         assert "oversight store adopt" in oversight(*words, code=2)["error"]
-    assert [oversight(verb) for verb in ("estimate", "verify")] == before
+    read = [oversight(verb) for verb in ("estimate", "verify")]
+    marks = [read[1].pop("copy"), oversight("label", "status")["copy"]]
+    assert read == before
+    assert all(mark["source"].endswith("study.db") for mark in marks)
     assert oversight("store", "adopt")["source"].endswith("study.db")
     assert oversight("label", "route")["new"] == 0
 

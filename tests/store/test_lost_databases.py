@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from harness.errors import LostDatabase
 from harness.store import Store
 from harness.types import Item
+from tests.conftest import empty_server
+from tests.postgresql_server import connect_to_server
 
 WRITER = """
 import sys
@@ -144,3 +147,19 @@ def test_an_idle_file_alone_has_all_rows(file: Path, monkeypatch: pytest.MonkeyP
             if count_items(file.with_name("copy.db")) == len(make_items("one")):
                 break
         assert count_items(file.with_name("copy.db")) == len(make_items("one"))
+
+
+@pytest.mark.parametrize("follows", ["empty", "other"])
+def test_another_database_under_the_name_on_a_server(follows: str, postgresql: str) -> None:
+    empty_server(postgresql)
+    with pytest.raises(LostDatabase, match="replaced by another"), Store(postgresql) as store:
+        store.content.add_items(make_items("one"))
+        empty_server(postgresql)
+        if follows == "other":
+            Store(postgresql).close()
+        store._engine.dispose()  # noqa: SLF001  as a server that is restarted does
+        store.content.add_items(make_items("two"))
+    with connect_to_server(postgresql) as connection:
+        tables = sa.inspect(connection).get_table_names()
+        assert bool(tables) == (follows == "other")
+        assert not tables or connection.execute(sa.text("SELECT count(*) FROM item")).scalar_one() == 0

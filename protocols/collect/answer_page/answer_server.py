@@ -10,9 +10,8 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
-from harness import BadInput, OversightError
+from harness import BadInput, LostDatabase, OversightError
 from harness.config import Study
-from harness.errors import LostDatabase
 from harness.output import say
 from harness.store import Store, has_database
 from harness.view import LOCAL, add_headers, open_listener, read_script, refuse, run_apart, serving
