@@ -286,6 +286,8 @@ class Connections:
         try:
             yield
         except errors as error:
+            if self._is_open:
+                self._expect_file()  # a lost file is the cause of whatever error follows
             raise describe_failure(
                 self._shown, error, read_only=self.read_only, may_be_done=ended[0]
             ) from error
