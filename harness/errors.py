@@ -8,7 +8,8 @@
     │   ├── ConfigError             study.toml, an option or an environment variable
     │   ├── StoreError              the study database: unreadable, newer, of another study
     │   │   ├── LostConnection      its server went away (exit code 1)
-    │   │   └── FullDisk            no room to write (exit code 1)
+    │   │   ├── FullDisk            no room to write (exit code 1)
+    │   │   └── LostDatabase        it was moved, deleted or replaced while a command ran (exit code 1)
     │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
@@ -142,6 +143,12 @@ class LostConnection(StoreError):
 
 class FullDisk(StoreError):
     """The disk has no room for what was to be written; what was stored before stays."""
+
+    exit_code = 1
+
+
+class LostDatabase(StoreError):
+    """The study database was moved, deleted, replaced or overwritten while a command worked with it."""
 
     exit_code = 1
 

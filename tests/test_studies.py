@@ -221,7 +221,7 @@ def kept(now: Dump, before: Dump) -> bool:
     """Whether a database holds what it held; a newer version adds tables without rows, and some columns.
 
     But for one table, in which the database counts how often the predictions of a run changed, the key of
-    question ids, and the index of words, which follows from the items.
+    question ids, the random id of the database, and the index of words, which follows from the items.
     """
     made = {row["name"]: {**row, "sql": row["sql"] or ""} for row in now["sqlite_master"]}
     now = dict(now)
@@ -232,7 +232,7 @@ def kept(now: Dump, before: Dump) -> bool:
         now[table] = [{key: value for key, value in row.items() if key != column} for row in now[table]]
     old = {row["name"]: {**row, "sql": row["sql"] or ""} for row in before["sqlite_master"]}
     content = {name for name in now if not name.startswith("item_words")}
-    content -= {"sqlite_master", "alembic_version", "run_version", "question_key"}
+    content -= {"sqlite_master", "alembic_version", "run_version", "question_key", "database_mark"}
     return all(made.get(name) == row for name, row in old.items()) and all(
         now[name] == before.get(name, []) for name in content
     )

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+from harness.cli.copy_guard import refuse_copies
 from harness.cli.verb_parser import VerbParser
 from harness.distribution import VERSION, refuse_mixed_folder
 from harness.errors import ConfigError, OversightError, Stopped, is_full
@@ -114,7 +115,9 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     as_json = "--json" in rest
     try:
         module = _load(VERBS[verb][0], loaded)
-        return _run(module, make_parser(verb, module).parse_args(rest))
+        args = make_parser(verb, module).parse_args(rest)
+        refuse_copies(verb, args)
+        return _run(module, args)
     except OversightError as error:
         if as_json:
             import json

@@ -34,6 +34,7 @@ from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
+from .marks import CopyMark as CopyMark
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import (
     ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,

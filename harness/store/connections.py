@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import orjson
 import sqlalchemy as sa
 
-from harness.errors import LostConnection, StoreError
+from harness.errors import LostConnection, LostDatabase, StoreError
 from harness.store.engines import (
     PATIENT,
+    HeldFile,
+    LogFolding,
+    PatientConnection,
     connect,
-    identify_file,
     make_engine,
     make_private,
     may_write,
@@ -32,6 +34,7 @@ from harness.store.stored_values import (
 _IDLE = "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
 _STANDSTILL = f"{_IDLE}, set_config('transaction_timeout', '30s', true)"
 """Who stands still in the middle of a batch of rows is not idle; the other limit came with PostgreSQL 17."""
+_DATABASE = "SELECT database FROM database_mark"
 _LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")
 
@@ -64,12 +67,22 @@ class Connections:
         self._here = threading.local()
         self._standstill = ""
         self._engine, self._file, self.read_only = make_engine(url, write_json, read_json)
+        self._held: HeldFile | None = None
+        if self._file is not None:
+            self._held = HeldFile(self._file, self._shown)
+            self._folding = LogFolding(self._held.fold)
+        self._is_open, self._database = False, ""
         sa.event.listen(self._engine, "before_cursor_execute", make_rows_storable, retval=True)
+        sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
                 make_private(self._file)  # before anything is in it; its log takes the same rights
                 migrate(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
+                self._remember_files()
+                if not self.is_file:
+                    self._database = connection.exec_driver_sql(_DATABASE).scalar_one()
+                self._is_open = True
         except StoreError:
             self.close()
             raise
@@ -87,14 +100,29 @@ class Connections:
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
-        """Close all connections."""
-        self._engine.dispose()
+        """Close all connections.
+
+        Raises
+        ------
+        LostDatabase
+            If the file was taken away, replaced or overwritten since the last commit.
+        """
+        is_open, self._is_open = self._is_open, False
+        try:
+            if self._held is not None:
+                self._folding.end()
+            if is_open:
+                self._expect_file()
+        finally:
+            self._dispose()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *_: object) -> None:
+        # an error that ends the work is told, and not one that follows from it
+        with suppress(*[LostDatabase] * (kind is not None)):
+            self.close()
 
     @contextmanager
     def transaction(self, *, exclusive: bool = False, writes: bool = True) -> Iterator[sa.Connection]:
@@ -158,32 +186,59 @@ class Connections:
         """
         # the whole snapshot: one that was open for long ends without a change of the newest number
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
+        if self._held is not None:
+            self._held.may_rescue = False  # who watches reads, and goes on with whatever file comes
+            try:
+                self._expect_file()
+            except LostDatabase:
+                self._dispose()  # its connections read what no name leads to any more
+            self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
-            migrate(connection, self._shown, read_only=self.read_only)
+            migrate(connection, self._shown, read_only=True)
             connection.rollback()
-            opened = self._identify()
+            self._remember_files()
 
             def read_version() -> str:
-                if self._identify() != opened:
-                    self._engine.dispose()  # its connections read what no name leads to any more
-                    raise StoreError(f"{self._shown}: the file was replaced by another")
+                self._expect_file()
                 with self._raising_store_errors(), connection.begin():
                     return str(connection.exec_driver_sql(query).scalar_one())
 
             yield read_version
 
-    def _expect_file(self, *_: object) -> None:
-        self._identify()
+    def _watch_commits(self, made: Any, _record: object) -> None:
+        if self._held is not None and isinstance(made, PatientConnection):
+            made.held, made.committed = self._held, self._folding.start
 
-    def _identify(self) -> tuple[int, int] | None:
-        """Which file lies under the database's name; None where it is no file."""
-        if self._file is None:
-            return None
-        found = identify_file(self._file, self._shown)
-        if found is None:
-            self._engine.dispose()
-            raise StoreError(f"{self._shown}: the file is not there any more")
-        return found
+        elif self._database:
+            self._expect_database(made)
+
+    def _expect_database(self, made: Any) -> None:
+        """Raise `LostDatabase` if a new connection leads to another database than the first one did."""
+        try:
+            found = made.execute(_DATABASE).fetchone()
+        except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
+            found = None
+        made.rollback()
+        if found is None or found[0] != self._database:
+            raise LostDatabase(
+                f"{self._shown}: the database was removed or replaced by another while this command used "
+                "it; what was stored before is in the old one; put it back and run the command again"
+            )
+
+    def _remember_files(self) -> None:
+        if self._held is not None:
+            self._held.remember(writes=not self.read_only)
+
+    def _expect_file(self, *_: object) -> None:
+        """Raise `LostDatabase` if the name leads to other files than those that are open."""
+        if self._held is not None:
+            self._held.refuse_overwritten()
+            self._held.check()
+
+    def _dispose(self) -> None:
+        self._engine.dispose()
+        if self._held is not None:
+            self._held.close()
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:
@@ -231,6 +286,8 @@ class Connections:
         try:
             yield
         except errors as error:
+            if self._is_open:
+                self._expect_file()  # a lost file is the cause of whatever error follows
             raise describe_failure(
                 self._shown, error, read_only=self.read_only, may_be_done=ended[0]
             ) from error

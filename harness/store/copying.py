@@ -10,10 +10,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import RunHeld, StoreError
+from harness.errors import StoreError
 from harness.store.database import Database
 from harness.store.study_store import Store
 from harness.store.tables import (
+    DatabaseMarkRow,
     ItemRow,
     RunLockRow,
     RunVersionRow,
@@ -21,12 +22,14 @@ from harness.store.tables import (
     insert_tuples,
 )
 
-_LEFT = RunLockRow.__table__.name  # of processes, not of the study
+_LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}  # of processes and of the database
 _COUNTED = RunVersionRow.__table__  # the database writes it by itself while predictions arrive
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
     """Copy all rows of a study, as of one moment, in one transaction; every row is read back and compared.
+
+    Others may write into the study meanwhile. The copy is marked, and collects nothing until it is adopted.
 
     Returns
     -------
@@ -35,14 +38,9 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
 
     Raises
     ------
-    RunHeld
-        If a process works on a run of the study, which would go on in the old place.
     StoreError
         If something is in the other database already, or does not arrive as it was; nothing is copied then.
     """
-    held = source.locks.find_held()
-    if held:
-        raise RunHeld(f"{held[0]}; copy the study once that has ended")
     with source.together(), target.together(exclusive=True):
         source.audit.hold_still()
         counts = {table: _count(source, table) for table in _find_tables()}
@@ -53,12 +51,13 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
         with closing(_Bar(sum(counts.values()))) as bar:
             for table in counts:
                 _copy_table(source, target, table, bar.update)
+        target.marks.mark_copy(source.shown)
     return {table.name: number for table, number in counts.items() if number}
 
 
 def _find_tables() -> list[sa.Table]:
     """All tables, each behind those that it refers to, and behind them what counts their changes."""
-    tables = [table for table in ItemRow.metadata.sorted_tables if table.name != _LEFT]
+    tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from harness.errors import StoreError
 from harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
-HEAD = "0025"
+HEAD = "0026"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

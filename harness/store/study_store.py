@@ -36,6 +36,7 @@ from harness.store.joint import (
     ProgramWorkRepository,
 )
 from harness.store.labelling import LabellingRepository
+from harness.store.marks import MarkRepository
 from harness.store.planned_looks import LookRepository
 from harness.store.replies import ReplyRepository
 from harness.store.runs import RunRepository
@@ -61,6 +62,7 @@ class Store(Database):
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
+        self.marks = MarkRepository(self)
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
         self.question_key = QuestionKeyRepository(self)

@@ -20,6 +20,7 @@ from harness.cli.conventions import add_study, emit, study_of
 from harness.config import STUDY_FILE
 from harness.errors import BadInput
 from harness.output import counted, make_printable
+from harness.store import Store
 
 if TYPE_CHECKING:
     from harness.analysis import AuditFindings, BundleAudit, CheckedIds, Freeze, StudyAudit
@@ -47,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         found = audit_study(study_of(args), args.head)
         findings, payload, lines = found.findings, _study_to_json(found), _tell_study(found, args.head)
+        with Store(study_of(args).store_url) as store:
+            copy = store.marks.read_copy()
+        if copy is not None:
+            payload["copy"] = asdict(copy)
+            lines.insert(0, f"this database is {copy}; it collects nothing until: oversight store adopt")
     if args.head is None:
         lines.append(_UNCHECKED)
     if findings.number:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from harness.errors import ConfigError, StoreError
 from harness.machine import find_openers
 from harness.output import say
+from harness.store.engines.held_file import HeldFile
 
 ATTEMPT = 1.0
 """Seconds that one attempt waits for a lock before it is told what it waits for."""
@@ -85,6 +86,9 @@ class PatientConnection(sqlite3.Connection):
 
     def __init__(self, database: str, *given: Any, **named: Any) -> None:
         self.file = database
+        self.held: HeldFile | None = None
+        self.committed: Callable[[], None]
+        """Called after a commit that may have written; set with `held`."""
         super().__init__(database, *given, **named)
 
     def cursor(self, factory: Any = None) -> Any:
@@ -92,8 +96,23 @@ class PatientConnection(sqlite3.Connection):
         return super().cursor(factory or _PatientCursor)
 
     def commit(self) -> None:
-        """Commit, once nobody is in the way."""
+        """Commit, once nobody is in the way.
+
+        Raises
+        ------
+        LostDatabase
+            If the file was taken away, replaced or overwritten.
+        """
+        if self.held is None:
+            self.wait(super().commit)
+            return
+        self.held.refuse_overwritten()
+        writes = self.in_transaction
         self.wait(super().commit)
+        self.held.has_written |= writes
+        self.held.check()
+        if writes:
+            self.committed()
 
     def wait(self, attempt: Callable[[], T]) -> T:
         """Do something of this connection once no other program holds the database."""

@@ -1,4 +1,4 @@
-"""Files of SQLite: how they are set up, which can only be read, and which lies under a name."""
+"""Files of SQLite: how they are set up, and which can only be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
 from harness.machine import repair_rights
 from harness.store.engines.patience import ATTEMPT
 
@@ -38,23 +37,6 @@ def connect_read_only(file: str) -> sqlite3.Connection:
     log = path.with_name(path.name + "-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     return sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, check_same_thread=False)
-
-
-def identify_file(file: str, shown: str) -> tuple[int, int] | None:
-    """Which file lies under a name: its device and number there; None where none does.
-
-    Raises
-    ------
-    StoreError
-        If that cannot be told.
-    """
-    try:
-        found = Path(file).stat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StoreError(f"{shown}: the database cannot be used: {error.strerror}") from error
-    return found.st_dev, found.st_ino
 
 
 def make_private(file: str | None) -> None:

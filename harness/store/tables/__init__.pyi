@@ -24,6 +24,7 @@ from .labelling_tables import (
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
 )
 from .link_tables import AnswerLinkRow as AnswerLinkRow
+from .mark_table import DatabaseMarkRow as DatabaseMarkRow
 from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage
 
-from harness import BadInput, OversightError
+from harness import BadInput, LostDatabase, OversightError
 from harness.config import Study
 from harness.output import say
 from harness.store import Store, has_database
@@ -26,6 +26,8 @@ _PATIENCE = 20.0
 """Seconds that the body of a request may take to come."""
 _TICK = 0.05
 """Seconds: replies about questions take a multiple of these, so that their time tells nothing."""
+_LOST = web.AppKey("lost", asyncio.Event)
+"""Set when the database was moved, replaced or overwritten; the server ends with that error."""
 _STATUS = {Outcome.STORED: 200, Outcome.REPEATED: 200, Outcome.NOT_HELD: 404}
 _WHY = {
     Outcome.ELSEWHERE: "this question was answered elsewhere; that answer stays",
@@ -70,6 +72,8 @@ def serve_answers(
         If nothing was drawn yet.
     ConfigError
         If the address cannot be listened at.
+    LostDatabase
+        If the database was moved, replaced or overwritten meanwhile.
     """
     if not has_database(study.store_url):
         raise BadInput("no questions yet; draw them with: oversight label route")
@@ -84,7 +88,8 @@ def serve_answers(
                 application = make_application(AnswerGuard(store, address), desk)
                 async with serving(application, listening) as ended:
                     ready(store, address)
-                    await ended.wait()
+                    waits = [asyncio.ensure_future(event.wait()) for event in (ended, application[_LOST])]
+                    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
 
             asyncio.run(serve())
 
@@ -116,6 +121,7 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
     application = web.Application(
         middlewares=[_say_errors, guard.check, _even_out], client_max_size=_LARGEST_BODY
     )
+    application[_LOST] = asyncio.Event()
     application.on_response_prepare.append(add_headers)
     application.add_routes(
         [
@@ -145,6 +151,8 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
             return refuse(400, str(error))
         shown = str(error) if isinstance(error, OversightError) else f"{type(error).__name__}: {error}"
         say(f"label serve: {request.path}: {shown}")
+        if isinstance(error, LostDatabase):
+            request.app[_LOST].set()
         return refuse(503, "not possible at the moment; it is tried again")
 
 

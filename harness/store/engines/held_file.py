@@ -1,0 +1,253 @@
+"""Notice that the file of an open database was taken away, replaced or overwritten, and save its rows."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+
+from harness.errors import LostDatabase
+
+_Identity = tuple[int, int] | None
+_SALT, _FOLDED, _TRIED = slice(32, 40), slice(96, 100), slice(128, 132)
+"""Places in SQLite's index of the log: its salt, frames copied into the file, frames to be copied."""
+_INDEX_SIZE = 136
+_PATIENCE = 10.0
+_INDICES: dict[tuple[int, int], int] = {}
+"""Open descriptors of indices. Closing one would drop the locks that SQLite holds on it in this process."""
+
+
+class HeldFile:
+    """The file that an open SQLite database was opened from.
+
+    Looking costs a few system calls per commit. The name and its log must lead to the files that were opened.
+    Only SQLite's checkpoints change the file, and each is counted in the index of the log: a file that
+    changed while the index did not was written by another program.
+
+    Parameters
+    ----------
+    file
+        Path of the database.
+    shown
+        The database, for messages.
+    """
+
+    def __init__(self, file: str, shown: str) -> None:
+        self._name, self._shown = file, shown
+        self._lock = threading.Lock()
+        self._opened: _Identity = None
+        self._log: _Identity = None
+        self._shared: _Identity = None
+        self._is_spoiled = False
+        self._index: int | None = None
+        self._known: tuple[tuple[int, int], bytes] | None = None
+        self._target, self._kept = file, ""
+        self._keeper: sqlite3.Connection | None = None
+        self.may_rescue, self.has_written = True, False
+
+    def close(self) -> None:
+        """Close the file, and take whatever lies under the name next."""
+        with self._lock:
+            self._opened = self._index = None
+            if self._keeper is not None:
+                self._keeper.close()
+            self._keeper = None
+
+    def fold(self) -> bool:
+        """Fold the log into the file. Returns whether nothing is left to do."""
+        if self.is_overwritten():
+            return True
+        with self._lock, suppress(sqlite3.Error):
+            if self._keeper is not None:
+                _, frames, folded = self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                return bool(frames == folded)
+        return True
+
+    def remember(self, *, writes: bool) -> None:
+        """Remember which file and, if this process writes, which log lie under the name; it is open."""
+        if not writes:
+            self._opened = _identify(self._name)
+            return
+        target = self._name
+        for _ in range(40):
+            if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
+                break
+            target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
+        # one connection that is never in a transaction, as those cannot be copied
+        keeper = sqlite3.connect(self._name, check_same_thread=False)
+        with suppress(sqlite3.Error):  # locked; the log is open all the same
+            keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
+        with self._lock:
+            self._keeper = keeper
+            self._is_spoiled = False
+            self._target, self._opened, self._kept = target, _identify(self._name), ""
+            self._log, self._shared = _identify(target + "-wal"), _identify(target + "-shm")
+            self._index = _open_index(target + "-shm")
+            self._known = None
+        self.is_overwritten()
+
+    def is_overwritten(self) -> bool:
+        """Whether another program wrote into the file itself, as a copy onto it does."""
+        if self._index is None or self._opened is None:
+            return False
+        before = self._read_index()
+        try:
+            found = os.stat(self._name)  # noqa: PTH116  at every commit
+        except OSError:
+            return False
+        if before is None or before != self._read_index() or (found.st_dev, found.st_ino) != self._opened:
+            return False  # a checkpoint is under way, or another file is there
+        state = found.st_mtime_ns, found.st_size
+        with self._lock:
+            if self._known is not None and self._known[1] == before and self._known[0] != state:
+                return True
+            self._known = state, before
+        return False
+
+    def refuse_overwritten(self) -> None:
+        """Raise `LostDatabase` if another program wrote into the file.
+
+        The log belongs to the overwritten rows. It is emptied, so that no process mixes it into the new ones.
+        """
+        if not self._is_spoiled and not self.is_overwritten():
+            return
+        self._is_spoiled = True
+        log = self._target + "-wal"
+        if self._log is not None and _identify(log) == self._log:
+            with suppress(OSError):
+                os.truncate(log, 0)  # for processes that have it open
+                for ending in ("-wal", "-shm"):
+                    os.unlink(self._target + ending)  # noqa: PTH108
+        raise LostDatabase(
+            f"{self._shown}: another program wrote into the database while it was open; what this command "
+            "was writing is not stored, and rows that the file held before are gone; check the database with "
+            "oversight verify, or put a copy there while nothing runs, and run the command again"
+        )
+
+    def check(self) -> None:
+        """Raise `LostDatabase` if the name leads to other files; what was written is saved before."""
+        loss = self._describe_loss()
+        if not loss:
+            return
+        with self._lock:
+            told = self._rescue() if self.may_rescue and self.has_written else ""
+        raise LostDatabase(f"{self._shown}: {loss}{told}")
+
+    def _describe_loss(self) -> str:
+        """Describe what happened to the files under the name; empty if they are those that were opened."""
+        found = _identify(self._name)
+        if found is None:
+            return "the file is not there any more"
+        if self._opened is None:
+            return ""
+        if found != self._opened:
+            return "the file was replaced by another"
+        for ending, beside in (("-wal", self._log), ("-shm", self._shared)):
+            if beside is not None and _identify(self._target + ending) != beside:
+                return f"the file's log ({Path(self._target).name}{ending}) was removed or replaced"
+        return ""
+
+    def _rescue(self) -> str:
+        """Save all rows that a connection still reads beside the old name; describe where they are."""
+        moved = _find_moved(self._opened)
+        is_moved = moved and _identify(self._name) != self._opened
+        moved = f"; the opened file lies at {moved} now" if is_moved else ""
+        try:
+            rescued = self._kept or _make_free(self._target)
+        except OSError as error:
+            return f"; nothing could be saved beside it ({error.strerror}){moved}"
+        failure = self._save(rescued)
+        self._kept = "" if failure else rescued
+        if failure:
+            for ending in ("", "-journal"):
+                with suppress(OSError):
+                    os.unlink(rescued + ending)  # noqa: PTH108
+            return f"; nothing could be saved beside it ({failure}){moved}"
+        self._remove_log()
+        told = f"; all rows that were stored are saved in {rescued}{moved}"
+        return f"{told}; move that file to {self._name} and run the command again"
+
+    def _save(self, rescued: str) -> str:
+        """Copy all rows into a file; returns why that failed, if it did."""
+        if self._keeper is None:
+            return "" if self._kept else "the database is closed"
+        end = time.monotonic() + _PATIENCE
+
+        def give_up(status: int, _left: int, _pages: int) -> None:
+            if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > end:
+                raise TimeoutError("another program holds it")
+
+        try:
+            with suppress(sqlite3.OperationalError):  # a file that was moved is whole then, too
+                self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            with closing(sqlite3.connect(rescued)) as copy:
+                self._keeper.backup(copy, progress=give_up)
+        except (sqlite3.Error, OSError) as error:
+            return str(error)
+        return ""
+
+    def _remove_log(self) -> None:
+        """Remove the log of the lost file, which would be read into a file put under the name."""
+        if _identify(self._target) == self._opened or _identify(self._target + "-wal") != self._log:
+            return
+        for ending in ("-wal", "-shm"):
+            with suppress(OSError):
+                os.unlink(self._target + ending)  # noqa: PTH108
+
+    def _read_index(self) -> bytes | None:
+        """How far the log was folded into the file; None while that is under way."""
+        read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
+        settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
+        return read[_SALT] + read[_FOLDED] if settled else None
+
+
+def _identify(file: str) -> _Identity:
+    try:
+        found = os.stat(file)  # noqa: PTH116  at every commit
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _open_index(file: str) -> int | None:
+    """Open the index of a log once per process; those of removed indices are closed."""
+    if not hasattr(os, "pread"):
+        return None
+    for key, descriptor in list(_INDICES.items()):
+        if os.fstat(descriptor).st_nlink == 0 and _INDICES.pop(key, None) is not None:
+            os.close(descriptor)
+    found = _identify(file)
+    if found is None:
+        return None
+    if found not in _INDICES:
+        _INDICES[found] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    return _INDICES[found]
+
+
+def _make_free(target: str) -> str:
+    """Make an empty private file beside a database under the next free name."""
+    path = Path(target).absolute()
+    for number in count(1):
+        more = "" if number == 1 else f"-{number}"
+        free = path.with_name(f"{path.name.removesuffix('.db')}-rescued{more}.db")
+        try:
+            os.close(os.open(free, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            continue
+        return str(free)
+    raise AssertionError
+
+
+def _find_moved(opened: _Identity) -> str:
+    """Where an open file lies now, on systems that tell; empty if it was deleted."""
+    with suppress(OSError):
+        for link in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                place = os.readlink(link)  # noqa: PTH115
+                if _identify(str(link)) == opened and _identify(place) == opened:
+                    return place
+    return ""

@@ -1,0 +1,16 @@
+"""The row that tells databases apart."""
+
+from __future__ import annotations
+
+from sqlmodel import Field
+
+from harness.store.tables.row_kinds import TableRow
+
+
+class DatabaseMarkRow(TableRow, table=True):
+    """The random id of a database, one row; a copy names when and from which database it was made."""
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    database: str
+    copied_at: str
+    source: str
