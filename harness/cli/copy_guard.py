@@ -1,4 +1,4 @@
-"""Refuse verbs that collect or pay in a copy of a study, which `oversight store copy` made."""
+"""Refuse verbs that collect or pay in a copy of a study, or in a database that it was moved from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _READS: Mapping[str, Collection[str]] = {
 
 
 def refuse_copies(verb: str, args: argparse.Namespace) -> None:
-    """Raise `StoreError` if a verb would collect or pay in a database that is marked as a copy."""
+    """Raise `StoreError` if a verb would collect or pay in a database that has such a mark."""
     reads = getattr(args, "action", None) in _READS.get(verb, ()) or getattr(args, "dry_run", False)
     if verb not in _READS or reads:
         return
@@ -28,7 +28,7 @@ def refuse_copies(verb: str, args: argparse.Namespace) -> None:
 
     if has_database(url):
         with Store(url) as store:
-            store.marks.refuse_copy()
+            store.marks.refuse_mark()
 
 
 def _find_url(args: argparse.Namespace) -> str | None:

@@ -23,6 +23,7 @@ from .controls import (
 from .database import (
     BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
 )
+from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
 from .joint import (
@@ -34,7 +35,7 @@ from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
-from .marks import CopyMark as CopyMark
+from .marks import DatabaseMark as DatabaseMark
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import (
     ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,

@@ -55,6 +55,21 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
     return {table.name: number for table, number in counts.items() if number}
 
 
+def is_whole_copy(source: Store, target: Store) -> bool:
+    """Whether a database holds the rows of another, no more and no fewer, and is marked as a copy."""
+    mark = target.marks.read_mark()
+    if mark is None or not mark.copied_at:
+        return False
+    return all(_digest(source, table) == _digest(target, table) for table in _find_tables())
+
+
+def _digest(store: Store, table: sa.Table) -> int:
+    found = _Digest()
+    for rows in _read_rows(store, table):
+        found.add(rows)
+    return found.total
+
+
 def _find_tables() -> list[sa.Table]:
     """All tables, each behind those that it refers to, and behind them what counts their changes."""
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
@@ -76,10 +91,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
             sent.add(rows)
             insert_tuples(connection, table, names, rows)
             tell(len(rows))
-    arrived = _Digest()
-    for rows in _read_rows(target, table):
-        arrived.add(rows)
-    if arrived.total != sent.total:
+    if _digest(target, table) != sent.total:
         told = f"rows of {table.name} did not arrive as they were sent ({sent.number:,} rows)"
         raise StoreError(f"{target.shown}: {told}; nothing was copied")
 

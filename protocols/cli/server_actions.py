@@ -118,7 +118,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
-        copy = store.marks.read_copy()
+        mark = store.marks.read_mark()
         away = {name: found.until for name, found in store.absences.read_absences().items()}
         passed = {} if study.experts.is_panel else share_queues(store).passed
     shown: tuple[str, ...] = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
@@ -140,8 +140,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         table.caption += f"; due {study.experts.deadline}"
     if pool:
         table.caption += f"; {pool_text(*pool)}"
-    if copy is not None:
-        table.caption += f"; this database is {copy}; it collects nothing until: oversight store adopt"
+    if mark is not None:
+        table.caption += f"; this database is {mark}; it collects nothing until: oversight store adopt"
     if quarantine:
         table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
     if passed:
@@ -158,8 +158,8 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         payload |= pool_to_json(pool)
     payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}
     payload["quarantine"] = [asdict(q) for q in quarantine]
-    if copy is not None:
-        payload["copy"] = asdict(copy)
+    if mark is not None:
+        payload["mark"] = asdict(mark)
     if quality:
         payload["quality"] = quality_to_json(quality)
     emit(args, payload, Group(table, quality_table(quality)) if quality else table)

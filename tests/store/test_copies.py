@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,12 +34,12 @@ def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     monkeypatch.chdir(bring("partitioned", tmp_path))
     before = [oversight(verb) for verb in ("estimate", "verify")]
     oversight("store", "copy", "copy.db")
-    assert "is no copy" in oversight("store", "adopt", code=2)["error"]
+    assert "has no mark" in oversight("store", "adopt", code=2)["error"]
     Path("copy.db").replace("study.db")
     for words in COLLECTS:
         assert "oversight store adopt" in oversight(*words, code=2)["error"]
     read = [oversight(verb) for verb in ("estimate", "verify")]
-    marks = [read[1].pop("copy"), oversight("label", "status")["copy"]]
+    marks = [read[1].pop("mark"), oversight("label", "status")["mark"]]
     assert read == before
     assert all(mark["source"].endswith("study.db") for mark in marks)
     assert oversight("store", "adopt")["source"].endswith("study.db")
@@ -56,3 +58,66 @@ def test_a_study_is_copied_while_its_page_serves(
         assert desk.answer(own)[0] == 200
     with sqlite3.connect("copy.db") as copy:
         assert copy.execute("SELECT count(*) FROM answer").fetchone() == (1,)
+
+
+def test_a_moved_study_collects_in_the_new_database_alone(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bring("partitioned", tmp_path))
+    text = Path("study.toml").read_text()
+    before = [oversight(verb) for verb in ("estimate", "verify")]
+    oversight("store", "move", "sub.db")
+    assert [oversight(verb) for verb in ("estimate", "verify")] == before
+    assert oversight("label", "route")["new"] == 0
+    moved = Path("study.toml").read_text()
+    assert [line for line in moved.splitlines() if not line.startswith("store = ")] == text.splitlines()
+    Path("study.toml").write_text(text)
+    told = oversight("label", "route", code=2)["error"]
+    assert "was moved to" in told
+    assert "sub.db" in told
+    assert "was moved to" in oversight("store", "move", "other.db", code=2)["error"]
+    oversight("store", "move", "sub.db")  # as after a move that was killed before it wrote study.toml
+    assert Path("study.toml").read_text() == moved
+    assert oversight("label", "route")["new"] == 0
+
+
+def test_a_study_that_is_in_use_is_not_moved(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw(tmp_path / "ward")
+    monkeypatch.chdir(tmp_path / "ward")
+    text = Path("study.toml").read_text()
+    with serve(tmp_path / "ward") as desk:
+        own = desk.begin("ana")
+        assert desk.answer(own)[0] == 200
+        assert "end all commands" in oversight("store", "move", "new.db", code=2)["error"]
+        assert desk.answer(own)[0] == 200
+    assert Path("study.toml").read_text() == text
+    assert oversight("store", "move", "new.db")["tables"]["answer"] == 2
+    with serve(tmp_path / "ward", port=desk.port) as desk:
+        assert desk.answer(own)[0] == 200
+
+
+@pytest.mark.parametrize("step", ["copy_store", "write_whole", "adopt"])
+def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
+    step: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bring("partitioned", tmp_path))
+    before = oversight("estimate")
+    place = {
+        "copy_store": "harness.store.moving.copy_store",
+        "write_whole": "harness.cli.database_verbs.store.write_whole",
+        "adopt": "harness.store.marks.MarkRepository.adopt",
+    }[step]
+    code = (
+        "import os\nfrom unittest import mock\n"
+        "from harness.cli.main import main\n"
+        f"with mock.patch({place!r}, side_effect=lambda *a, **k: os._exit(9)):\n"
+        "    main(['store', 'move', 'new.db'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    assert done.returncode == 9
+    assert "nothing" in oversight("label", "route", code=2)["error"]
+    oversight("store", "move", "new.db")
+    assert oversight("estimate") == before
+    assert oversight("label", "route")["new"] == 0

@@ -1,4 +1,4 @@
-"""Copy a study's database into another, empty one: from its file to a PostgreSQL server, or back.
+"""Copy a study's database into another, empty one, or move the study there: to a PostgreSQL server, or back.
 
 Every row is read back and compared, in one transaction: the copy is whole or not there. It may be made while
 commands and pages write, and holds the study as of one moment. The copy is marked: it can be read, and
@@ -6,35 +6,45 @@ collects nothing until `oversight store adopt` makes it the study. The old datab
 
 example: oversight store copy postgresql://db.example.org/ward     the password comes from PGPASSWORD
          oversight store copy ward-copy.db
+         oversight store move postgresql://db.example.org/ward     also changes store in study.toml
          oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
+import stat
+import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 from harness.cli.conventions import add_study, emit, study_of
-from harness.config import refuse_password
+from harness.config import Study, refuse_password
 from harness.errors import BadInput
+from harness.machine import write_whole
 from harness.output import counted
-from harness.store import Store, copy_store, has_database
+from harness.store import Store, copy_store, has_database, move_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight store``."""
-    parser.add_argument("action", choices=["copy", "adopt"])
+    parser.add_argument("action", choices=["copy", "move", "adopt"])
     parser.add_argument(
-        "to", nargs="?", metavar="TO", help="copy: a file, or postgresql://USER@HOST/NAME without a password"
+        "to",
+        nargs="?",
+        metavar="TO",
+        help="a file, or postgresql://USER@HOST/NAME without a password",
     )
     add_study(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy the study's database, or make a copy the study."""
+    """Copy or move the study's database, or make a copy the study."""
     study = study_of(args)
-    if (args.action == "copy") != (args.to is not None):
-        raise BadInput("TO: name the new database with copy, and none with adopt")
+    if (args.action == "adopt") != (args.to is None):
+        raise BadInput("TO: name the new database with copy and move, and none with adopt")
     if args.action == "adopt":
         return _adopt(args, study.store_url)
     try:
@@ -44,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
     url = args.to if "://" in args.to else f"sqlite:///{Path(args.to)}"
+    if args.action == "move":
+        return _move(args, study)
     with Store(study.store_url) as source, Store(url) as target:
         copied = copy_store(source, target)
     rows = sum(copied.values())
@@ -60,11 +72,66 @@ def _adopt(args: argparse.Namespace, url: str) -> int:
     if not has_database(url):
         raise BadInput("there is no database of this study; name the copy as store in study.toml first")
     with Store(url) as store:
-        copy, shown = store.marks.adopt(), store.shown
-    if copy is None:
-        raise BadInput(f"{shown}: this database is no copy; it collects already")
-    text = f"{shown} is the study now; it was {copy}; do not use the old database any more: answers given "
-    emit(
-        args, {"adopted": shown, "source": copy.source, "copied_at": copy.copied_at}, text + "there are lost"
+        mark, shown = store.marks.adopt(), store.shown
+    if mark is None:
+        raise BadInput(f"{shown}: this database has no mark; it collects already")
+    text = (
+        f"{shown} is the study now; it was {mark}; do not use the other database any more: answers "
+        "given there are lost"
     )
+    emit(args, {"adopted": shown, **asdict(mark)}, text)
     return 0
+
+
+def _move(args: argparse.Namespace, study: Study) -> int:
+    """Move the rows, name the new database in study.toml, and have it collect; each step may be repeated."""
+    path = Path(args.study)
+    to = args.to if "://" in args.to else str(Path(args.to).absolute())
+    url = to if "://" in to else f"sqlite:///{to}"
+    copied = dict[str, int]()
+    if study.store_url != url:  # as after a move that was killed at the end
+        text = name_store(path.read_text(encoding="utf-8"), to)
+        copied = move_rows(study.store_url, url)
+        write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
+    with Store(url) as store:
+        store.marks.adopt()
+    rows = sum(copied.values())
+    told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows were copied before"
+    then = f"the study collects in {to}, as {args.study} says; the old database collects nothing any more"
+    emit(args, {"rows": rows, "tables": copied, "to": to}, f"{told}; {then}")
+    return 0
+
+
+def name_store(text: str, store: str) -> str:
+    r"""The text of a study.toml that names another database, all else unchanged.
+
+    Raises
+    ------
+    BadInput
+        If the file has no such place.
+
+    Examples
+    --------
+    >>> print(name_store('[study]\nname = "a"  # mine\n', "b.db"))
+    [study]
+    store = "b.db"
+    name = "a"  # mine
+    <BLANKLINE>
+    """
+    line = f"store = {json.dumps(store, ensure_ascii=False)}"
+    head = re.search(r"^[ \t]*\[[ \t]*study[ \t]*\][^\n]*\n?", text, re.MULTILINE)
+    if head is not None:
+        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
+        section = text[head.end() : end.start() if end else len(text)]
+        rest = text[head.end() + len(section) :]
+        changed, number = re.subn(
+            r"^[ \t]*store[ \t]*=[^\n#]*", lambda _: f"{line} ", section, flags=re.MULTILINE
+        )
+        changed = re.sub(r"[ \t]+$", "", changed, flags=re.MULTILINE) if number else f"{line}\n{section}"
+        begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
+        made = begin + changed + rest
+        if tomllib.loads(made).get("study", {}).get("store") == store:
+            return made
+    raise BadInput(
+        f"study.toml: write this under [study] by hand, then use store copy and store adopt: {line}"
+    )

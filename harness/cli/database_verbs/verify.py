@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
         found = audit_study(study_of(args), args.head)
         findings, payload, lines = found.findings, _study_to_json(found), _tell_study(found, args.head)
         with Store(study_of(args).store_url) as store:
-            copy = store.marks.read_copy()
-        if copy is not None:
-            payload["copy"] = asdict(copy)
-            lines.insert(0, f"this database is {copy}; it collects nothing until: oversight store adopt")
+            mark = store.marks.read_mark()
+        if mark is not None:
+            payload["mark"] = asdict(mark)
+            lines.insert(0, f"this database is {mark}; it collects nothing until: oversight store adopt")
     if args.head is None:
         lines.append(_UNCHECKED)
     if findings.number:

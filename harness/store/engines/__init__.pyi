@@ -2,6 +2,7 @@ from .addresses import (
     has_database as has_database, make_engine as make_engine,
     show_address as show_address,
 )
+from .database_users import find_users as find_users
 from .held_file import HeldFile as HeldFile
 from .log_folding import LogFolding as LogFolding
 from .lost_connections import connect as connect

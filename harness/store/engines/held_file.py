@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 import time
@@ -45,7 +46,7 @@ class HeldFile:
         self._is_spoiled = False
         self._index: int | None = None
         self._known: tuple[tuple[int, int], bytes] | None = None
-        self._target, self._kept = file, ""
+        self._target, self._kept, self._kept_log = file, "", ""
         self._keeper: sqlite3.Connection | None = None
         self.may_rescue, self.has_written = True, False
 
@@ -111,7 +112,7 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The log belongs to the overwritten rows. It is emptied, so that no process mixes it into the new ones.
+        The log belongs to the overwritten rows. It is set aside, so that nothing mixes it into the new ones.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -119,6 +120,10 @@ class HeldFile:
         log = self._target + "-wal"
         if self._log is not None and _identify(log) == self._log:
             with suppress(OSError):
+                if os.path.getsize(log):  # noqa: PTH202
+                    kept = _make_free(self._target, "log")
+                    shutil.copyfile(log, kept)
+                    self._kept_log = f"; the log of the file before is kept in {kept}"
                 os.truncate(log, 0)  # for processes that have it open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
@@ -126,6 +131,7 @@ class HeldFile:
             f"{self._shown}: another program wrote into the database while it was open; what this command "
             "was writing is not stored, and rows that the file held before are gone; check the database with "
             "oversight verify, or put a copy there while nothing runs, and run the command again"
+            f"{self._kept_log}"
         )
 
     def check(self) -> None:
@@ -228,12 +234,12 @@ def _open_index(file: str) -> int | None:
     return _INDICES[found]
 
 
-def _make_free(target: str) -> str:
+def _make_free(target: str, what: str = "rescued") -> str:
     """Make an empty private file beside a database under the next free name."""
     path = Path(target).absolute()
     for number in count(1):
         more = "" if number == 1 else f"-{number}"
-        free = path.with_name(f"{path.name.removesuffix('.db')}-rescued{more}.db")
+        free = path.with_name(f"{path.name.removesuffix('.db')}-{what}{more}.db")
         try:
             os.close(os.open(free, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:

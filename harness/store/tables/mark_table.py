@@ -8,9 +8,10 @@ from harness.store.tables.row_kinds import TableRow
 
 
 class DatabaseMarkRow(TableRow, table=True):
-    """The random id of a database, one row; a copy names when and from which database it was made."""
+    """The random id of a database, one row; copies and old databases name others."""
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     database: str
     copied_at: str
     source: str
+    moved_to: str

@@ -1,4 +1,4 @@
-"""A random id of each database, and whether it is a copy of another."""
+"""A random id of each database, whether it is a copy of another, and where the study was moved to."""
 
 import secrets
 
@@ -18,8 +18,11 @@ def upgrade() -> None:
         sa.Column("database", sa.String(), nullable=False),
         sa.Column("copied_at", sa.String(), nullable=False),
         sa.Column("source", sa.String(), nullable=False),
+        sa.Column("moved_to", sa.String(), nullable=False),
     )
-    op.bulk_insert(table, [{"id": 0, "database": secrets.token_hex(16), "copied_at": "", "source": ""}])
+    op.bulk_insert(
+        table, [{"id": 0, "database": secrets.token_hex(16), "copied_at": "", "source": "", "moved_to": ""}]
+    )
 
 
 def downgrade() -> None:

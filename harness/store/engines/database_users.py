@@ -1,0 +1,35 @@
+"""Who else has a database open."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from harness.machine import find_openers
+from harness.store.engines.addresses import find_file, read_address
+
+_OTHERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
+
+
+def find_users(url: str) -> str:
+    """Name other connections to a database; empty if there are none. This process must have none either."""
+    file = find_file(read_address(url))
+    if file is None:
+        engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            number = connection.exec_driver_sql(_OTHERS).scalar_one()
+        return f"{number} other connections are open" if number else ""
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        try:  # only who has a database alone can put its log away
+            is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
+        except sqlite3.OperationalError:
+            is_alone = False
+    if is_alone:
+        return ""
+    named = [f"process {pid} ({command})" for pid, command in find_openers(Path(file))]
+    return f"{' and '.join(named) or 'another process'} has it open"

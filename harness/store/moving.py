@@ -1,0 +1,58 @@
+"""A study moved to another database: at any moment one of the two collects, or neither."""
+
+from __future__ import annotations
+
+from harness.errors import StoreError
+from harness.store.copying import copy_store, is_whole_copy
+from harness.store.engines import find_users, show_address
+from harness.store.study_store import Store
+
+
+def move_rows(source: str, target: str) -> dict[str, int]:
+    """Mark a study's database as moved, and copy all rows into another, which stays marked as a copy.
+
+    A move that was killed is taken up again. Whoever calls this then has the other database adopted.
+
+    Parameters
+    ----------
+    source, target
+        SQLAlchemy URLs. This process must have neither open.
+
+    Returns
+    -------
+    dict
+        Table → rows, of those that have any; nothing if all were copied before.
+
+    Raises
+    ------
+    StoreError
+        If something has the database open or works on a run, the study was moved elsewhere, the database is
+        a copy itself, or the other one holds something else. The study goes on in the old one then.
+    """
+    shown = show_address(target)
+    with Store(source) as store:
+        mark = store.marks.read_mark()
+        if mark is not None and mark.moved_to != shown:
+            store.marks.refuse_mark()
+        store.marks.mark_moved(shown)  # before the look, so that nothing begins after it
+    try:
+        _refuse_users(source)
+        with Store(source) as old, Store(target) as new:
+            is_done = (
+                mark is not None and new.marks.read_mark() is None and new.count_rows("item")["item"] > 0
+            )
+            return {} if is_done or is_whole_copy(old, new) else copy_store(old, new)
+    except BaseException:
+        if mark is None:
+            with Store(source) as store:
+                store.marks.adopt()
+        raise
+
+
+def _refuse_users(url: str) -> None:
+    with Store(url) as store:
+        held = [f"{one}; end that" for one in store.locks.find_held()[:1]]
+    if users := find_users(url):
+        held = [f"{users}; end all commands and pages of the study"]
+    if held:
+        raise StoreError(f"{show_address(url)}: {held[0]}, then move the study")
