@@ -1,7 +1,7 @@
 """Workflows and their search, with expert labels as the fitness signal.
 
-`agents.workflow`, `agents.operators` and `agents.standalone` are what workflows outside this
-package import; they keep their places.
+`oversight.agents.workflow`, `oversight.agents.operators` and `oversight.agents.standalone` are what workflows
+outside this package import; they keep their places.
 """
 
 import lazy_loader

@@ -1,11 +1,11 @@
-"""Ready-made steps for programs; like `agents.workflow`, this file's text runs in the sandbox.
+"""Ready-made steps for programs; like `oversight.agents.workflow`, this file's text runs in the sandbox.
 
 Each is one call, or a few, of ``task.ask``; solutions and feedback go in and come out as texts.
 """
 
 from typing import Any
 
-from agents.workflow import Record, vote
+from oversight.agents.workflow import Record, vote
 
 
 async def custom(task: Any, text: str, instruction: str) -> str:

@@ -1,9 +1,9 @@
-"""Runs a program over its tasks; text that goes into the sandbox after `agents.workflow`."""
+"""Runs a program over its tasks; text that goes into the sandbox after `oversight.agents.workflow`."""
 
 import asyncio
 from typing import Any
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 
 async def _gather_all(*coroutines: Any) -> list[Any]:

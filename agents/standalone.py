@@ -14,15 +14,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.programs import Example, PromptFormat, Role
-from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import TIERS, open_sandbox
-from harness import BadInput, OversightError, check_mapping, check_names
-from harness.config import ModelSection
-from harness.datasets import ItemMapping, read_items, read_options, read_rows
-from harness.llm import Budget, Model, make_model
-from harness.output import make_printable, say
-from harness.types import Item, Prediction, Program
+from oversight.agents.programs import Example, PromptFormat, Role
+from oversight.agents.runtime import Broker, Workbench, answer_items
+from oversight.agents.sandbox import TIERS, open_sandbox
+from oversight.harness import BadInput, OversightError, check_mapping, check_names
+from oversight.harness.config import ModelSection
+from oversight.harness.datasets import ItemMapping, read_items, read_options, read_rows
+from oversight.harness.llm import Budget, Model, make_model
+from oversight.harness.output import make_printable, say
+from oversight.harness.types import Item, Prediction, Program
 
 
 class Workflow:

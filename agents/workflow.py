@@ -1,9 +1,9 @@
 """The ground that workflows are written on: the task, the records that calls pass on, the vote.
 
-The text of this file runs in the sandbox in front of every program, together with `agents.operators`;
-programs may import both for their editor's sake. It is written in the Python that all tiers share (no
-inheritance, no generators, no decorators on methods). Nothing outside trusts it: a program that
-replaces any of it gains nothing.
+The text of this file runs in the sandbox in front of every program, together with
+`oversight.agents.operators`; programs may import both for their editor's sake. It is written in the Python
+that all tiers share (no inheritance, no generators, no decorators on methods). Nothing outside trusts it: a
+program that replaces any of it gains nothing.
 """
 
 from typing import Any

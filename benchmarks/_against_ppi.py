@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks._peers import run_peers
 from benchmarks._simulated_judges import FloatArray, IntArray, Pool, listen
-from harness.estimate import guess_right
+from oversight.harness.estimate import guess_right
 
 VERSION = "ppi-python==0.2.3"
 

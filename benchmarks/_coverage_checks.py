@@ -23,10 +23,16 @@ from scipy.special import ndtr
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness import FloatArray, IntArray
-from harness.columns import ItemIndex, LabelColumns, OfferedOptions, PredictionColumns, QuestionColumns
-from harness.estimate import Check, propensities_for, run_checks, vote_posterior
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.columns import (
+    ItemIndex,
+    LabelColumns,
+    OfferedOptions,
+    PredictionColumns,
+    QuestionColumns,
+)
+from oversight.harness.estimate import Check, propensities_for, run_checks, vote_posterior
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted
 
 STATEMENTS = {
     "partitioned": Partitioned.statement,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import CLASSES, Design, clusters_of, item_of, true_accuracies, world
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 
 COMMAND_CELLS = [
     Design(K=(4,), accuracies=(0.9,), n=60),

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-import harness as h
-from harness.estimate import GoldCounts
-from harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import GoldCounts
+from oversight.harness.types import Answer, Item, Label, Labels, Prediction, PredictionStatus, Question
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 IntArray = NDArray[np.int64]
 CLASSES = tuple(f"class {k}" for k in range(16))

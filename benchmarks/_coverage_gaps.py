@@ -23,10 +23,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import harness as h
 from benchmarks._gap_studies import ACCURACY, Gaps, GapStudy
-from harness import EstimateError
-from harness.estimate import PASS, gate_accuracy, gate_difference
+from oversight import harness as h
+from oversight.harness import EstimateError
+from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
 
 LOOKS = 10
 LEVEL, STRICT, AGAIN = 0.95, 2.6, 5
@@ -92,7 +92,7 @@ def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
 
 
 def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
-    """The difference of the first two models by `harness.compare`."""
+    """The difference of the first two models by `oversight.harness.compare`."""
     try:
         (pair,) = h.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
     except EstimateError:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import harness as h
 from benchmarks._coverage_designs import CLASSES, MISSED, Design, Drawn, draw, true_accuracies, true_result
 from benchmarks._coverage_panels import draw_panel_score
 from benchmarks._coverage_pool import draw_from_pool
 from benchmarks._coverage_winner import draw_winner
-from harness import EstimateError
-from harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
-from harness.types import Labels, Prediction, design_of
+from oversight import harness as h
+from oversight.harness import EstimateError
+from oversight.harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
+from oversight.harness.types import Labels, Prediction, design_of
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def _one(truth: float, found: Any) -> Outcome:
 
 
 def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Every model's accuracy by `harness.accuracy`; a model run later from the same labels."""
+    """Every model's accuracy by `oversight.harness.accuracy`; a model run later from the same labels."""
     found, options = [], dict(design.options)
     if drawn.gold is not None:
         options["gold"] = drawn.gold
@@ -52,7 +52,7 @@ def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_difference(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The difference of the first two models by `harness.compare`."""
+    """The difference of the first two models by `oversight.harness.compare`."""
     a, b = true_accuracies(design)[:2]
     models = dict(list(drawn.models.items())[:2])
     try:
@@ -123,7 +123,7 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
-    """All differences at once by `harness.compare` of three models and more, and no wrong order."""
+    """All differences at once by `oversight.harness.compare` of three models and more, and no wrong order."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
     try:
         pairs = h.compare(drawn.models, drawn.labels).pairs

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import CLASSES, Design
-from harness.panel import Agreement, Panel, Share, make_panel_from_grid, measure_agreement, measure_parity
+from oversight.harness.panel import (
+    Agreement,
+    Panel,
+    Share,
+    make_panel_from_grid,
+    measure_agreement,
+    measure_parity,
+)
 
 _MANY = 40_000
 SCORES = ("human", "model", "delta", "model precision", "model recall", "human f1", "delta_f1")

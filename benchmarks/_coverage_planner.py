@@ -16,12 +16,18 @@ from typing import Any
 
 import numpy as np
 
-import harness as h
 from benchmarks._coverage_designs import ROSTER, item_of
-from harness.estimate import disagreement, plan, questions_asked, synthesise_population, vote_posterior
-from harness.types import Answer, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted
+from oversight import harness as h
+from oversight.harness.estimate import (
+    disagreement,
+    plan,
+    questions_asked,
+    synthesise_population,
+    vote_posterior,
+)
+from oversight.harness.types import Answer, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted
 
 PROMISED = 0.8
 _LARGE = 100_000

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-import harness as h
 from benchmarks._coverage_designs import Design, collect, world
-from harness import EstimateError, FloatArray
-from harness.estimate import draw_in_proportion, guess_right, split_by_agreement
-from harness.types import Estimate, PredictionStatus
+from oversight import harness as h
+from oversight.harness import EstimateError, FloatArray
+from oversight.harness.estimate import draw_in_proportion, guess_right, split_by_agreement
+from oversight.harness.types import Estimate, PredictionStatus
 
 TIMES = 6
 """Items of the pool, over those drawn."""

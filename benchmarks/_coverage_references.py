@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-import harness as h
 from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
 from benchmarks._coverage_winner import winner_widths
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.estimate import (
     betting_sequence,
     clopper_pearson,
     flat_posterior,

@@ -20,9 +20,9 @@ from scipy.special import ndtri
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import harness as h
 from benchmarks._coverage_designs import Design, draw, true_accuracies
-from harness.estimate import RoutedSample, draw_options, propensities_for, routed_accuracy
+from oversight import harness as h
+from oversight.harness.estimate import RoutedSample, draw_options, propensities_for, routed_accuracy
 
 LEVEL, STRICT = 0.95, 2.6
 
@@ -66,7 +66,7 @@ def misled_cell(draws: int, seed: int = 0) -> WidthCell:
 
 
 def ranking_cell(design: Design, draws: int, seed: int = 0) -> WidthCell:
-    """All differences at once by `harness.compare`; the factor is of all pairs' intervals together."""
+    """All differences at once by `oversight.harness.compare`; the factor is of all pairs' intervals together."""
     rng = np.random.default_rng(seed)
     truth = dict(zip((f"m{j}" for j in range(len(design.accuracies))), true_accuracies(design), strict=True))
     needed, width = [], []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.search import Archive, Kind, score_candidates, simulated_labels
-from agents.search.fitness import Board
-from harness.estimate import synthesise_population
-from harness.types import Candidate, Item, Prediction, Program
+from oversight.agents.search import Archive, Kind, score_candidates, simulated_labels
+from oversight.agents.search.fitness import Board
+from oversight.harness.estimate import synthesise_population
+from oversight.harness.types import Candidate, Item, Prediction, Program
 
 LEVEL, LEADS = 0.6, (0.7, 0.75, 0.8, 0.85, 0.9)
 """Accuracy of candidates that are all equal, and of one that leads them."""

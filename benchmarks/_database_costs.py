@@ -11,10 +11,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Amounts, JointSpec, ReservedAnswer, Store, WorkerWrite
-from harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Amounts, JointSpec, ReservedAnswer, Store, WorkerWrite
+from oversight.harness.types import Item, Prediction, PredictionStatus
 
 LEASE = 600.0
 _TRIPS = [0]

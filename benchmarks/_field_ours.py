@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.search import ExpertLabels, prepare_search, report_search
 from benchmarks._field_solver import SOLVER, program_text
 from benchmarks._field_task import FieldTask, read_method
-from harness import IntArray
-from harness.cli.main import main as oversight
-from harness.config import read_study
-from harness.store import Store
+from oversight.agents.search import ExpertLabels, prepare_search, report_search
+from oversight.harness import IntArray
+from oversight.harness.cli.main import main as oversight
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 
 ITEMS = 343
 """Labelled items: the default split makes 120 of them selection items, which the last rung asks for."""

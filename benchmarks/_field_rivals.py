@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.search.policies.proposal import POOL, choose, published_probabilities
 from benchmarks._field_ours import Labels
 from benchmarks._field_task import FieldTask, edit_method, read_method, transformed, write_method
-from harness import FloatArray
+from oversight.agents.search.policies.proposal import POOL, choose, published_probabilities
+from oversight.harness import FloatArray
 
 SELECTION = 120
 """Selection items of a study of `_field_ours`."""

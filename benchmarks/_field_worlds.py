@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from agents.search import Archive, Kind, SearchContext, confirm_finalists, search, simulated_labels
-from agents.search.policies.proposal import PolicyView, Proposal, draw_leader
 from benchmarks._field_ours import Found
 from benchmarks._field_task import FieldTask, edit_method, read_method, write_method
-from harness.config import SearchSection
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import Archive, Kind, SearchContext, confirm_finalists, search, simulated_labels
+from oversight.agents.search.policies.proposal import PolicyView, Proposal, draw_leader
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, Program
 
 SELECT, CONFIRM = 120, 86
 """Those of the default split of as many items as `_field_ours` has."""

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-import harness as h
-from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
-from protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class, order_queue
+from oversight import harness as h
+from oversight.harness.types import Answer, Item, Labels, Prediction, Question, Verdict
+from oversight.protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class, order_queue
 
 CLASSES = ("a", "b", "c", "d")
 ROSTER = one_expert_per_class(CLASSES)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import Design, draw, true_accuracies
-from harness.arrays import IntArray
-from harness.columns import LabelColumns, align_models
-from harness.estimate import PASS, UNDECIDED, gate_accuracy, gate_difference
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import LabelColumns, align_models
+from oversight.harness.estimate import PASS, UNDECIDED, gate_accuracy, gate_difference
 
 LEVEL, MARGIN = 0.95, 0.02
 

@@ -7,17 +7,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-import harness as h
 from benchmarks.real_protocols import ROSTER, Options, collect, predictions
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.estimate import (
     draw_in_proportion,
     expected_questions,
     guess_right,
     split_by_agreement,
     vote_posterior,
 )
-from harness.types import Item
-from protocols.routing import Sequential, Targeted
+from oversight.harness.types import Item
+from oversight.protocols.routing import Sequential, Targeted
 
 Data: TypeAlias = tuple[list[Item], dict[str, int], dict[str, str], dict[str, Options]]
 QUESTIONS = 300

@@ -63,7 +63,7 @@ def bare_run(url: str, n: int, concurrency: int) -> Work:
 def client_run(url: str, n: int, concurrency: int) -> Work:
     import orjson
 
-    from harness.llm import HttpClient, run_in_loop
+    from oversight.harness.llm import HttpClient, run_in_loop
 
     prompts = iter([f"Answer with one letter.\n\n{text(j)}\n\n(A) red\n(B) green\n" for j in range(n)])
 
@@ -118,11 +118,11 @@ def plain_run(url: str, n: int, concurrency: int) -> Work:
 
 def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float = 60.0) -> Work:
     """Return what `oversight run` does once the items are stored; they come one by one."""
-    from harness.config import ModelSection
-    from harness.llm import PriceTable, Target, Wanted, make_spec, run_targets
-    from harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
-    from harness.store import Store
-    from harness.types import Item
+    from oversight.harness.config import ModelSection
+    from oversight.harness.llm import PriceTable, Target, Wanted, make_spec, run_targets
+    from oversight.harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
+    from oversight.harness.store import Store
+    from oversight.harness.types import Item
 
     settings = ModelSection(
         model="bench", endpoint=url, temperature=0.0, concurrency=concurrency, timeout=timeout, tries=20

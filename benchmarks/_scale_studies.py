@@ -16,9 +16,9 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from harness.config import RunSpec
-from harness.store import Store
-from harness.types import Item
+from oversight.harness.config import RunSpec
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 
 CLASSES = ("cardiology", "neurology", "nephrology", "dermatology")
 STRATA = ("day", "night", "weekend")

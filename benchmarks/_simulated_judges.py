@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-import harness as h
 from benchmarks.real_protocols import ROSTER, Options, collect, predictions
-from harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
+from oversight.harness.estimate import (
     AnswersSoFar,
     JudgeOpinion,
     RoutedSample,
@@ -26,8 +26,8 @@ from harness.estimate import (
     guess_by_judges,
     judged_accuracy,
 )
-from harness.types import Item, Prediction
-from protocols.routing import Partitioned
+from oversight.harness.types import Item, Prediction
+from oversight.protocols.routing import Partitioned
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import harness as h
-from harness.cli.main import main as oversight
-from harness.errors import DataError
-from harness.output import shorten
+from oversight import harness as h
+from oversight.harness.cli.main import main as oversight
+from oversight.harness.errors import DataError
+from oversight.harness.output import shorten
 
 SEED = 7
 STUDY = """\

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.machine import write_whole
+from oversight.harness.machine import write_whole
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies"
 PAGE, NUMBERS, PICTURE = (FOLDER / f"mmlu-pro.{ending}" for ending in ("md", "json", "png"))
@@ -67,7 +67,7 @@ def draw(study: Json, path: Path) -> None:
     """Every model's intervals, uniform and sequential, with the full key's accuracy."""
     from matplotlib import pyplot
 
-    from harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
+    from oversight.harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
 
     exact = study["accuracies"]
     axes = new_axes(None, rows_height(len(exact)))

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-import harness as h
 from benchmarks._field_ours import lay_out
 from benchmarks._field_solver import SOLVER
 from benchmarks._field_task import FieldTask
 from benchmarks._study_folders import Published, call
 from benchmarks.real_protocols import predictions
 from benchmarks.search_real import START, WORKFLOW, title
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class
 
 K = 10
 VALIDATION = 120

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._peers import run_peers
-from harness.panel import Panel, krippendorff_alpha, pairwise
+from oversight.harness.panel import Panel, krippendorff_alpha, pairwise
 
 ANNOTATORS, CATEGORIES, EACH = 1000, 20, 100
 PEERS = ("krippendorff==0.9.0", "simpledorff==0.0.2", "irrCAC==0.4.4", "nltk==3.10.4")

@@ -27,10 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._scale_studies import CLASSES, STRATA, VOCABULARY, WORDS, item_id
 from benchmarks.scale import outside
-from harness.config import read_study
-from harness.store import Store
-from protocols.asked_questions import text_key
-from protocols.collect.spreadsheets.cells import write_checks
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.protocols.asked_questions import text_key
+from oversight.protocols.collect.spreadsheets.cells import write_checks
 
 LIMIT = 3600.0
 SETTINGS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-65536")

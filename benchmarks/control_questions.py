@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import derive_seed
-from harness.analysis import import_predictions, report_study
-from harness.config import Study, read_study
-from harness.store import Response, Store
-from protocols.collect import SimulatedExperts
-from protocols.routing import read_pending
-from protocols.study_labels import route_questions
+from oversight.harness import derive_seed
+from oversight.harness.analysis import import_predictions, report_study
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Response, Store
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import read_pending
+from oversight.protocols.study_labels import route_questions
 
 OPTIONS, ITEMS = 4, 300
 CLASSES = [f"c{k}" for k in range(OPTIONS)]

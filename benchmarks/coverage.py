@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.errors import EstimateError
-from harness.estimate import BinomialSample, Point, make_interval, make_point, success_probability
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import BinomialSample, Point, make_interval, make_point, success_probability
 
 Floats = NDArray[np.float64]
 ACCURACIES = np.concatenate(

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.estimate import Estimates, LabelledArrays, Tallies, all_estimators, tally_arrays
+from oversight.harness.estimate import Estimates, LabelledArrays, Tallies, all_estimators, tally_arrays
 
 K = 10
 T = TypeVar("T")

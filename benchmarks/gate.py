@@ -25,7 +25,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._gate_cells import LEVEL, GateCell, Seen, boundary_cells, hard_cells, look_on, power_cells
-from harness.estimate import (
+from oversight.harness.estimate import (
     outcomes_to_settle,
     targeted_design_variance,
     uniform_design_variance,

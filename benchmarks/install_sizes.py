@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._peers import UV
-from harness.distribution import DISTRIBUTION
+from oversight.harness.distribution import DISTRIBUTION
 
 ROOT = Path(__file__).parents[1]
 INSTALLS = {

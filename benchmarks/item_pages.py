@@ -25,8 +25,8 @@ import sqlalchemy as sa
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._scale_studies import CLASSES, make_scale_study
-from harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
-from harness.store import Store
+from oversight.harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
+from oversight.harness.store import Store
 from tests.postgresql_server import start_postgresql
 
 _EMPTY = {

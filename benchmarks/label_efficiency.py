@@ -3,8 +3,8 @@
 For K options and accuracy A: one model (targeted), five models with accuracies around A (shared
 propensities, sequential resolution, sequential on Neyman-sampled items), and the difference of two.
 Savings are ratios of variance per question in a stylised population
-(`harness.estimate.planning.synthetic_population`); next to each stands the coverage of the 95 % interval in
-simulated studies. The last line is JSON.
+(`oversight.harness.estimate.planning.synthetic_population`); next to each stands the coverage of the 95 %
+interval in simulated studies. The last line is JSON.
 
     python benchmarks/label_efficiency.py [--quick]
 """
@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import optimize, stats
 
-from harness import FloatArray, IntArray
-from harness.estimate import (
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     clopper_pearson,

@@ -2,7 +2,7 @@
 
 Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
 question an item, experts answer from the published truth. Every model is a target once, with the others as
-side information: `harness.model_accuracies` gives the protocol's own estimate and the one that all models'
+side information: `oversight.harness.model_accuracies` gives the protocol's own estimate and the one that all models'
 votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean squared
 errors is how many times as many questions the plain one, uniform maximum likelihood for one, would need.
 Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
@@ -39,13 +39,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import harness as h
 from benchmarks._against_ppi import see_ppi
 from benchmarks._pool_efficiency import see_pools
 from benchmarks._simulated_judges import DRAWS, JUDGES, Judged, Pool, judge_pool, judge_uniform
 from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
-from harness.types import Item
-from protocols.routing import Partitioned, Targeted
+from oversight import harness as h
+from oversight.harness.types import Item
+from oversight.protocols.routing import Partitioned, Targeted
 
 Design = tuple[str, int, int]
 """Protocol, number of models, number of items."""

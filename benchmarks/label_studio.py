@@ -25,10 +25,10 @@ from typing import Any
 
 import httpx
 
-from harness.analysis import study_items
-from harness.config import Study, read_study
-from harness.store import Store
-from protocols.collect import (
+from oversight.harness.analysis import study_items
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Store
+from oversight.protocols.collect import (
     OVERLAP,
     Campaign,
     Connection,
@@ -38,7 +38,7 @@ from protocols.collect import (
     start_server,
     stop_server,
 )
-from protocols.routing import Partitioned, panel_rule_of, read_roster
+from oversight.protocols.routing import Partitioned, panel_rule_of, read_roster
 
 CLASSES = ["neoplasms", "digestive", "nervous", "cardiovascular", "general"]
 PLAIN_TASKS = 40

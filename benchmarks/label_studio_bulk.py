@@ -22,10 +22,10 @@ from typing import Any
 
 import httpx
 
-from harness.config import read_study
-from harness.store import Store
-from protocols.collect import Campaign, LabelStudioServer, start_server, stop_server
-from protocols.study_labels import route_questions
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.protocols.collect import Campaign, LabelStudioServer, start_server, stop_server
+from oversight.protocols.study_labels import route_questions
 
 WORDS = 150
 PORTION = 1000

@@ -16,11 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
-import harness as h
-from harness.analysis import true_accuracy
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.analysis import true_accuracy
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 SEED = 7

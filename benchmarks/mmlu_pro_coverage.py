@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from harness.estimate import accuracies
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness.estimate import accuracies
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 K = 10
 IntArray = NDArray[np.int64]

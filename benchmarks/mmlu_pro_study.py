@@ -29,14 +29,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import harness as h
 from benchmarks._study_folders import Published, ask, call, lay_out, read_published
 from benchmarks._study_page import show_tables, write_page
 from benchmarks._study_search import pick_models, search_local, search_scripted
 from benchmarks.real_protocols import collect, predictions
-from harness.errors import DataError
-from harness.machine import write_whole
-from protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.errors import DataError
+from oversight.harness.machine import write_whole
+from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
 DATA = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 ITEMS = 3_000

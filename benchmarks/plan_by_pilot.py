@@ -19,18 +19,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import harness as h
-from harness import FloatArray, IntArray
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import (
     PlannedRow,
     draw_in_proportion,
     guess_right,
     split_by_agreement,
     synthesise_population,
 )
-from harness.types import Item, Labels, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight.harness.types import Item, Labels, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
 MAIN = ("ml", "routed", "resolved")
 

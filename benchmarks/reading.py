@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from harness.llm import read_reply
+from oversight.harness.llm import read_reply
 
 REPLIES = Path(__file__).parents[1] / "tests" / "reading"
 

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-import harness as h
-from harness import EstimateError
-from harness.types import Answer, Item, Labels, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness import EstimateError
+from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 LETTERS = tuple("ABCDEFGHIJ")
@@ -128,7 +128,7 @@ def estimates(
 
 
 def tried(rows: Sequence[Prediction], labels: Labels, **options: Any) -> Any:
-    """`harness.accuracy`, None where it is withheld."""
+    """`oversight.harness.accuracy`, None where it is withheld."""
     try:
         return h.accuracy(rows, labels, **options)
     except EstimateError:

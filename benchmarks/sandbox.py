@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.programs import NAMES, Role, load_program
-from agents.runtime import Broker, Workbench, answer_items, dry_run_program
-from agents.sandbox import TIERS, Sandbox, open_sandbox
-from harness import ConfigError, ProgramRefused, SandboxError
-from harness.llm import Budget
-from harness.store import Store
-from harness.types import Item, PredictionStatus, Program
+from oversight.agents.programs import NAMES, Role, load_program
+from oversight.agents.runtime import Broker, Workbench, answer_items, dry_run_program
+from oversight.agents.sandbox import TIERS, Sandbox, open_sandbox
+from oversight.harness import ConfigError, ProgramRefused, SandboxError
+from oversight.harness.llm import Budget
+from oversight.harness.store import Store
+from oversight.harness.types import Item, PredictionStatus, Program
 from tests.agents.corpus import CORPUS
 from tests.agents.scripted import Scripted
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.search import (
+from oversight.agents.search import (
     Archive,
     ExpertLabels,
     Kind,
@@ -37,9 +37,9 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from harness import FloatArray, IntArray
-from harness.config import SearchSection
-from harness.estimate import synthesise_population
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.config import SearchSection
+from oversight.harness.estimate import synthesise_population
 from tests.agents.population import FreshDraws, Steps, Task, spread
 
 OPTIONS = (4, 5, 10, 16)

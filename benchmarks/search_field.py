@@ -33,7 +33,7 @@ from benchmarks._field_rivals import SETTINGS, Picked, Trial
 from benchmarks._field_task import FieldTask
 from benchmarks._field_worlds import KINDS, WORLDS, draw_world
 from benchmarks._peers import run_peers
-from harness import FloatArray
+from oversight.harness import FloatArray
 from tests.agents.population import spread
 
 K, START = 4, 0.44

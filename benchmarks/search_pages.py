@@ -27,10 +27,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from agents.search import search
-from agents.search.policies import PolicyView, Proposal
-from harness.config import SearchSection
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import search
+from oversight.agents.search.policies import PolicyView, Proposal
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.population import FreshDraws
 from tests.agents.search.made_search import SEARCH, MadeSize, make_search, source_of
 from tests.agents.search_world import World
@@ -78,7 +78,7 @@ def size_of(items: int) -> MadeSize:
 def run(words: Sequence[str], folder: Path) -> dict[str, float]:
     """What a command takes."""
     timer = str(Path(__file__).parent / "_timed_command.py")
-    command = [sys.executable, timer, "600", sys.executable, "-m", "harness.cli.main", *words]
+    command = [sys.executable, timer, "600", sys.executable, "-m", "oversight.harness.cli.main", *words]
     told = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603  a benchmark's own
     took = json.loads(told.stdout.splitlines()[-1])
     assert took["code"] == 0, told.stderr

@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-import harness as h
-from harness.cli.main import main as oversight
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.report import SearchReport
+from oversight import harness as h
+from oversight.harness.cli.main import main as oversight
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.report import SearchReport
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 ITEMS, QUICK_ITEMS = 600, 240
@@ -144,10 +144,10 @@ def title(item: h.Item) -> str:
 
 def one(folder: Path, seed: int) -> dict[str, Any]:
     """Search with one seed, then open the key."""
-    from agents.search import prepare_search, report_search
-    from harness.analysis import study_truth
-    from harness.config import read_study
-    from harness.store import Store
+    from oversight.agents.search import prepare_search, report_search
+    from oversight.harness.analysis import study_truth
+    from oversight.harness.config import read_study
+    from oversight.harness.store import Store
 
     started = time.perf_counter()
     call(folder, "search", "start", "--seed", str(seed))

@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents.search import prepare_search, report_search
 from benchmarks.search_real import FOLDER, call, lay_out
-from harness.config import read_study
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.llm.local.weights import find_weights
-from harness.report import SearchReport
-from harness.store import Store
+from oversight.agents.search import prepare_search, report_search
+from oversight.harness.config import read_study
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.llm.local.weights import find_weights
+from oversight.harness.report import SearchReport
+from oversight.harness.store import Store
 
 POLICIES = ("reflect", "aflow", "adas")
 CONTEXT, REPLY = 8192, 400  # a program of the library takes 200 tokens

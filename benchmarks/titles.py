@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import harness as h
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.store import Store
+from oversight import harness as h
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.store import Store
 
 FOLDER = Path(os.environ.get("OVERSIGHT_DATASETS", Path(__file__).parents[2] / "shared" / "datasets"))
 EXAMPLES = (
@@ -49,7 +49,7 @@ concurrency = {concurrency}
 extra = {{grammar = '{grammar}'}}
 """
 CONCURRENCY = 2
-COMMAND = [sys.executable, "-m", "harness.cli.main", "run", "--json"]
+COMMAND = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--json"]
 
 
 def main() -> None:

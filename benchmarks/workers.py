@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._loopback import Behaviour, Loopback, loopback
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.conftest import empty_server
 from tests.postgresql_server import start_postgresql
 
@@ -99,7 +99,7 @@ def study(url: str, n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]
 
 def start(folder: Path) -> subprocess.Popen[bytes]:
     """A worker."""
-    words = [sys.executable, "-m", "harness.cli.main", "run", "--lease", LEASE]
+    words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--lease", LEASE]
     env = {"PYTHONPATH": str(ROOT)}
     with (folder / SAID).open("ab") as said:
         return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603  our own command

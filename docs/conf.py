@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-from harness import __version__  # noqa: E402  from this clone, whatever is installed
+from oversight.harness import __version__  # noqa: E402  from this clone, whatever is installed
 
 project = "oversight"
 author = "oversight contributors"

@@ -33,7 +33,7 @@ from __future__ import annotations
 import errno
 from enum import StrEnum
 
-from harness.output import redact, shorten
+from oversight.harness.output import redact, shorten
 
 
 class Fault(StrEnum):

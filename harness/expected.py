@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.errors import WrongType
+from oversight.harness.errors import WrongType
 
 
 def check_names(name: str, given: object, such_as: str = "['a', 'b']") -> None:

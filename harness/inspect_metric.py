@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from harness.analysis import estimate_carried, unpack_scores
-from harness.errors import ConfigError
+from oversight.harness.analysis import estimate_carried, unpack_scores
+from oversight.harness.errors import ConfigError
 
 
 def __getattr__(name: str) -> Any:
@@ -32,7 +32,7 @@ def _register() -> Any:
 def _expert_accuracy(
     level: float | None = None, estimator: str = "ml"
 ) -> Callable[[Sequence[Any]], dict[str, float]]:
-    """Make the metric; `level` and `estimator` as in `harness.accuracy`, None takes the study's level."""
+    """Make the metric; `level` and `estimator` as in `oversight.harness.accuracy`, None takes the study's level."""
 
     def measure(scores: Sequence[Any]) -> dict[str, float]:
         items, settings = unpack_scores([sample.score.metadata for sample in scores])

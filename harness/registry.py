@@ -10,31 +10,31 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import OversightError
+from oversight.harness.errors import OversightError
 
 if TYPE_CHECKING:
-    from harness.types import ProtocolStatement
+    from oversight.harness.types import ProtocolStatement
 
 PROTOCOLS = {
-    "partitioned": "protocols.routing.partitioned:Partitioned",
-    "targeted": "protocols.routing.targeted:Targeted",
-    "disagreement": "protocols.routing.targeted:Disagreement",
-    "sequential": "protocols.routing.sequential:Sequential",
-    "panel": "protocols.routing.panel_draw:BalancedPanel",
-    "panel-random": "protocols.routing.panel_draw:RandomPanel",
+    "partitioned": "oversight.protocols.routing.partitioned:Partitioned",
+    "targeted": "oversight.protocols.routing.targeted:Targeted",
+    "disagreement": "oversight.protocols.routing.targeted:Disagreement",
+    "sequential": "oversight.protocols.routing.sequential:Sequential",
+    "panel": "oversight.protocols.routing.panel_draw:BalancedPanel",
+    "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
 }
 """Name in study.toml and on every question → where the class is."""
 
 PAGES: dict[str, str] = {
-    "collection": "protocols.collect.collection_page:read_collection",
-    "search": "agents.search.view:read_searches",
-    "candidate": "agents.search.view:read_candidate",
-    "candidate-item": "agents.search.view:read_candidate_item",
+    "collection": "oversight.protocols.collect.collection_page:read_collection",
+    "search": "oversight.agents.search.view:read_searches",
+    "candidate": "oversight.agents.search.view:read_candidate",
+    "candidate-item": "oversight.agents.search.view:read_candidate_item",
 }
 """Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
 value JSON can hold."""
 
-EXPORTED_PARTS: dict[str, str] = {"search": "agents.search.view:read_exported_parts"}
+EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view:read_exported_parts"}
 """Page of an upper wing → what gives all parts of it that a file holds: ``function(study, store)``, pairs of
 name with query and value. A page without a line here is held as it is without parameters."""
 

@@ -1,5 +1,5 @@
 """The version of this code."""
 
-from harness.distribution import VERSION
+from oversight.harness.distribution import VERSION
 
 __version__ = VERSION

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 
-from harness.analysis import digest_source
-from harness.config import Study
-from harness.store import Response, ShownRepository, Store
-from protocols.collect import mark_cells, write_cells, write_options
+from oversight.harness.analysis import digest_source
+from oversight.harness.config import Study
+from oversight.harness.store import Response, ShownRepository, Store
+from oversight.protocols.collect import mark_cells, write_cells, write_options
 
 
 def text_key(study: Study, store: Store) -> int | None:

@@ -6,13 +6,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import BadInput, OversightError
-from harness.analysis import Asking, StudyReport, report_study, run_study, study_items, study_truth
-from harness.config import STUDY_FILE, Study, read_study
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.store import Store
-from harness.view import write_page
-from protocols.study_labels import route_questions, simulate_answers
+from oversight.harness import BadInput, OversightError
+from oversight.harness.analysis import Asking, StudyReport, report_study, run_study, study_items, study_truth
+from oversight.harness.config import STUDY_FILE, Study, read_study
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.store import Store
+from oversight.harness.view import write_page
+from oversight.protocols.study_labels import route_questions, simulate_answers
 
 _INSTALLED = Path(__file__).with_name("case_notes")
 DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "data"

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness import BadInput, ConfigError
-from harness.analysis import (
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import (
     DesignFreeze,
     note_source,
     read_gold,
@@ -21,13 +21,13 @@ from harness.analysis import (
     study_items,
     study_truth,
 )
-from harness.config import Study
-from harness.datasets import BadRows, pause_collector, read_ahead
-from harness.store import GoldItem, ItemDraw, Response, Store, has_database
-from harness.types import Assignment, Item, Question
-from protocols.asked_questions import AskedLookup, text_key
-from protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
-from protocols.routing import (
+from oversight.harness.config import Study
+from oversight.harness.datasets import BadRows, pause_collector, read_ahead
+from oversight.harness.store import GoldItem, ItemDraw, Response, Store, has_database
+from oversight.harness.types import Assignment, Item, Question
+from oversight.protocols.asked_questions import AskedLookup, text_key
+from oversight.protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
+from oversight.protocols.routing import (
     ANY_CLASS,
     Roster,
     Routed,
@@ -220,7 +220,9 @@ def import_answers(
             return _import_yes_no(study, store, files, words, skipped)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
-            from protocols.collect import read_label_studio_export  # with much that nobody else needs
+            from oversight.protocols.collect import (
+                read_label_studio_export,  # with much that nobody else needs
+            )
 
             roster = read_roster(study.path(study.experts.roster))
             replies = read_label_studio_export(files, asked, items, roster)
@@ -265,7 +267,7 @@ def simulate_answers(
     seed
         Seed of the errors; the study's if None.
     """
-    from protocols.collect import SimulatedExperts
+    from oversight.protocols.collect import SimulatedExperts
 
     if study.experts.is_panel:
         raise BadInput("label simulate answers yes/no questions; this study is a panel")

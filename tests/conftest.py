@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from harness.cli.main import main
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.llm.local.lifecycle import LocalServer
-from harness.types import Item
+from oversight.harness.cli.main import main
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.llm.local.lifecycle import LocalServer
+from oversight.harness.types import Item
 from tests.postgresql_server import connect_to_server, start_postgresql
 
 ROOT = Path(__file__).parents[1]

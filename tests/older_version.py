@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from harness.store import schema
+from oversight.harness.store import schema
 
 
 def make_older(url: str, revision: str) -> None:

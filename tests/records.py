@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from harness import IntArray, derive_seed
-from harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
-from harness.estimate import RoutedSample, anytime_accuracy, collected, growing
-from harness.estimate.data import confidence_strata
-from harness.estimate.routed import from_labels
-from harness.types import Estimate, Label, Labels, Prediction, Question, design_of
+from oversight.harness import IntArray, derive_seed
+from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
+from oversight.harness.estimate import RoutedSample, anytime_accuracy, collected, growing
+from oversight.harness.estimate.data import confidence_strata
+from oversight.harness.estimate.routed import from_labels
+from oversight.harness.types import Estimate, Label, Labels, Prediction, Question, design_of
 
 
 def draw_order(label: Label | Question) -> int:

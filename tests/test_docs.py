@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from harness.cli.main import VERBS
-from harness.registry import load_module
+from oversight.harness.cli.main import VERBS
+from oversight.harness.registry import load_module
 
 ROOT = Path(__file__).parents[1]
 DOCS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.llm.local.lifecycle import LocalServer
+from oversight.harness.llm.local.lifecycle import LocalServer
 from tests.view.conftest import serve
 
 ROOT = Path(__file__).parents[1]

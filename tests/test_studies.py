@@ -26,9 +26,9 @@ from unittest import mock
 
 import pytest
 
-from harness.cli.main import main
-from harness.distribution import VERSION
-from harness.store import Store, schema
+from oversight.harness.cli.main import main
+from oversight.harness.distribution import VERSION
+from oversight.harness.store import Store, schema
 
 ROOT = Path(__file__).parent / "studies"
 _TABLE = tomllib.loads((ROOT / "cases.toml").read_text(encoding="utf-8"))

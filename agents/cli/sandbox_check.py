@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from agents.sandbox import TIERS, Host, Payload, open_sandbox
-from harness import ConfigError, OversightError
-from harness.types import Finding, Program
+from oversight.agents.sandbox import TIERS, Host, Payload, open_sandbox
+from oversight.harness import ConfigError, OversightError
+from oversight.harness.types import Finding, Program
 
 _PROBE = Program("probe", "async def forward(task):\n    return task.text\n")
 _TASK: Payload = {

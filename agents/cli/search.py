@@ -18,17 +18,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import ConfigError
-from harness.analysis import study_truth
-from harness.cli import add_shared_terms, add_study, emit, open_crew, read_shared_terms, study_of
-from harness.cluster import add_placement
-from harness.config import Study
-from harness.output import say, shorten
-from harness.store import Store
+from oversight.harness import ConfigError
+from oversight.harness.analysis import study_truth
+from oversight.harness.cli import add_shared_terms, add_study, emit, open_crew, read_shared_terms, study_of
+from oversight.harness.cluster import add_placement
+from oversight.harness.config import Study
+from oversight.harness.output import say, shorten
+from oversight.harness.store import Store
 
 if TYPE_CHECKING:
-    from agents.runtime import SharedTerms
-    from agents.search import SearchContext
+    from oversight.agents.runtime import SharedTerms
+    from oversight.agents.search import SearchContext
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def _dollars(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Run a subverb."""
-    from agents.search import open_search, prepare_search, resume_search, whole_archive
+    from oversight.agents.search import open_search, prepare_search, resume_search, whole_archive
 
     study = study_of(args)
     given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
@@ -113,8 +113,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_terms(args: argparse.Namespace, study: Study) -> SharedTerms:
-    from agents.runtime import SharedTerms
-    from agents.search import model_name
+    from oversight.agents.runtime import SharedTerms
+    from oversight.agents.search import model_name
 
     if args.uncertain is not None and not study.has_server:
         raise ConfigError("--uncertain is for a search in a database on a server, which others help to make")
@@ -126,8 +126,8 @@ def _read_terms(args: argparse.Namespace, study: Study) -> SharedTerms:
 def _go(
     args: argparse.Namespace, study: Study, store: Store, context: SearchContext, terms: SharedTerms
 ) -> int:
-    from agents.search import continue_search
-    from harness.llm import collecting_rarely, run_in_loop
+    from oversight.agents.search import continue_search
+    from oversight.harness.llm import collecting_rarely, run_in_loop
 
     _say_what_is_known(context)
     with collecting_rarely():
@@ -137,8 +137,8 @@ def _go(
 
 
 def _price(args: argparse.Namespace, study: Study, context: SearchContext) -> int:
-    from agents.search import estimate_costs
-    from harness.llm import run_in_loop
+    from oversight.agents.search import estimate_costs
+    from oversight.harness.llm import run_in_loop
 
     _say_what_is_known(context)
     costs = run_in_loop(estimate_costs(study, context))
@@ -152,8 +152,8 @@ def _say_what_is_known(context: SearchContext) -> None:
 
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:
-    from agents.search import write_winner
-    from harness.machine import write_whole
+    from oversight.agents.search import write_winner
+    from oversight.harness.machine import write_whole
 
     path = Path(args.file)
     if path.suffix != ".py":
@@ -164,8 +164,8 @@ def _export(args: argparse.Namespace, context: SearchContext) -> int:
 
 
 def _show(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
-    from agents.search import report_search
-    from harness.report import search_text
+    from oversight.agents.search import report_search
+    from oversight.harness.report import search_text
 
     key = getattr(args, "open_key", None)
     truth = study_truth(study, key, store.content.read_items()) if key else None
@@ -183,8 +183,8 @@ def _write_page(
     study: Study, store: Store, context: SearchContext, path: str, truth: Mapping[str, int] | None
 ) -> Path:
     """Write the page of a search as one file, with its candidates, and return its path."""
-    from agents.search import read_exported_parts
-    from harness.view import read_frame, write_parts
+    from oversight.agents.search import read_exported_parts
+    from oversight.harness.view import read_frame, write_parts
 
     parts = dict(read_exported_parts(study, store, context.id, truth, context=context))
     frame = {**read_frame(study, store), "pages": ["search"]}

@@ -1,4 +1,4 @@
-"""``oversight run --workflow``: called by `harness.cli.verbs.run` by name, with its arguments."""
+"""``oversight run --workflow``: called by `oversight.harness.cli.verbs.run` by name, with its arguments."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import argparse
 import asyncio
 from typing import Any
 
-from agents.programs import load_program, read_workflow_settings
-from agents.runtime import SharedTerms, WorkflowPlan, charge_before, rehearse, run_workflow
-from harness import ConfigError
-from harness.analysis import study_items, study_prices, summarise_run
-from harness.cli import describe_run, open_crew, read_shared_terms
-from harness.config import Study
-from harness.llm import Budget, BudgetCaps
-from harness.output import say
-from harness.store import Store
+from oversight.agents.programs import load_program, read_workflow_settings
+from oversight.agents.runtime import SharedTerms, WorkflowPlan, charge_before, rehearse, run_workflow
+from oversight.harness import ConfigError
+from oversight.harness.analysis import study_items, study_prices, summarise_run
+from oversight.harness.cli import describe_run, open_crew, read_shared_terms
+from oversight.harness.config import Study
+from oversight.harness.llm import Budget, BudgetCaps
+from oversight.harness.output import say
+from oversight.harness.store import Store
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:

@@ -24,11 +24,11 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from harness import DataError
-from harness.config import Section
-from harness.datasets import read_rows
-from harness.output import read_text
-from harness.types import Item
+from oversight.harness import DataError
+from oversight.harness.config import Section
+from oversight.harness.datasets import read_rows
+from oversight.harness.output import read_text
+from oversight.harness.types import Item
 
 Style = Literal["parts", "json", "lines"]
 
@@ -61,7 +61,7 @@ class PromptFormat:
     style
         ``"parts"`` asks for all fields, each on a line that begins with its name, as ``ANSWER: B``;
         ``"json"`` for one JSON object, by a schema if the endpoint enforces one; ``"lines"`` has every field
-        completed as a line of its own, one request each, see `agents.runtime.call_prompt`.
+        completed as a line of its own, one request each, see `oversight.agents.runtime.call_prompt`.
     answer
         Whether a field called ``answer`` holds an option's letter or its text. Small models do
         not follow letters; to them the text says more.

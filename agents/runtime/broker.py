@@ -6,13 +6,13 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 
-from agents.runtime.call_cache import CallCache
-from agents.runtime.call_in_making import CallInMaking
-from agents.runtime.calls_under_way import CallsUnderWay, NotSent, OutModel
-from agents.runtime.joint import SharedCalls
-from agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
-from agents.runtime.run_account import Note, RequestAccount
-from harness import (
+from oversight.agents.runtime.call_cache import CallCache
+from oversight.agents.runtime.call_in_making import CallInMaking
+from oversight.agents.runtime.calls_under_way import CallsUnderWay, NotSent, OutModel
+from oversight.agents.runtime.joint import SharedCalls
+from oversight.agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
+from oversight.agents.runtime.run_account import Note, RequestAccount
+from oversight.harness import (
     BudgetSpent,
     FatalModelError,
     ModelError,
@@ -20,10 +20,10 @@ from harness import (
     RefusedRequest,
     TransientModelError,
 )
-from harness.config import ModelSection
-from harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
-from harness.output import make_storable
-from harness.store import Store
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
+from oversight.harness.output import make_storable
+from oversight.harness.store import Store
 
 REFUSALS = 20
 """After so many refusals in a row a request that was answered before is sent again: if it is refused, too,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.output import shorten
+from oversight.harness.output import shorten
 
 MOST_FIELDS = 16
 HOTTEST = 2.0

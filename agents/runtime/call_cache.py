@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.llm import Batches, Request
-from harness.store import Store, StoredCall
+from oversight.harness.llm import Batches, Request
+from oversight.harness.store import Store, StoredCall
 
 LINGER = 0.005
 """Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from agents.runtime.run_account import RequestAccount
-from harness.llm import ModelReply, Price
-from harness.store import StoredCall
+from oversight.agents.runtime.run_account import RequestAccount
+from oversight.harness.llm import ModelReply, Price
+from oversight.harness.store import StoredCall
 
 BESIDE = "beside: tries that were paid for and brought no answer"
 """The error of what a call that was answered used beside its answer."""

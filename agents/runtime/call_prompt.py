@@ -14,11 +14,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.programs import Example, PromptFormat
-from agents.runtime.call import Call, ShownRecord
-from agents.runtime.reply_fields import is_answer, part_names, shown_answers
-from harness.llm import Message, Request, option_letters_of
-from harness.types import Item
+from oversight.agents.programs import Example, PromptFormat
+from oversight.agents.runtime.call import Call, ShownRecord
+from oversight.agents.runtime.reply_fields import is_answer, part_names, shown_answers
+from oversight.harness.llm import Message, Request, option_letters_of
+from oversight.harness.types import Item
 
 NOBODY = "You are a helpful assistant."
 _Opening = tuple[tuple[Message, ...], dict[str, Any] | None]

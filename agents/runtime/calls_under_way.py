@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agents.runtime.run_account import RequestAccount
-from harness import FatalModelError, OversightError
-from harness.llm import Model, ModelReply, Request, Reservation
+from oversight.agents.runtime.run_account import RequestAccount
+from oversight.harness import FatalModelError, OversightError
+from oversight.harness.llm import Model, ModelReply, Request, Reservation
 
 
 class NotSent(OversightError):

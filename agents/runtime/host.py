@@ -10,16 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime.call import BadCall, read_call
-from agents.runtime.call_prompt import line_request, make_call_request, write_wish
-from agents.runtime.failure_times import stamp_failure
-from agents.runtime.reply_fields import find_missing, read_fields, read_line, shown_answers
-from agents.runtime.request_draws import RequestDraws
-from agents.sandbox import Host, Payload, Sandbox
-from harness import NoReply, TransientModelError
-from harness.llm import ModelReply, Request, option_letters_of
-from harness.types import Item
+from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from oversight.agents.runtime.call import BadCall, read_call
+from oversight.agents.runtime.call_prompt import line_request, make_call_request, write_wish
+from oversight.agents.runtime.failure_times import stamp_failure
+from oversight.agents.runtime.reply_fields import find_missing, read_fields, read_line, shown_answers
+from oversight.agents.runtime.request_draws import RequestDraws
+from oversight.agents.sandbox import Host, Payload, Sandbox
+from oversight.harness import NoReply, TransientModelError
+from oversight.harness.llm import ModelReply, Request, option_letters_of
+from oversight.harness.types import Item
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Workbench:
     sandbox
         Where a program runs, and code that a model wrote.
     roles
-        Experts the program may name, see `agents.programs.workflow_settings`.
+        Experts the program may name, see `oversight.agents.programs.workflow_settings`.
     shape
         How calls are worded in this study.
     blames_program

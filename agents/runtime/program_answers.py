@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
-from agents.sandbox import ProgramOutcome, Sandbox
-from harness import ProgramRefused
-from harness.llm import ReplyForm, read_reply
-from harness.types import Item, Prediction, PredictionStatus, Program
+from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from oversight.agents.runtime.host import ObligingBroker, Workbench, WorkflowHost
+from oversight.agents.sandbox import ProgramOutcome, Sandbox
+from oversight.harness import ProgramRefused
+from oversight.harness.llm import ReplyForm, read_reply
+from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 BATCH = 64
 """Items of one session: enough that its start costs nothing, few enough to hold in memory."""

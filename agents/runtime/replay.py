@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agents.programs import PromptFormat, Role
-from agents.runtime.host import Workbench, WorkflowHost
-from agents.runtime.program_answers import read_predictions
-from agents.runtime.request_draws import RequestDraws
-from agents.sandbox import Payload, Sandbox
-from harness import NoReply, StoreError, TransientModelError
-from harness.llm import Message, ModelReply, Request
-from harness.store import Store
-from harness.types import Item, Prediction, Program
+from oversight.agents.programs import PromptFormat, Role
+from oversight.agents.runtime.host import Workbench, WorkflowHost
+from oversight.agents.runtime.program_answers import read_predictions
+from oversight.agents.runtime.request_draws import RequestDraws
+from oversight.agents.sandbox import Payload, Sandbox
+from oversight.harness import NoReply, StoreError, TransientModelError
+from oversight.harness.llm import Message, ModelReply, Request
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Prediction, Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class StoredReplies(RequestDraws):
     Parameters
     ----------
     name
-        Name of the model, see `agents.runtime.request_draws.name_model`.
+        Name of the model, see `oversight.agents.runtime.request_draws.name_model`.
     store
         Whose calls are read.
     told
@@ -136,7 +136,7 @@ async def replay_program(
     Parameters
     ----------
     replies
-        Name of the model whose calls are taken, see `agents.runtime.request_draws.name_model`.
+        Name of the model whose calls are taken, see `oversight.agents.runtime.request_draws.name_model`.
     replicate
         Number of the repetition to tell again.
 

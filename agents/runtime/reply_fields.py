@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agents.programs import PromptFormat
-from harness.llm import ReplyForm, cut_thoughts, option_letters_of, read_reply
-from harness.types import Item
+from oversight.agents.programs import PromptFormat
+from oversight.harness.llm import ReplyForm, cut_thoughts, option_letters_of, read_reply
+from oversight.harness.types import Item
 
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
 _DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common

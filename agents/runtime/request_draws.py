@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from harness.config import ModelSection
-from harness.llm import Message, ModelReply, Request
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Message, ModelReply, Request
 
 OUTPUT_CAP = 2048
 """Tokens of an answer where a request does not say: a call without a cap cannot be held to a budget."""

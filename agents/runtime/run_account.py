@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from agents.runtime.call_cache import LINGER
-from harness.llm import Batches, Budget, CallCounts, Reservation, Target
-from harness.output import say
-from harness.store import Spending, Spent, Store
+from oversight.agents.runtime.call_cache import LINGER
+from oversight.harness.llm import Batches, Budget, CallCounts, Reservation, Target
+from oversight.harness.output import say
+from oversight.harness.store import Spending, Spent, Store
 
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores how calls change what a run has paid: when it returns, that is there whatever comes."""

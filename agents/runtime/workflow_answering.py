@@ -7,19 +7,19 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from agents.runtime.broker import Broker
-from agents.runtime.host import Workbench
-from agents.runtime.joint import ProgramTerms, SharedTerms, lead_work, make_spec_of_work
-from agents.runtime.program_answers import answer_items
-from agents.runtime.request_draws import CallUsage
-from agents.runtime.run_account import Note
-from agents.sandbox import open_sandbox
-from harness.llm import Budget, BudgetCaps, Target, make_model
-from harness.store import Spent, Store
-from harness.types import Item, Prediction
+from oversight.agents.runtime.broker import Broker
+from oversight.agents.runtime.host import Workbench
+from oversight.agents.runtime.joint import ProgramTerms, SharedTerms, lead_work, make_spec_of_work
+from oversight.agents.runtime.program_answers import answer_items
+from oversight.agents.runtime.request_draws import CallUsage
+from oversight.agents.runtime.run_account import Note
+from oversight.agents.sandbox import open_sandbox
+from oversight.harness.llm import Budget, BudgetCaps, Target, make_model
+from oversight.harness.store import Spent, Store
+from oversight.harness.types import Item, Prediction
 
 if TYPE_CHECKING:
-    from agents.runtime.workflow_model import WorkflowPlan
+    from oversight.agents.runtime.workflow_model import WorkflowPlan
 
 AnswerPortion: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[Prediction]]]
 

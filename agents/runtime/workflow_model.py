@@ -8,18 +8,18 @@ import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from agents.programs import PromptFormat, Role
-from agents.runtime.joint import ALONE, SharedTerms
-from agents.runtime.program_answers import dry_run_program
-from agents.runtime.request_draws import CallUsage
-from agents.runtime.run_account import open_account
-from agents.runtime.workflow_answering import answer_alone, answer_together
-from agents.sandbox import open_sandbox
-from harness import first_of
-from harness.config import ModelSection
-from harness.llm import Budget, BudgetCaps, Progress, Target, make_spec, run_in_loop
-from harness.store import Store
-from harness.types import Item, Program
+from oversight.agents.programs import PromptFormat, Role
+from oversight.agents.runtime.joint import ALONE, SharedTerms
+from oversight.agents.runtime.program_answers import dry_run_program
+from oversight.agents.runtime.request_draws import CallUsage
+from oversight.agents.runtime.run_account import open_account
+from oversight.agents.runtime.workflow_answering import answer_alone, answer_together
+from oversight.agents.sandbox import open_sandbox
+from oversight.harness import first_of
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Budget, BudgetCaps, Progress, Target, make_spec, run_in_loop
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Program
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""
@@ -112,7 +112,7 @@ def run_workflow(
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
-        As `agents.runtime.program_answers` and the model do.
+        As `oversight.agents.runtime.program_answers` and the model do.
     """
     settings, spec = plan.settings, target.spec
     store.runs.add_run(spec)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-from agents.sandbox import gate
-from harness.types import Program
+from oversight.agents.sandbox import gate
+from oversight.harness.types import Program
 
 Payload = dict[str, Any]
 """What crosses the border: JSON and nothing else."""

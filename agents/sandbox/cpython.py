@@ -2,7 +2,7 @@
 
 A jail is started clean (empty environment, isolated mode, no site packages) and forks for each
 session; the child gives up its user, its limits, the file system, the network and nearly all system
-calls before it sees the program: `agents.sandbox.jail`. Linux on x86-64 only.
+calls before it sees the program: `oversight.agents.sandbox.jail`. Linux on x86-64 only.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from agents.sandbox import gate
-from agents.sandbox.base import (
+from oversight.agents.sandbox import gate
+from oversight.agents.sandbox.base import (
     Host,
     Payload,
     ProgramOutcome,
@@ -27,10 +27,10 @@ from agents.sandbox.base import (
     Stopped,
     read_outcome,
 )
-from agents.sandbox.jail_process import Jail, converse, longest_line
-from agents.sandbox.shim import prelude_text, strip_own
-from agents.sandbox.timed_host import TimedHost
-from harness import SandboxError
+from oversight.agents.sandbox.jail_process import Jail, converse, longest_line
+from oversight.agents.sandbox.shim import prelude_text, strip_own
+from oversight.agents.sandbox.timed_host import TimedHost
+from oversight.harness import SandboxError
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
 PYTHON = Path(sys.executable).resolve()
@@ -39,7 +39,7 @@ _TOO_LONG = {signal.SIGPROF, signal.SIGXCPU, signal.SIGKILL}
 
 
 class CPythonSandbox(Sandbox):
-    """Runs programs in forks of one locked-down jail; see `agents.sandbox.base.Sandbox`."""
+    """Runs programs in forks of one locked-down jail; see `oversight.agents.sandbox.base.Sandbox`."""
 
     name = "cpython"
     language = "The interpreter is CPython with the modules named above; everything else of Python works."

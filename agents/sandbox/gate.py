@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from harness import ProgramRefused
-from harness.types import Program
+from oversight.harness import ProgramRefused
+from oversight.harness.types import Program
 
 LONGEST = 50_000
 """Characters of a source."""
@@ -21,7 +21,15 @@ DEEPEST = 100
 
 MODULES = frozenset(
     {
-        *("agents.operators", "agents.workflow", "asyncio", "collections", "copy", "dataclasses", "datetime"),
+        *(
+            "oversight.agents.operators",
+            "oversight.agents.workflow",
+            "asyncio",
+            "collections",
+            "copy",
+            "dataclasses",
+            "datetime",
+        ),
         *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
         *("statistics", "string", "textwrap", "typing"),
     }

@@ -11,8 +11,8 @@ import socket
 import subprocess
 from typing import Any
 
-from agents.sandbox.base import Host, Payload, ProgramOutcome, SandboxLimits, Stopped, read_outcome
-from harness import SandboxError
+from oversight.agents.sandbox.base import Host, Payload, ProgramOutcome, SandboxLimits, Stopped, read_outcome
+from oversight.harness import SandboxError
 
 _START_SECONDS = 30
 _ESCAPED, _AROUND = 12, 1 << 16
@@ -20,7 +20,7 @@ _ESCAPED, _AROUND = 12, 1 << 16
 
 
 class Jail:
-    """A process that runs `agents.sandbox.jail.zygote`.
+    """A process that runs `oversight.agents.sandbox.jail.zygote`.
 
     Parameters
     ----------

@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCrashedError, MontyError
 
-from agents.sandbox import gate
-from agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
-from agents.sandbox.shim import for_monty, prelude_text
-from agents.sandbox.timed_host import TimedHost
-from harness import SandboxError
+from oversight.agents.sandbox import gate
+from oversight.agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
+from oversight.agents.sandbox.shim import for_monty, prelude_text
+from oversight.agents.sandbox.timed_host import TimedHost
+from oversight.harness import SandboxError
 
 _RUN = "await _answer_all(forward, _payloads, _host)"
 _SETTLING = 0.05
@@ -30,7 +30,7 @@ _ROUND_TRIPS = 4
 
 
 class MontySandbox(Sandbox):
-    """Runs programs in processes of Monty's own; see `agents.sandbox.base.Sandbox`."""
+    """Runs programs in processes of Monty's own; see `oversight.agents.sandbox.base.Sandbox`."""
 
     name = "monty"
     layers = "an interpreter without files, sockets or processes; a process of its own, empty environment"

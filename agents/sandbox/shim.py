@@ -7,7 +7,7 @@ What Monty lacks is rewritten into what it has, with the same meaning; CPython g
 - ``del a[k]`` → ``a.pop(k)``; ``del name`` → ``name = None``
 - ``asyncio.create_task(c)`` → ``c``, which then runs where it is awaited
 - ``asyncio.gather(…, return_exceptions=True)`` → a function of the prelude
-- ``import statistics`` and ``import string`` → stand-ins in `agents.sandbox.modules`
+- ``import statistics`` and ``import string`` → stand-ins in `oversight.agents.sandbox.modules`
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 
-from agents.sandbox.base import DEFAULT_LIMITS, Sandbox, SandboxLimits
-from harness import ConfigError
-from harness.distribution import require
+from oversight.agents.sandbox.base import DEFAULT_LIMITS, Sandbox, SandboxLimits
+from oversight.harness import ConfigError
+from oversight.harness.distribution import require
 
 TIERS = ("monty", "cpython", "bubblewrap")
 """From the one that is there everywhere to the one that holds most."""
@@ -25,11 +25,11 @@ def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -
         raise ConfigError(f"there is no sandbox tier {tier!r}; there are: {', '.join(TIERS)}")
     if tier == "monty":
         require("pydantic_monty", "the sandbox tier 'monty'", "workflows")
-        from agents.sandbox.monty import MontySandbox
+        from oversight.agents.sandbox.monty import MontySandbox
 
         return MontySandbox(limits)
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         raise ConfigError(f"the sandbox tier {tier!r} needs Linux on x86-64; use 'monty'")
-    from agents.sandbox.cpython import BubblewrapSandbox, CPythonSandbox
+    from oversight.agents.sandbox.cpython import BubblewrapSandbox, CPythonSandbox
 
     return CPythonSandbox(limits) if tier == "cpython" else BubblewrapSandbox(limits)

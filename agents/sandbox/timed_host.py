@@ -7,7 +7,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from agents.sandbox.base import Host, Payload, Stopped
+from oversight.agents.sandbox.base import Host, Payload, Stopped
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from agents.runtime import (
+from oversight.agents.runtime import (
     Broker,
     Leader,
     ProgramTerms,
@@ -16,13 +16,13 @@ from agents.runtime import (
     lead_work,
     make_spec_of_work,
 )
-from agents.sandbox import Sandbox
-from agents.search.context import Evaluate, SearchContext
-from agents.search.setup import model_name
-from harness.analysis import study_prices
-from harness.config import Study
-from harness.llm import Budget, BudgetCaps, Price, Target, make_model, make_spec
-from harness.store import Amounts, Store
+from oversight.agents.sandbox import Sandbox
+from oversight.agents.search.context import Evaluate, SearchContext
+from oversight.agents.search.setup import model_name
+from oversight.harness.analysis import study_prices
+from oversight.harness.config import Study
+from oversight.harness.llm import Budget, BudgetCaps, Price, Target, make_model, make_spec
+from oversight.harness.store import Amounts, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness import ConfigError
-from harness.config import SearchSection, Study
+from oversight.harness import ConfigError
+from oversight.harness.config import SearchSection, Study
 
 
 def check_settings(section: SearchSection) -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from agents.search.context import SearchContext, gather_all
-from agents.search.fitness import (
+from oversight.agents.search.context import SearchContext, gather_all
+from oversight.agents.search.fitness import (
     LOW,
     SIDE,
     WINNER_LOW,
@@ -27,7 +27,7 @@ from agents.search.fitness import (
     rounded,
     score_items,
 )
-from harness import FloatArray, IntArray, TransientModelError
+from oversight.harness import FloatArray, IntArray, TransientModelError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ class Winner:
         Posterior mean of its accuracy, selection and confirmation together.
     sd, low, high
         Standard deviation of that posterior, the archive's common level included, and its interval of about
-        95 %, whose upper end allows for a breakthrough (`agents.search.fitness.breakthroughs`), and both for
-        whatever failed answers would have been.
+        95 %, whose upper end allows for a breakthrough (`oversight.agents.search.fitness.breakthroughs`), and
+        both for whatever failed answers would have been.
     confirmed
         Its estimate on the confirmation items alone, still the best of the finalists'; None without.
     finalists

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime import Replay
-from agents.search.fitness import (
+from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from oversight.agents.runtime import Replay
+from oversight.agents.search.fitness import (
     OUTCOME,
     Archive,
     Board,
@@ -24,10 +24,10 @@ from agents.search.fitness import (
     score_candidates,
     score_items,
 )
-from agents.search.policies import JudgedAnswer, PolicyView
-from harness import ProgramRefused, derive_seed
-from harness.config import SearchSection
-from harness.types import Item, Prediction, PredictionStatus, Program
+from oversight.agents.search.policies import JudgedAnswer, PolicyView
+from oversight.harness import ProgramRefused, derive_seed
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 FEWEST = 2
 """Slots under way at once, unless the endpoint takes more: one is written while another is answered, and each
@@ -78,7 +78,7 @@ class SearchContext:
     programs
         The library it starts from; the first is what the user would use without a search.
     roles, shape
-        The study's, see `agents.programs.workflow_settings`.
+        The study's, see `oversight.agents.programs.workflow_settings`.
     archive, labels
         All that is known: the archive, and by split the labels of the moment.
     evaluate, check
@@ -125,7 +125,7 @@ class SearchContext:
 
     @property
     def estimator(self) -> str:
-        """The fitness in force, see `agents.search.fitness.scores`."""
+        """The fitness in force, see `oversight.agents.search.fitness.scores`."""
         return self.section.parity or self.section.fitness
 
     def items(self, split: str) -> tuple[Item, ...]:

@@ -10,12 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from agents.programs import Example
-from agents.search.fitness import ClassCounts, ExpertLabels, find_rates, keep_complementary, score_items
-from harness import BadInput, NotIdentified, derive_seed
-from harness.columns import AnyLabels, LabelColumns, align_models, read_questions
-from harness.estimate import collected_part, find_unequal, is_negligible
-from harness.types import Item
+from oversight.agents.programs import Example
+from oversight.agents.search.fitness import (
+    ClassCounts,
+    ExpertLabels,
+    find_rates,
+    keep_complementary,
+    score_items,
+)
+from oversight.harness import BadInput, NotIdentified, derive_seed
+from oversight.harness.columns import AnyLabels, LabelColumns, align_models, read_questions
+from oversight.harness.estimate import collected_part, find_unequal, is_negligible
+from oversight.harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
 

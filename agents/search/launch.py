@@ -7,19 +7,28 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from agents.runtime import ALONE, Broker, SharedTerms, dry_run_program, name_model, replay_program
-from agents.sandbox import Sandbox, open_sandbox
-from agents.search.answering import open_answering
-from agents.search.checked_settings import optimiser_name
-from agents.search.confirmation import confirm_finalists
-from agents.search.context import SearchContext
-from agents.search.loop import ASK_AGAIN, RAISE, Ended, search
-from agents.search.policies import Adas, AFlow, Optimizer, Policy, Recombine, Reflect, Wordings, write_guide
-from agents.search.setup import model_name
-from harness import BudgetSpent, TransientModelError
-from harness.config import Study
-from harness.store import Store
-from harness.types import Item, Program
+from oversight.agents.runtime import ALONE, Broker, SharedTerms, dry_run_program, name_model, replay_program
+from oversight.agents.sandbox import Sandbox, open_sandbox
+from oversight.agents.search.answering import open_answering
+from oversight.agents.search.checked_settings import optimiser_name
+from oversight.agents.search.confirmation import confirm_finalists
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.loop import ASK_AGAIN, RAISE, Ended, search
+from oversight.agents.search.policies import (
+    Adas,
+    AFlow,
+    Optimizer,
+    Policy,
+    Recombine,
+    Reflect,
+    Wordings,
+    write_guide,
+)
+from oversight.agents.search.setup import model_name
+from oversight.harness import BudgetSpent, TransientModelError
+from oversight.harness.config import Study
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Program
 
 WORDS = 8
 """So many words in a row do not agree by chance."""

@@ -13,10 +13,10 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from agents.search.context import SearchContext, gather_all
-from agents.search.policies import Policy, PolicyView, Proposal
-from agents.search.race import race
-from harness import (
+from oversight.agents.search.context import SearchContext, gather_all
+from oversight.agents.search.policies import Policy, PolicyView, Proposal
+from oversight.agents.search.race import race
+from oversight.harness import (
     BudgetSpent,
     FatalModelError,
     Fault,
@@ -25,8 +25,8 @@ from harness import (
     ProgramRefused,
     TransientModelError,
 )
-from harness.output import shorten
-from harness.types import Candidate, Program
+from oversight.harness.output import shorten
+from oversight.harness.types import Candidate, Program
 
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness import ConfigError
-from harness.config import SearchSection
+from oversight.harness import ConfigError
+from oversight.harness.config import SearchSection
 
 REPLICATES = {"aflow": 3, "adas": 1}
 """Validation runs of every candidate, by published policy."""

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from agents.search.context import SearchContext
-from agents.search.fitness import Board
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.fitness import Board
 
 TOP = 5
 HOPELESS = 0.05

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from agents.sandbox import open_sandbox
-from agents.search.answering import price_of
-from agents.search.checked_settings import optimiser_name
-from agents.search.context import SearchContext
-from agents.search.launch import try_out
-from agents.search.setup import model_name
-from harness.config import SearchSection, Study
-from harness.store import Amounts
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.answering import price_of
+from oversight.agents.search.checked_settings import optimiser_name
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.launch import try_out
+from oversight.agents.search.setup import model_name
+from oversight.harness.config import SearchSection, Study
+from oversight.harness.store import Amounts
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000

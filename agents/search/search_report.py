@@ -9,20 +9,20 @@ from typing import TypeVar
 
 import numpy as np
 
-from agents.search.checked_settings import check_settings
-from agents.search.confirmation import Winner, decide
-from agents.search.context import SearchContext
-from agents.search.fitness import Archive, Board, compare_paired, score_items
-from agents.search.item_splits import AnswerGaps, know_rates
-from agents.search.loop import TWICE
-from harness import EstimateError
-from harness.analysis import study_labels, true_accuracy
-from harness.columns import LabelColumns, PredictionColumns, mark
-from harness.config import Study
-from harness.estimate import accuracy, collected_part, explain_failures
-from harness.report import SearchedCandidate, SearchedWinner, SearchReport
-from harness.store import Store
-from harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
+from oversight.agents.search.checked_settings import check_settings
+from oversight.agents.search.confirmation import Winner, decide
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.fitness import Archive, Board, compare_paired, score_items
+from oversight.agents.search.item_splits import AnswerGaps, know_rates
+from oversight.agents.search.loop import TWICE
+from oversight.harness import EstimateError
+from oversight.harness.analysis import study_labels, true_accuracy
+from oversight.harness.columns import LabelColumns, PredictionColumns, mark
+from oversight.harness.config import Study
+from oversight.harness.estimate import accuracy, collected_part, explain_failures
+from oversight.harness.report import SearchedCandidate, SearchedWinner, SearchReport
+from oversight.harness.store import Store
+from oversight.harness.types import Candidate, Estimate, Item, Prediction, PredictionStatus, Standing
 
 _Bounded = TypeVar("_Bounded", Standing, Winner)
 

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
-from agents.sandbox import open_sandbox
-from agents.search.checked_settings import check_settings, optimiser_name
-from agents.search.context import FEWEST, SearchContext
-from agents.search.fitness import (
+from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.checked_settings import check_settings, optimiser_name
+from oversight.agents.search.context import FEWEST, SearchContext
+from oversight.agents.search.fitness import (
     Archive,
     ExpertLabels,
     count_answers,
@@ -21,7 +21,7 @@ from agents.search.fitness import (
     keep_complementary,
     load_archive,
 )
-from agents.search.item_splits import (
+from oversight.agents.search.item_splits import (
     collect_labels,
     describe_rates,
     draw_splits,
@@ -31,13 +31,13 @@ from agents.search.item_splits import (
     refuse_silent,
     refuse_unscorable,
 )
-from agents.search.published_settings import LEAST, as_published
-from harness import BadInput, ConfigError
-from harness.analysis import doubt_answers, read_control_answers, study_clusters, study_labels
-from harness.columns import AnyLabels
-from harness.config import SearchSection, Study
-from harness.store import Store
-from harness.types import Item, Program
+from oversight.agents.search.published_settings import LEAST, as_published
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import doubt_answers, read_control_answers, study_clusters, study_labels
+from oversight.harness.columns import AnyLabels
+from oversight.harness.config import SearchSection, Study
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Program
 
 _LOOP = 4
 """What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pprint import pformat
 
-from agents.programs import PromptFormat, Role
-from agents.search.context import SearchContext
-from harness import BadInput
-from harness.types import Program
+from oversight.agents.programs import PromptFormat, Role
+from oversight.agents.search.context import SearchContext
+from oversight.harness import BadInput
+from oversight.harness.types import Program
 
 _FILE = '''\
 """The best workflow of a search. Its source is data here, and runs in a sandbox.
@@ -23,10 +23,10 @@ From a shell, for a file with {columns}:
 
     python {file} questions.csv --model NAME --endpoint URL
 
-From Python: ``await WORKFLOW.answer(items, model)``; see `agents.standalone.Workflow`.
+From Python: ``await WORKFLOW.answer(items, model)``; see `oversight.agents.standalone.Workflow`.
 """
 
-from agents.standalone import Workflow
+from oversight.agents.standalone import Workflow
 
 NAME = {name}
 SEARCH = {search}
@@ -65,7 +65,7 @@ def write_winner(context: SearchContext, file: str) -> str:
 def make_setting(
     shape: PromptFormat, roles: Sequence[Role], options: Sequence[str], tier: str
 ) -> dict[str, object]:
-    """The setting of `agents.standalone.Workflow`: how a study words calls, and where programs run."""
+    """The setting of `oversight.agents.standalone.Workflow`: how a study words calls, and where programs run."""
     roles_ = [asdict(role) for role in roles]
     return {"options": tuple(options), "shape": asdict(shape), "roles": roles_, "tier": tier}
 

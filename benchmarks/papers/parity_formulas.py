@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
 from benchmarks.papers.pictures import save
-from harness.arrays import FloatArray
-from harness.panel import make_panel_from_grid, measure_parity
-from harness.panel.parity.detection import expected_scores, probability_at_least
-from harness.plot.drawing import DASHES, MARKERS, SERIES
+from oversight.harness.arrays import FloatArray
+from oversight.harness.panel import make_panel_from_grid, measure_parity
+from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
+from oversight.harness.plot.drawing import DASHES, MARKERS, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

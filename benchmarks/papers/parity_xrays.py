@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers.numbers import DATA, Claim, Findings, Number, Row, Settings
-from harness.arrays import FloatArray, IntArray
-from harness.panel import Panel, Parity, make_panel_from_grid, measure_parity
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.panel import Panel, Parity, make_panel_from_grid, measure_parity
 
 FILE = "chexpert_test_experts_and_ai.csv.gz"
 FINDINGS = ("Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion")

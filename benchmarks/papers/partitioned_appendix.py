@@ -6,7 +6,7 @@ import itertools
 
 from benchmarks.papers.numbers import COUNTS, Claim, Findings, Missing, Number, Row, Settings
 from benchmarks.papers.partitioned_printed import COLUMNS, ORD_EVAL, TEST_ITEMS, VALIDATION_ITEMS
-from harness.estimate import (
+from oversight.harness.estimate import (
     BinomialSample,
     complementary_accuracy,
     ivw_accuracy,

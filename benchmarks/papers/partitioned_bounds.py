@@ -10,8 +10,8 @@ import numpy as np
 from scipy.stats import binom
 
 from benchmarks.papers.numbers import Claim, Findings, Settings
-from harness.arrays import FloatArray
-from harness.estimate import (
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate import (
     BinomialSample,
     bernstein,
     closed_form,
@@ -24,9 +24,9 @@ from harness.estimate import (
     plugin_weight_radius,
     success_probability,
 )
-from harness.estimate.estimators import mix_variance, safe_plugin_weight
-from harness.estimate.estimators.ivw import optimal_weight, variances_at
-from harness.estimate.intervals.deviation import influence
+from oversight.harness.estimate.estimators import mix_variance, safe_plugin_weight
+from oversight.harness.estimate.estimators.ivw import optimal_weight, variances_at
+from oversight.harness.estimate.intervals.deviation import influence
 
 if TYPE_CHECKING:
     pass

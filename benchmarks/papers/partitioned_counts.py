@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.papers.numbers import Findings, Settings
 from benchmarks.papers.partitioned_printed import COLUMNS, TABLE_1, TABLE_2, Cell, Column
-from harness.arrays import FloatArray
-from harness.estimate import estimate_counts
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate import estimate_counts
 
 Triple = tuple[int, int, int]
 MIXED = ("IVW-0.5", "IVW", "ML")

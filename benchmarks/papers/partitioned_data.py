@@ -8,9 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers.numbers import DATA, Claim, Findings, Number, Row, Settings
-from harness.arrays import FloatArray, IntArray
-from harness.estimate import Estimates, complementary_accuracy, estimate_counts, matching_sample_size
-from harness.types import fold_text
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import (
+    Estimates,
+    complementary_accuracy,
+    estimate_counts,
+    matching_sample_size,
+)
+from oversight.harness.types import fold_text
 
 QUESTIONS, PREDICTIONS = "mmlu_pro_questions.parquet", "mmlu_pro_model_predictions.parquet"
 K, N_O = 10, 300

@@ -17,10 +17,10 @@ from benchmarks.papers.partitioned_printed import (
     VALIDATION_ITEMS,
 )
 from benchmarks.papers.pictures import save
-from harness.estimate import complementary_accuracy, matching_sample_size
-from harness.estimate.estimators import mix_variance
-from harness.estimate.estimators.ivw import optimal_weight, variances_at
-from harness.plot.drawing import DASHES, SERIES
+from oversight.harness.estimate import complementary_accuracy, matching_sample_size
+from oversight.harness.estimate.estimators import mix_variance
+from oversight.harness.estimate.estimators.ivw import optimal_weight, variances_at
+from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from benchmarks.papers.partitioned_printed import (
     Cell,
     Column,
 )
-from harness import Estimate
-from harness.estimate import estimate_counts, matching_sample_size
+from oversight.harness import Estimate
+from oversight.harness.estimate import estimate_counts, matching_sample_size
 
 ESTIMATORS = {"Ord": "ord", "Comp-(K-1)": "comp", "IVW-0.5": "ivw_half", "IVW": "ivw", "ML": "ml"}
 NO_RUNS = (

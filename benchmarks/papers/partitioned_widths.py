@@ -12,14 +12,14 @@ from benchmarks.papers.numbers import Findings, Settings
 from benchmarks.papers.partitioned_bounds import DELTA, mixed_bound, plugin_bound
 from benchmarks.papers.partitioned_printed import COLUMNS, TABLE_1, TABLE_2
 from benchmarks.papers.pictures import save
-from harness.estimate import (
+from oversight.harness.estimate import (
     bernstein,
     complementary_radius,
     estimate_counts,
     hoeffding,
     success_probability,
 )
-from harness.plot.drawing import DASHES, SERIES
+from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

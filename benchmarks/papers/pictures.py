@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.plot.drawing import draw_grid
+from oversight.harness.plot.drawing import draw_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

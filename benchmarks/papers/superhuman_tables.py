@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
-from harness.panel import assess_superhuman_from_counts
+from oversight.harness.panel import assess_superhuman_from_counts
 
 SETS = {"SST-5": (0.660, 2210, 3, 5), "SST-2": (0.939, 1821, 3, 2), "SNLI": (0.879, 10000, 5, 3)}
 """U(e), items, annotators, classes (Tables 2 and 5)."""

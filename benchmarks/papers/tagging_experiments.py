@@ -31,12 +31,12 @@ from benchmarks.papers.tagging_printed import (
     TABLE_1,
     WORST_ORDER,
 )
-from harness import find_root
-from harness.arrays import FloatArray
-from harness.panel import HumanLevel
-from harness.panel.human_level.methodology import average_precision
-from harness.panel.human_level.standing import PAIRED_T, rank
-from harness.plot.drawing import SERIES
+from oversight.harness import find_root
+from oversight.harness.arrays import FloatArray
+from oversight.harness.panel import HumanLevel
+from oversight.harness.panel.human_level.methodology import average_precision
+from oversight.harness.panel.human_level.standing import PAIRED_T, rank
+from oversight.harness.plot.drawing import SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 
 TABLE_1 = {
     "airplane": (77, 0.980, 0.986, 0.998), "cat": (96, 0.978, 0.955, 0.990),

@@ -16,7 +16,7 @@ from benchmarks.papers.tagging_printed import (
     STANDING,
     TABLE_1,
 )
-from harness.panel import RELIABLE, hlpri
+from oversight.harness.panel import RELIABLE, hlpri
 
 MAP = {"AI-1": "0.854", "AI-2": "0.940"}
 CORRELATION = {"AI-1": "0.88", "AI-2": "0.89"}

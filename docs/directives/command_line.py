@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from harness.cli.main import VERBS, make_parser
-from harness.registry import load_module
+from oversight.harness.cli.main import VERBS, make_parser
+from oversight.harness.registry import load_module
 
 WIDTH = "88"
 """Characters of a line of help: what a page of the site shows without scrolling."""

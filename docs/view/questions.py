@@ -14,7 +14,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
-from protocols.demo_study import DATA
+from oversight.protocols.demo_study import DATA
 
 DOCS = Path(__file__).parents[1]
 CLASSES = (
@@ -73,7 +73,7 @@ def lay_out(folder: Path, *, panel: bool) -> Path:
 
 def tell(folder: Path, *words: str) -> Any:
     """Run a verb in a folder, and read what it prints as JSON."""
-    command = [sys.executable, "-m", "harness.cli.main", *words, "--json"]
+    command = [sys.executable, "-m", "oversight.harness.cli.main", *words, "--json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603  fixed
     return json.loads(done.stdout)
 
@@ -81,7 +81,7 @@ def tell(folder: Path, *words: str) -> Any:
 @contextmanager
 def serve_answers(folder: Path) -> Iterator[str]:
     """The link of ana, while her page is served."""
-    command = [sys.executable, "-m", "harness.cli.main", "label", "serve", "--port", "0", "--json"]
+    command = [sys.executable, "-m", "oversight.harness.cli.main", "label", "serve", "--port", "0", "--json"]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
         told = json.loads(process.stdout.readline() if process.stdout else "")

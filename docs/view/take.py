@@ -21,7 +21,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from docs.view.questions import take_answer_page, take_label_studio
-from protocols.demo_study import DATA, lay_out_demo
+from oversight.protocols.demo_study import DATA, lay_out_demo
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -88,14 +88,23 @@ def lay_out_notes(folder: Path) -> None:
 
 def oversight(folder: Path, *words: str) -> None:
     """Run a verb in a folder."""
-    command = [sys.executable, "-m", "harness.cli.main", *words]
+    command = [sys.executable, "-m", "oversight.harness.cli.main", *words]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)  # noqa: S603  fixed words
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The address of the page of a study."""
-    command = [sys.executable, "-m", "harness.cli.main", "view", "--no-browser", "--port", "0", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "oversight.harness.cli.main",
+        "view",
+        "--no-browser",
+        "--port",
+        "0",
+        "--json",
+    ]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603  fixed
     try:
         yield str(json.loads(process.stdout.readline() if process.stdout else "")["url"])

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.errors import BadInput
-from harness.output import did_you_mean
-from harness.store import Store
+from oversight.harness.errors import BadInput
+from oversight.harness.output import did_you_mean
+from oversight.harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

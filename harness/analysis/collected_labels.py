@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.analysis.inputs import study_clusters
-from harness.columns import (
+from oversight.harness.analysis.inputs import study_clusters
+from oversight.harness.columns import (
     RELEVANT_EXCESS,
     TEXT_CLUSTER,
     ItemIndex,
@@ -15,9 +15,9 @@ from harness.columns import (
     LabelColumns,
     count_repeated,
 )
-from harness.config import Study
-from harness.output import counted
-from harness.store import Store
+from oversight.harness.config import Study
+from oversight.harness.output import counted
+from oversight.harness.store import Store
 
 
 def study_labels(study: Study, store: Store, index: ItemIndex) -> LabelColumns:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
-from harness.analysis.controls import (
+from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
+from oversight.harness.analysis.controls import (
     ControlAnswers,
     describe_rates,
     doubt_answers,
@@ -18,11 +18,11 @@ from harness.analysis.controls import (
     find_rates,
     read_control_answers,
 )
-from harness.columns import LabelColumns, PredictionColumns
-from harness.config import Study
-from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate import ModelComparison, Ranking, accuracy, compare, keep_predicted
-from harness.store import Store
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compare, keep_predicted
+from oversight.harness.store import Store
 
 _AGREE = 5e-4
 """Accuracies that differ by less are shown alike."""
@@ -67,7 +67,8 @@ def compare_study(
     level: float | None = None,
     store: Store | None = None,
 ) -> StudyComparison:
-    """`harness.compare` of the newest runs of a study but its judges', or of those named; at its level.
+    """`oversight.harness.compare` of the newest runs of a study but its judges', or of those named; at its
+    level.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def _compare(
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Whether the accuracies of a ranking are those that `harness.accuracy` gives, and else why not."""
+    """Whether the accuracies of a ranking are those that `oversight.harness.accuracy` gives, and else why not."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
         try:

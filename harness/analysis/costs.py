@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.config import LOCAL_ENDPOINT, Study
-from harness.llm import FREE, PriceTable, dollars, read_prices
-from harness.store import Usage
-from harness.types import ESTIMATOR_NAMES, Estimate
+from oversight.harness.config import LOCAL_ENDPOINT, Study
+from oversight.harness.llm import FREE, PriceTable, dollars, read_prices
+from oversight.harness.store import Usage
+from oversight.harness.types import ESTIMATOR_NAMES, Estimate
 
 
 def study_prices(study: Study) -> PriceTable:

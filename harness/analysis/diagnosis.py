@@ -8,14 +8,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.analysis.controls import read_gold
-from harness.analysis.inputs import study_items, template_of
-from harness.config import LOCAL_ENDPOINT, ModelSection, Study, read_study
-from harness.distribution import VERSION, install_line
-from harness.errors import OversightError
-from harness.registry import load_module
-from harness.store import Store
-from harness.types import Finding
+from oversight.harness.analysis.controls import read_gold
+from oversight.harness.analysis.inputs import study_items, template_of
+from oversight.harness.config import LOCAL_ENDPOINT, ModelSection, Study, read_study
+from oversight.harness.distribution import VERSION, install_line
+from oversight.harness.errors import OversightError
+from oversight.harness.registry import load_module
+from oversight.harness.store import Store
+from oversight.harness.types import Finding
 
 _EXTRAS = {
     "labelling": "label_studio_sdk",
@@ -33,8 +33,10 @@ _EXTRAS = {
 def diagnose(study_file: str) -> list[Finding]:
     """Look at the machine, the sandbox, the study with its models, and the Label Studio server."""
     # Named as strings: the packages above are not imported from here.
-    labels: list[Finding] = load_module("protocols.collect.label_studio.server.connection").check_server()
-    sandbox: list[Finding] = load_module("agents.cli.sandbox_check").check_sandbox()
+    labels: list[Finding] = load_module(
+        "oversight.protocols.collect.label_studio.server.connection"
+    ).check_server()
+    sandbox: list[Finding] = load_module("oversight.agents.cli.sandbox_check").check_sandbox()
     return [*_machine(), *sandbox, *_study(study_file), *labels]
 
 
@@ -89,7 +91,7 @@ def _ask(model: ModelSection) -> str:
     """Send one short question: URL, key and model name are right only if an answer comes."""
     import asyncio
 
-    from harness.llm import Request, make_model
+    from oversight.harness.llm import Request, make_model
 
     async def ask() -> str:
         client = make_model(model.model_copy(update={"timeout": 20.0}))

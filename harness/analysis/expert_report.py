@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.columns import ABSTAINED, NO, YES, LabelColumns
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.inputs import read_new_items, read_stored_items, store_items
-from harness.config import RunSpec, Study
-from harness.datasets import (
+from oversight.harness.analysis.inputs import read_new_items, read_stored_items, store_items
+from oversight.harness.config import RunSpec, Study
+from oversight.harness.datasets import (
     TextCheck,
     format_of,
     how_log_ended,
@@ -24,11 +24,11 @@ from harness.datasets import (
     read_ahead,
     write_predictions,
 )
-from harness.errors import BadInput, DataError
-from harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
-from harness.output import shorten
-from harness.store import ImportedFields, Store
-from harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
+from oversight.harness.errors import BadInput, DataError
+from oversight.harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
+from oversight.harness.output import shorten
+from oversight.harness.store import ImportedFields, Store
+from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class ImportedRun:
     checked, unchecked
         How many texts of the log were compared with the items', and how many could not be.
     read_by
-        Step that read an answer → number of answers, see `harness.llm.reading.Step`.
+        Step that read an answer → number of answers, see `oversight.harness.llm.reading.Step`.
     """
 
     run: str

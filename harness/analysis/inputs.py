@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
 
-from harness.columns import TEXT_CLUSTER, ItemValues, digest_text
-from harness.config import Study
-from harness.datasets import (
+from oversight.harness.columns import TEXT_CLUSTER, ItemValues, digest_text
+from oversight.harness.config import Study
+from oversight.harness.datasets import (
     PRESETS,
     BadRows,
     ItemFields,
@@ -24,10 +24,10 @@ from harness.datasets import (
     read_portions,
     read_rows,
 )
-from harness.errors import ConfigError, DataError
-from harness.output import read_text, say
-from harness.store import Store, has_database
-from harness.types import Item
+from oversight.harness.errors import ConfigError, DataError
+from oversight.harness.output import read_text, say
+from oversight.harness.store import Store, has_database
+from oversight.harness.types import Item
 
 MANY = 10_000
 """Items that take longer to read than to look up; fewer are read whenever they are needed."""
@@ -279,7 +279,7 @@ def template_of(study: Study) -> str:
     ConfigError
         If a field of it is unknown.
     """
-    from harness.llm import DEFAULT_TEMPLATE, check_template  # with what reads answers
+    from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # with what reads answers
 
     if study.prompt.template is None:
         return DEFAULT_TEMPLATE

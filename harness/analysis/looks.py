@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from harness.config import Study
-from harness.errors import BadInput
-from harness.store import AuditEvent, PlannedLook, Store
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.store import AuditEvent, PlannedLook, Store
 
 FARTHEST = 0.1
 """How far the share of questions answered may be from J/L."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.by_class import ClassTask
-from harness.analysis.controls import Correction, GoldOnItems
-from harness.analysis.costs import cost_per_correct
-from harness.analysis.options import EstimateOptions
-from harness.arrays import BoolArray, IntArray
-from harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, keep_drawn, mark
-from harness.errors import EstimateError
-from harness.estimate import (
+from oversight.harness.analysis.by_class import ClassTask
+from oversight.harness.analysis.controls import Correction, GoldOnItems
+from oversight.harness.analysis.costs import cost_per_correct
+from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, keep_drawn, mark
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import (
     Check,
     ClassEstimates,
     Estimates,
@@ -31,8 +31,8 @@ from harness.estimate import (
     mark_joint,
     run_checks,
 )
-from harness.store import RunColumns
-from harness.types import ESTIMATOR_NAMES, Estimate, Prediction
+from oversight.harness.store import RunColumns
+from oversight.harness.types import ESTIMATOR_NAMES, Estimate, Prediction
 
 _CURVE_POINTS = 24
 
@@ -99,7 +99,7 @@ class ModelReport:
     classes
         Results by class, where they are wanted.
     steps
-        Step that read an answer → number of predictions, see `harness.llm.reading.Step`.
+        Step that read an answer → number of predictions, see `oversight.harness.llm.reading.Step`.
     """
 
     name: str

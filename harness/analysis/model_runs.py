@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.analysis.costs import study_prices
-from harness.analysis.inputs import read_new_items, store_items, system_of, template_of
-from harness.config import Study
-from harness.errors import ConfigError
-from harness.llm import (
+from oversight.harness.analysis.costs import study_prices
+from oversight.harness.analysis.inputs import read_new_items, store_items, system_of, template_of
+from oversight.harness.config import Study
+from oversight.harness.errors import ConfigError
+from oversight.harness.llm import (
     DEFAULT_TERMS,
     Forecast,
     PriceTable,
@@ -28,7 +28,7 @@ from harness.llm import (
     make_spec,
     run_targets,
 )
-from harness.store import Store, Uncertain
+from oversight.harness.store import Store, Uncertain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,9 @@ def batch_study(
     study: Study, asking: Asking, *, wait: bool, wait_for_lock: bool, uncertain: Uncertain | None = None
 ) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there. See `run_batches`."""
-    from harness.llm import run_batches  # and with it the SDK, which takes longer to load than to ask
+    from oversight.harness.llm import (
+        run_batches,  # and with it the SDK, which takes longer to load than to ask
+    )
 
     with _opened(study, asking) as (wanted, targets, prices):
         waiting = run_batches(
@@ -110,7 +112,7 @@ def give_up_batches(
     study: Study, names: Sequence[str] | None = None, *, uncertain: Uncertain | None = None
 ) -> int:
     """Cancel the batches under way and store what they had answered. Returns how many there were."""
-    from harness.llm import cancel_batches
+    from oversight.harness.llm import cancel_batches
 
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
         return cancel_batches(wanted.store, targets, uncertain=uncertain)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.columns import LabelColumns
-from harness.config import Study
-from harness.errors import BadInput
+from oversight.harness.columns import LabelColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
 
 if TYPE_CHECKING:
-    from harness.estimate import GoldCounts
+    from oversight.harness.estimate import GoldCounts
 
 
 def requested_interval(study: Study) -> str | None:
@@ -33,7 +33,7 @@ class EstimateOptions:
     Attributes
     ----------
     interval, level, published
-        As in `harness.accuracy`.
+        As in `oversight.harness.accuracy`.
     look, looks
         The look at the data this is, of how many planned ones (O'Brien–Fleming); 0 for one look.
     anytime
@@ -76,7 +76,7 @@ class EstimateOptions:
     @property
     def level_now(self) -> float:
         """Level of the interval at this look."""
-        from harness.estimate import obrien_fleming_level
+        from oversight.harness.estimate import obrien_fleming_level
 
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 

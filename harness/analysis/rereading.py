@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from string import Template
 from typing import Any
 
-from harness.config import RunSpec, Study
-from harness.errors import BadInput
-from harness.llm import ReplyForm, Step, read_reply, reply_form_of
-from harness.store import PORTION, Store, split_into_batches
-from harness.types import Item, Prediction, PredictionStatus, Source
+from oversight.harness.config import RunSpec, Study
+from oversight.harness.errors import BadInput
+from oversight.harness.llm import ReplyForm, Step, read_reply, reply_form_of
+from oversight.harness.store import PORTION, Store, split_into_batches
+from oversight.harness.types import Item, Prediction, PredictionStatus, Source
 
 _SHOWN = 10
 _NO_RUN = "no model was run yet; see: oversight run --help"

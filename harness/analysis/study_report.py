@@ -11,43 +11,43 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.by_class import plan_class_task
-from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import (
+from oversight.harness.analysis.by_class import plan_class_task
+from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.collected_labels import (
     count_pool,
     doubt_repeated,
     read_second_labels,
     study_labels,
 )
-from harness.analysis.controls import (
+from oversight.harness.analysis.controls import (
     ExpertQuality,
     find_correction,
     match_gold,
     read_control_answers,
 )
-from harness.analysis.costs import run_cost, study_prices
-from harness.analysis.expert_report import ExpertReport, report_experts
-from harness.analysis.inputs import read_meta
-from harness.analysis.looks import check_look, note_look
-from harness.analysis.model_report import Collected, ModelReport, report_model
-from harness.analysis.options import EstimateOptions
-from harness.analysis.side_information import add_side_information
-from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, keep_drawn
-from harness.config import Study
-from harness.datasets import read_ratings
-from harness.distribution import VERSION
-from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate import (
+from oversight.harness.analysis.costs import run_cost, study_prices
+from oversight.harness.analysis.expert_report import ExpertReport, report_experts
+from oversight.harness.analysis.inputs import read_meta
+from oversight.harness.analysis.looks import check_look, note_look
+from oversight.harness.analysis.model_report import Collected, ModelReport, report_model
+from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.side_information import add_side_information
+from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.config import Study
+from oversight.harness.datasets import read_ratings
+from oversight.harness.distribution import VERSION
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate import (
     CONFIDENCE,
     Estimates,
     Strata,
     check_watchable,
     keep_predicted,
 )
-from harness.output import did_you_mean, pool_text, with_bar
-from harness.panel import make_panel, stratify_by_certainty
-from harness.store import PlannedLook, Store
-from harness.types import HtmlTable, Shown, estimate_table
+from oversight.harness.output import did_you_mean, pool_text, with_bar
+from oversight.harness.panel import make_panel, stratify_by_certainty
+from oversight.harness.store import PlannedLook, Store
+from oversight.harness.types import HtmlTable, Shown, estimate_table
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
@@ -131,7 +131,7 @@ def report_study(
     options
         How to estimate; None takes the study's settings.
     truth, curve
-        As in `harness.analysis.model_report.Collected`.
+        As in `oversight.harness.analysis.model_report.Collected`.
 
     Raises
     ------

@@ -11,18 +11,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import BadInput
-from harness.output import shorten, show
+from oversight.harness.errors import BadInput
+from oversight.harness.output import shorten, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from harness.config import Study
+    from oversight.harness.config import Study
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
     """Add ``--study FILE``."""
-    from harness.config import STUDY_FILE
+    from oversight.harness.config import STUDY_FILE
 
     parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
 
@@ -44,7 +44,7 @@ def add_class_options(parser: argparse.ArgumentParser) -> None:
 
 def study_of(args: argparse.Namespace) -> Study:
     """Read the study file that the command names."""
-    from harness.config import read_study
+    from oversight.harness.config import read_study
 
     return read_study(args.study)
 

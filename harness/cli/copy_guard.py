@@ -24,7 +24,7 @@ def refuse_copies(verb: str, args: argparse.Namespace) -> None:
     url = getattr(args, "join", None) or _find_url(args)
     if url is None:
         return
-    from harness.store import Store, has_database
+    from oversight.harness.store import Store, has_database
 
     if has_database(url):
         with Store(url) as store:
@@ -33,8 +33,8 @@ def refuse_copies(verb: str, args: argparse.Namespace) -> None:
 
 def _find_url(args: argparse.Namespace) -> str | None:
     """The study's database; None if the study file cannot be read, which the verb itself tells."""
-    from harness.config import read_study
-    from harness.errors import OversightError
+    from oversight.harness.config import read_study
+    from oversight.harness.errors import OversightError
 
     try:
         return read_study(args.study).store_url

@@ -15,13 +15,13 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from harness.cli.copy_guard import refuse_copies
-from harness.cli.verb_parser import VerbParser
-from harness.distribution import VERSION, refuse_mixed_folder
-from harness.errors import ConfigError, OversightError, Stopped, is_full
-from harness.machine import stop_in_order
-from harness.output import did_you_mean, guarded_terminal
-from harness.registry import load_module
+from oversight.harness.cli.copy_guard import refuse_copies
+from oversight.harness.cli.verb_parser import VerbParser
+from oversight.harness.distribution import VERSION, refuse_mixed_folder
+from oversight.harness.errors import ConfigError, OversightError, Stopped, is_full
+from oversight.harness.machine import stop_in_order
+from oversight.harness.output import did_you_mean, guarded_terminal
+from oversight.harness.registry import load_module
 
 # To start threads for matrices takes longer than any matrix of a verb; whoever set a number keeps it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,39 +29,60 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 atexit.register(gc.freeze)
 
 VERBS = {
-    "init": ("harness.cli.verbs.init", "write a commented study.toml to start from"),
-    "items": ("harness.cli.verbs.items", "check the items of a study"),
-    "label": ("protocols.cli.label", "route questions to experts and bring their answers back"),
-    "label-studio": ("protocols.cli.studio", "start, stop and find a Label Studio server"),
+    "init": ("oversight.harness.cli.verbs.init", "write a commented study.toml to start from"),
+    "items": ("oversight.harness.cli.verbs.items", "check the items of a study"),
+    "label": ("oversight.protocols.cli.label", "route questions to experts and bring their answers back"),
+    "label-studio": ("oversight.protocols.cli.studio", "start, stop and find a Label Studio server"),
     "experts": (
-        "protocols.cli.experts",
+        "oversight.protocols.cli.experts",
         "give the experts accounts, see who has none, and how well each does",
     ),
-    "run": ("harness.cli.verbs.run", "ask models about the items"),
-    "predictions": ("harness.cli.verbs.predictions", "bring in answers another program has, or export all"),
-    "estimate": ("harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
-    "compare": ("harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
-    "gate": ("harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
-    "plan": ("harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
+    "run": ("oversight.harness.cli.verbs.run", "ask models about the items"),
+    "predictions": (
+        "oversight.harness.cli.verbs.predictions",
+        "bring in answers another program has, or export all",
+    ),
+    "estimate": ("oversight.harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
+    "compare": ("oversight.harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
+    "gate": ("oversight.harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
+    "plan": ("oversight.harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
     "agree": (
-        "harness.cli.panel_verbs.agree",
+        "oversight.harness.cli.panel_verbs.agree",
         "how well annotators agree: alpha, kappas, per class and person",
     ),
-    "certify": ("harness.cli.panel_verbs.certify", "certify that a model beats the average annotator"),
-    "parity": ("harness.cli.panel_verbs.parity", "human and model against a vote, by how certain it is"),
-    "search": ("agents.cli.search", "find a better workflow from experts' yes and no"),
-    "view": ("harness.cli.verbs.view", "open the page to work in: labels arriving, items behind numbers"),
-    "report": ("harness.cli.verbs.report", "write that page as one HTML file"),
-    "worker": ("harness.cli.database_verbs.worker", "work on runs that were begun on other machines"),
-    "verify": ("harness.cli.database_verbs.verify", "check that no answer, event or design was altered"),
-    "store": ("harness.cli.database_verbs.store", "copy the study's database to a server, or back to a file"),
-    "model": ("harness.cli.verbs.model", "start, stop and find the small local language model"),
-    "doctor": ("harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
+    "certify": (
+        "oversight.harness.cli.panel_verbs.certify",
+        "certify that a model beats the average annotator",
+    ),
+    "parity": (
+        "oversight.harness.cli.panel_verbs.parity",
+        "human and model against a vote, by how certain it is",
+    ),
+    "search": ("oversight.agents.cli.search", "find a better workflow from experts' yes and no"),
+    "view": (
+        "oversight.harness.cli.verbs.view",
+        "open the page to work in: labels arriving, items behind numbers",
+    ),
+    "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
+    "worker": (
+        "oversight.harness.cli.database_verbs.worker",
+        "work on runs that were begun on other machines",
+    ),
+    "verify": (
+        "oversight.harness.cli.database_verbs.verify",
+        "check that no answer, event or design was altered",
+    ),
+    "store": (
+        "oversight.harness.cli.database_verbs.store",
+        "copy the study's database to a server, or back to a file",
+    ),
+    "model": ("oversight.harness.cli.verbs.model", "start, stop and find the small local language model"),
+    "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
     "completion": (
-        "harness.cli.verbs.completion",
+        "oversight.harness.cli.verbs.completion",
         "print a script that completes words in bash, zsh or fish",
     ),
-    "demo": ("protocols.cli.demo", "the whole chain on bundled case notes with a local model"),
+    "demo": ("oversight.protocols.cli.demo", "the whole chain on bundled case notes with a local model"),
 }
 
 _USAGE = """\

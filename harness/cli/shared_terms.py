@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.cli.conventions import duration
-from harness.errors import ConfigError
+from oversight.harness.cli.conventions import duration
+from oversight.harness.errors import ConfigError
 
 if TYPE_CHECKING:
-    from harness.cluster import RayCrew
-    from harness.config import ModelSection, Study
-    from harness.store import Uncertain
+    from oversight.harness.cluster import RayCrew
+    from oversight.harness.config import ModelSection, Study
+    from oversight.harness.store import Uncertain
 
 
 def add_shared_terms(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def read_shared_terms(args: argparse.Namespace, study: Study) -> tuple[float, Un
     ConfigError
         If a study in a file is given a lease, or it is too short.
     """
-    from harness.llm import DEFAULT_LEASE
+    from oversight.harness.llm import DEFAULT_LEASE
 
     if args.lease is not None and not study.has_server:
         raise ConfigError(
@@ -55,7 +55,7 @@ def open_crew(args: argparse.Namespace, study: Study, models: Sequence[ModelSect
     ConfigError
         If options do not go together, or nodes cannot ask a model.
     """
-    from harness.cluster import RayCrew, read_placement
+    from oversight.harness.cluster import RayCrew, read_placement
 
     placement = read_placement(args, has_server=study.has_server)
     if placement is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
-from harness.output import did_you_mean
+from oversight.harness.output import did_you_mean
 
 
 class VerbParser(argparse.ArgumentParser):

@@ -14,9 +14,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.distribution import VERSION
-from harness.errors import ConfigError, ModelError, OversightError
-from harness.registry import load_module
+from oversight.harness.distribution import VERSION
+from oversight.harness.errors import ConfigError, ModelError, OversightError
+from oversight.harness.registry import load_module
 
 _READY = 1800.0
 """Seconds that a server has to load its model; weights may have to be fetched first."""
@@ -61,8 +61,8 @@ class Joined:
 
 def work_on_node(joining: Joining) -> Joined:
     """Join what is under way as ``oversight worker`` does; runs in a process that ends with it."""
-    from harness.analysis import join_study_runs
-    from harness.store import Store
+    from oversight.harness.analysis import join_study_runs
+    from oversight.harness.store import Store
 
     if joining.version != VERSION:
         return Joined(error=f"the node has oversight {VERSION}, and {joining.version} is wanted")
@@ -79,7 +79,7 @@ def work_on_node(joining: Joining) -> Joined:
                 stack.enter_context(_serving_locally())
             store = stack.enter_context(Store(joining.url))
             results = join_study_runs(store, set(), only=joining.work)
-            load_module("agents.runtime").help_works(store, set(), results, only=joining.work)
+            load_module("oversight.agents.runtime").help_works(store, set(), results, only=joining.work)
             return Joined(results=results)
     except OversightError as error:
         return Joined(error=str(error))
@@ -132,7 +132,7 @@ def _answers(port: int) -> bool:
 @contextmanager
 def _serving_locally() -> Iterator[None]:
     """Have the small model run on this node, which is left as it was."""
-    from harness.llm import find_local_model, start_local_model, stop_local_model
+    from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
     was_running = find_local_model() is not None
     start_local_model()

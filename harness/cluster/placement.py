@@ -9,8 +9,8 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.distribution import require
-from harness.errors import ConfigError
+from oversight.harness.distribution import require
+from oversight.harness.errors import ConfigError
 
 _ALONE = ("ray_address", "workers", "worker_resources", "serve")
 """Options that say nothing without ``--on ray``."""

@@ -18,11 +18,11 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.cluster.node_work import Joining, work_on_node
-from harness.cluster.placement import Placement
-from harness.config import LOCAL_ENDPOINT, ModelSection
-from harness.errors import ConfigError
-from harness.output import counted, say
+from oversight.harness.cluster.node_work import Joining, work_on_node
+from oversight.harness.cluster.placement import Placement
+from oversight.harness.config import LOCAL_ENDPOINT, ModelSection
+from oversight.harness.errors import ConfigError
+from oversight.harness.output import counted, say
 
 _LOOPBACK = re.compile(r"localhost|127\..*|::1")
 _END = 20.0
@@ -33,7 +33,7 @@ _MEMORY = 100_000_000
 
 
 class RayCrew:
-    """Workers on a Ray cluster, see `harness.llm.Crew`.
+    """Workers on a Ray cluster, see `oversight.harness.llm.Crew`.
 
     Parameters
     ----------

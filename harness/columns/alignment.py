@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from harness.columns.item_index import ItemIndex
-from harness.columns.label_columns import LabelColumns
-from harness.columns.prediction_columns import PredictionColumns
-from harness.expected import check_records
-from harness.types import Label, Prediction, design_of
+from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.columns.label_columns import LabelColumns
+from oversight.harness.columns.prediction_columns import PredictionColumns
+from oversight.harness.expected import check_records
+from oversight.harness.types import Label, Prediction, design_of
 
 AnyLabels: TypeAlias = Sequence[Label] | LabelColumns
 """Labels as records or as columns."""

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray
-from harness.columns.label_columns import ABSTAINED, LabelColumns
-from harness.columns.question_columns import QuestionColumns
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
+from oversight.harness.columns.label_columns import ABSTAINED, LabelColumns
+from oversight.harness.columns.question_columns import QuestionColumns
 
 LEAST = 5
 """With fewer questions than this a class has the common rate: its own tells nothing."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 
 
 def share_of_draw(number: int, before: int, remaining: int, pool: int) -> float:

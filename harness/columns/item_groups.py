@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, IntArray
-from harness.columns.item_index import ItemIndex
-from harness.columns.item_pool import ItemPool
-from harness.columns.item_values import ItemValues
-from harness.columns.label_columns import LabelColumns
-from harness.columns.prediction_columns import PredictionColumns
-from harness.columns.question_columns import QuestionColumns
+from oversight.harness.arrays import AnyIntArray, IntArray
+from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.columns.item_pool import ItemPool
+from oversight.harness.columns.item_values import ItemValues
+from oversight.harness.columns.label_columns import LabelColumns
+from oversight.harness.columns.prediction_columns import PredictionColumns
+from oversight.harness.columns.question_columns import QuestionColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import IntArray
+from oversight.harness.arrays import IntArray
 
 
 class ItemIndex:

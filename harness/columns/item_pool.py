@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

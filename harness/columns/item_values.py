@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.columns.item_index import ItemIndex
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns.item_index import ItemIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

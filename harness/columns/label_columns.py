@@ -8,14 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from harness.columns.item_index import ItemIndex
-from harness.columns.item_pool import ItemPool
-from harness.columns.item_values import ItemValues
-from harness.columns.prediction_columns import PredictionColumns
-from harness.columns.question_columns import QuestionColumns
-from harness.errors import NotIdentified
-from harness.types import Label, LabelDesign, LabelKind, ProtocolStatement, deciding_statement, design_of
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.columns.item_pool import ItemPool
+from oversight.harness.columns.item_values import ItemValues
+from oversight.harness.columns.prediction_columns import PredictionColumns
+from oversight.harness.columns.question_columns import QuestionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.types import (
+    Label,
+    LabelDesign,
+    LabelKind,
+    ProtocolStatement,
+    deciding_statement,
+    design_of,
+)
 
 YES, NO, ABSTAINED = 1, 0, -1
 _KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
@@ -93,7 +100,7 @@ class LabelColumns:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The one that decides, see `harness.types.deciding_statement`; there must be one."""
+        """The one that decides, see `oversight.harness.types.deciding_statement`; there must be one."""
         return deciding_statement(self.statements)
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray
-from harness.columns.item_index import ItemIndex
-from harness.errors import EstimateError
-from harness.types import Prediction, PredictionStatus
+from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray
+from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.errors import EstimateError
+from oversight.harness.types import Prediction, PredictionStatus
 
 ABSENT = -3
 """In place of a predicted option: the model was not asked about the item."""

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.columns.item_index import ItemIndex
-from harness.columns.offered_options import OfferedOptions
-from harness.seeding import derive_seed
-from harness.types import Label, Question
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.columns.offered_options import OfferedOptions
+from oversight.harness.seeding import derive_seed
+from oversight.harness.types import Label, Question
 
 _OPTION_BITS = 20
 

@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from harness.arrays import IntArray
+from oversight.harness.arrays import IntArray
 
 TEXT_CLUSTER = "@text"
 """The value of ``[items] cluster`` that makes items with the same text one cluster."""

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from harness.config.models import Section
-from harness.registry import PROTOCOLS, state_protocol
-from harness.types import ProtocolStatement
+from oversight.harness.config.models import Section
+from oversight.harness.registry import PROTOCOLS, state_protocol
+from oversight.harness.types import ProtocolStatement
 
 
 class ExpertsSection(Section):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from harness.config.models import Section
+from oversight.harness.config.models import Section
 
 
 class ItemsSection(Section):

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from harness.errors import ConfigError
-from harness.output import keep_secret
+from oversight.harness.errors import ConfigError
+from oversight.harness.output import keep_secret
 
 LOCAL_ENDPOINT = "local"
 AnswerForm = Literal["line", "schema", "choice", "free"]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.config.models import Section
+from oversight.harness.config.models import Section
 
 
 class SearchSection(Section):

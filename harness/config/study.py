@@ -8,12 +8,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AliasPath, Field, field_validator, model_validator
 
-from harness.config.experts_section import ExpertsSection
-from harness.config.items_section import ItemsSection
-from harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
-from harness.config.search_section import SearchSection
-from harness.errors import ConfigError
-from harness.output import did_you_mean, keep_secret, redact
+from oversight.harness.config.experts_section import ExpertsSection
+from oversight.harness.config.items_section import ItemsSection
+from oversight.harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
+from oversight.harness.config.search_section import SearchSection
+from oversight.harness.errors import ConfigError
+from oversight.harness.output import did_you_mean, keep_secret, redact
 
 
 class StudySection(Section):

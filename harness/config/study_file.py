@@ -9,9 +9,9 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from harness.config.study import Study
-from harness.errors import DataError
-from harness.output import did_you_mean, read_text, shorten
+from oversight.harness.config.study import Study
+from oversight.harness.errors import DataError
+from oversight.harness.output import did_you_mean, read_text, shorten
 
 STUDY_FILE = "study.toml"
 

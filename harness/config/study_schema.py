@@ -1,6 +1,6 @@
 """The JSON Schema of study.toml, for editors: generated from the settings, and shipped with them.
 
-``python -m harness.config.study_schema`` writes it again after a setting was changed.
+``python -m oversight.harness.config.study_schema`` writes it again after a setting was changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.config.study import Study
+from oversight.harness.config.study import Study
 
 SCHEMA_FILE = "study.schema.json"
 """Its name, here and beside every study.toml that names it in its first line."""

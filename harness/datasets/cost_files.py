@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
-from harness.errors import DataError
-from harness.estimate import UNREADABLE_COLUMN, CostTable
-from harness.output import did_you_mean
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.errors import DataError
+from oversight.harness.estimate import UNREADABLE_COLUMN, CostTable
+from oversight.harness.output import did_you_mean
 
 
 def read_costs(path: Path, classes: Sequence[str]) -> CostTable:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.datasets.frames import Source
-from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
-from harness.expected import check_records
-from harness.output import did_you_mean
-from harness.types import Item, Label, LabelKind, Verdict, find_option
+from oversight.harness.datasets.frames import Source
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.expected import check_records
+from oversight.harness.output import did_you_mean
+from oversight.harness.types import Item, Label, LabelKind, Verdict, find_option
 
 _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.datasets.frames import Source
-from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
-from harness.expected import check_records
-from harness.types import Item, Prediction, PredictionStatus
-from harness.types import Source as Origin
+from oversight.harness.datasets.frames import Source
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.expected import check_records
+from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Source as Origin
 
 
 def predictions_from_frame(

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
-from harness.datasets.row import Row
-from harness.errors import DataError, InMemory, WrongType
+from oversight.harness.datasets.row import Row
+from oversight.harness.errors import DataError, InMemory, WrongType
 
 FRAME = InMemory("frame")
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat, starmap
 from typing import Any
 
-from harness.datasets.frames import Source, name_source
-from harness.datasets.item_mapping import ItemMapping, read_options
-from harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
-from harness.datasets.row import BadRows, Row
-from harness.datasets.rows import read_portions, read_rows
-from harness.draws import draw_orders
-from harness.errors import DataError, WrongType
-from harness.expected import check_records
-from harness.output import did_you_mean, shorten, unguard_cell
-from harness.seeding import derive_seeds
-from harness.types import Item
+from oversight.harness.datasets.frames import Source, name_source
+from oversight.harness.datasets.item_mapping import ItemMapping, read_options
+from oversight.harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
+from oversight.harness.datasets.row import BadRows, Row
+from oversight.harness.datasets.rows import read_portions, read_rows
+from oversight.harness.draws import draw_orders
+from oversight.harness.errors import DataError, WrongType
+from oversight.harness.expected import check_records
+from oversight.harness.output import did_you_mean, shorten, unguard_cell
+from oversight.harness.seeding import derive_seeds
+from oversight.harness.types import Item
 
 ItemFields = tuple[str, str, tuple[str, ...], tuple[int, ...], dict[str, str]]
 """The fields of an `Item`, in its order."""

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from harness.datasets.row import Row
-from harness.expected import check_names
-from harness.output import shorten
+from oversight.harness.datasets.row import Row
+from oversight.harness.expected import check_names
+from oversight.harness.output import shorten
 
 
 @dataclass(frozen=True, slots=True)

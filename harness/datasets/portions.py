@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from harness.datasets.row import Row, parse_json
-from harness.errors import DataError
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.errors import DataError
 
 PORTION = 2_000
 """Records that are read and looked at together."""

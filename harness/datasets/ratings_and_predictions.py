@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from harness.datasets.frames import Source, name_source
-from harness.datasets.row import Row
-from harness.datasets.rows import read_rows
-from harness.errors import DataError
-from harness.expected import check_names, check_records
-from harness.output import unguard_cell
-from harness.types import Item, Prediction, Rating
-from harness.types import Source as Origin
+from oversight.harness.datasets.frames import Source, name_source
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.errors import DataError
+from oversight.harness.expected import check_names, check_records
+from oversight.harness.output import unguard_cell
+from oversight.harness.types import Item, Prediction, Rating
+from oversight.harness.types import Source as Origin
 
 
 def read_ratings(
@@ -138,7 +138,7 @@ def predictions_from_arrays(
 
     Examples
     --------
-    >>> from harness.types import Item
+    >>> from oversight.harness.types import Item
     >>> items = [Item("a", "…", ("x", "y"), (0, 1))]
     >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
     0.8

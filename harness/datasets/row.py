@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.errors import DataError, InMemory
-from harness.output import did_you_mean, make_printable, shorten
+from oversight.harness.errors import DataError, InMemory
+from oversight.harness.output import did_you_mean, make_printable, shorten
 
 _MOST = 2**31 - 1
 """What an integer column of every database holds."""

@@ -10,13 +10,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.frames import Source, check_path, is_frame, read_frame
-from harness.datasets.portions import Portion, RowPortion, split_records
-from harness.datasets.row import Row
-from harness.datasets.text_files import no_file, read_csv_portions, read_jsonl_portions, refuse_other_kinds
-from harness.datasets.workbooks import read_workbook_portions
-from harness.distribution import install_line
-from harness.errors import DataError
+from oversight.harness.datasets.frames import Source, check_path, is_frame, read_frame
+from oversight.harness.datasets.portions import Portion, RowPortion, split_records
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.text_files import (
+    no_file,
+    read_csv_portions,
+    read_jsonl_portions,
+    refuse_other_kinds,
+)
+from oversight.harness.datasets.workbooks import read_workbook_portions
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import DataError
 
 
 def read_rows(path: Source) -> Iterator[Row]:

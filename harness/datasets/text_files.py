@@ -16,9 +16,9 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
-from harness.errors import DataError
-from harness.output import UTF_16_MARKS, did_you_mean, explain_kind
+from oversight.harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
+from oversight.harness.errors import DataError
+from oversight.harness.output import UTF_16_MARKS, did_you_mean, explain_kind
 
 _BYTES = 1 << 18
 """Of a text are decoded at once."""

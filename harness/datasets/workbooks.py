@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.portions import CsvPortion, Portion, split_records
-from harness.datasets.text_files import check_header, fit_record, tidy_header
-from harness.distribution import install_line
-from harness.errors import DataError
+from oversight.harness.datasets.portions import CsvPortion, Portion, split_records
+from oversight.harness.datasets.text_files import check_header, fit_record, tidy_header
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import DataError
 
 _PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
 _LOST = re.compile(rb"<f[ >/]|<mergeCell ")

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.rows import import_parquet
-from harness.errors import DataError, FullDisk, is_full
-from harness.output import guard_cell
+from oversight.harness.datasets.rows import import_parquet
+from oversight.harness.errors import DataError, FullDisk, is_full
+from oversight.harness.output import guard_cell
 
 _PORTION = 10_000
 _COLUMNS = {

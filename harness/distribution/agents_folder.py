@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from harness.distribution.extras import DISTRIBUTION
-from harness.errors import ConfigError
+from oversight.harness.distribution.extras import DISTRIBUTION
+from oversight.harness.errors import ConfigError
 
 
 def refuse_mixed_folder() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from harness.errors import ConfigError
+from oversight.harness.errors import ConfigError
 
 DISTRIBUTION = "oversight-eval"
 VERSION = "0.2.0"

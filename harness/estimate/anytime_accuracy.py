@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import number_clusters
-from harness.estimate.core import check_level
-from harness.estimate.data import Tallies, Tally, tally
-from harness.estimate.intervals import likelihood_sequence, score_betting_sequence
-from harness.estimate.unequal_sequence import watch_unequal
-from harness.types import Estimate, Interval
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.data import Tallies, Tally, tally
+from oversight.harness.estimate.intervals import likelihood_sequence, score_betting_sequence
+from oversight.harness.estimate.unequal_sequence import watch_unequal
+from oversight.harness.types import Estimate, Interval
 
 ANYTIME_ASSUMPTIONS = (
     "options were asked about without a look at the truth",
@@ -63,7 +63,7 @@ def estimate_anytime(
         Of all items of the study, labelled or not; unreadable ones are wrong, failed ones left out.
     labels
         So many of each expert's as make options equally likely to have been asked; a fast expert's
-        surplus must be left out (see `protocols.collect.label_studio.watch`).
+        surplus must be left out (see `oversight.protocols.collect.label_studio.watch`).
     n_options
         K of every predicted item, by id; by default all have the K of the labels.
 

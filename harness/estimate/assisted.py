@@ -1,10 +1,10 @@
 """Accuracies with the answers of all models as side information: no question more, and no answer is believed.
 
 What other models answer to an item says which options are likely, before an expert is asked. It enters the
-score interval (`harness.estimate.intervals.tilting`) as the working distribution q of every item: the
-posterior that the votes give where each model is as good as the *other* folds' answers say (cross-fitting,
-`weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the item's
-own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
+score interval (`oversight.harness.estimate.intervals.tilting`) as the working distribution q of every item:
+the posterior that the votes give where each model is as good as the *other* folds' answers say
+(cross-fitting, `weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the
+item's own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
 statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
 
 It is an estimate beside the one that a protocol gives, never in its place: runs that are added later change
@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import LabelColumns, PredictionColumns, keep_drawn
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import enough_clusters, find_drawn_strata, find_weights
-from harness.estimate.collected import collected_part
-from harness.estimate.data import Estimates, find_unequal
-from harness.estimate.evaluation import complete
-from harness.estimate.routed import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.by_design import enough_clusters, find_drawn_strata, find_weights
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import Estimates, find_unequal
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.routed import (
     RoutedSample,
     routed_accuracy,
     routed_pool,
     unequal_accuracy,
     weigh_votes,
 )
-from harness.types import Estimate
+from oversight.harness.types import Estimate
 
 ASSISTED = "assisted"
 LARGEST = 20_000

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import check_clusters
-from harness.estimate.data import find_unequal
-from harness.estimate.intervals import DrawnStrata
-from harness.estimate.routed import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import check_clusters
+from oversight.harness.estimate.data import find_unequal
+from oversight.harness.estimate.intervals import DrawnStrata
+from oversight.harness.estimate.routed import (
     GoldCounts,
     allows_gold_score,
     corrected_accuracy,
@@ -23,7 +23,7 @@ from harness.estimate.routed import (
     routed_pool,
     unequal_accuracy,
 )
-from harness.types import Estimate
+from oversight.harness.types import Estimate
 
 
 def estimate_by_design(

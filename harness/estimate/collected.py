@@ -19,12 +19,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
-from harness.columns import LabelColumns, QuestionColumns
-from harness.errors import NotIdentified
-from harness.estimate.routed import FEW_OPEN
-from harness.seeding import derive_seed
-from harness.types import PLACES
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import LabelColumns, QuestionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.routed import FEW_OPEN
+from oversight.harness.seeding import derive_seed
+from oversight.harness.types import PLACES
 
 ON_SCREEN = 3
 """Questions that an expert has on the screen or loaded ahead, and may answer in any order."""

@@ -5,7 +5,7 @@ A plain list of labels says nothing of its protocol: it is taken for uniformly d
 refused where its propensities say otherwise.
 
 Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
-differently, are tested together (`harness.estimate.intervals.tilting`): pooled naively, yes-answers
+differently, are tested together (`oversight.harness.estimate.intervals.tilting`): pooled naively, yes-answers
 over-represent few options and no-answers many, and estimated apart, small groups are biased upwards.
 """
 
@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.arrays import UNREADABLE
-from harness.columns import (
+from oversight.harness.arrays import UNREADABLE
+from oversight.harness.columns import (
     ABSTAINED,
     NO,
     YES,
@@ -28,12 +28,12 @@ from harness.columns import (
     PredictionColumns,
     align,
 )
-from harness.errors import BadInput, EstimateError
-from harness.estimate.anytime_accuracy import estimate_anytime
-from harness.estimate.by_design import estimate_by_design
-from harness.estimate.checks import explain_failures
-from harness.estimate.collected import collected_part
-from harness.estimate.data import (
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.estimate.anytime_accuracy import estimate_anytime
+from oversight.harness.estimate.by_design import estimate_by_design
+from oversight.harness.estimate.checks import explain_failures
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import (
     REFUSALS,
     UNIFORM_ASSUMPTIONS,
     Conditioning,
@@ -43,10 +43,10 @@ from harness.estimate.data import (
     find_unequal,
     tally_pool,
 )
-from harness.estimate.missing_answers import Estimator, find_hidden
-from harness.estimate.routed import GoldCounts
-from harness.expected import check_mapping
-from harness.types import Counts, Estimate
+from oversight.harness.estimate.missing_answers import Estimator, find_hidden
+from oversight.harness.estimate.routed import GoldCounts
+from oversight.harness.expected import check_mapping
+from oversight.harness.types import Counts, Estimate
 
 _CORRECTED = ("corrected", "hui_walter", "bounded")
 """Estimators that allow for experts' errors."""

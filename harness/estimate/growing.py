@@ -14,13 +14,20 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.anytime_accuracy import estimate_anytime_tallies
-from harness.estimate.collected import collected_part
-from harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, find_unequal, tally_columns
-from harness.estimate.evaluation import accuracy
-from harness.types import Estimate
+from oversight.harness.columns import ItemValues, LabelColumns, PredictionColumns, QuestionColumns, mark
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.anytime_accuracy import estimate_anytime_tallies
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import (
+    Strata,
+    Tallies,
+    Tally,
+    estimate_tallies,
+    find_unequal,
+    tally_columns,
+)
+from oversight.harness.estimate.evaluation import accuracy
+from oversight.harness.types import Estimate
 
 _NEAR = 1e-6
 

@@ -9,12 +9,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.columns import AnyLabels, AnyPredictions, LabelColumns, PredictionColumns, align, align_pool
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.assisted import assist, refuse_votes, withhold_assisted
-from harness.estimate.by_design import estimate_by_design
-from harness.estimate.collected import collected_part
-from harness.estimate.data import (
+from oversight.harness.columns import (
+    AnyLabels,
+    AnyPredictions,
+    LabelColumns,
+    PredictionColumns,
+    align,
+    align_pool,
+)
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.assisted import assist, refuse_votes, withhold_assisted
+from oversight.harness.estimate.by_design import estimate_by_design
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import (
     Conditioning,
     Estimates,
     ModelEstimates,
@@ -23,12 +30,12 @@ from harness.estimate.data import (
     estimate_tallies,
     tally_pool,
 )
-from harness.estimate.evaluation import accuracy, complete, needs_tilting
-from harness.estimate.judged import judge_models, withhold_judged
-from harness.estimate.missing_answers import bound_missing
-from harness.estimate.routed import GoldCounts
-from harness.expected import check_mapping
-from harness.types import Estimate
+from oversight.harness.estimate.evaluation import accuracy, complete, needs_tilting
+from oversight.harness.estimate.judged import judge_models, withhold_judged
+from oversight.harness.estimate.missing_answers import bound_missing
+from oversight.harness.estimate.routed import GoldCounts
+from oversight.harness.expected import check_mapping
+from oversight.harness.types import Estimate
 
 
 def accuracies(

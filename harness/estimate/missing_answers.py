@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
-from harness.errors import EstimateError
-from harness.estimate.by_design import resolved_estimate
-from harness.estimate.data import fill_answers
-from harness.estimate.intervals import scale_by_share
-from harness.types import Estimate
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.by_design import resolved_estimate
+from oversight.harness.estimate.data import fill_answers
+from oversight.harness.estimate.intervals import scale_by_share
+from oversight.harness.types import Estimate
 
 WIDEST = 1.25
 """Times its own width that an interval may be wide so that it holds whatever unanswered questions hide."""

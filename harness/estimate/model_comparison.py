@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
-from harness.columns import (
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
     AnyPredictions,
@@ -21,11 +21,11 @@ from harness.columns import (
     align_models,
     mark,
 )
-from harness.errors import BadInput, EstimateError
-from harness.estimate.by_design import enough_clusters, find_weights
-from harness.estimate.checks import explain_failures, is_negligible
-from harness.estimate.collected import collected_part
-from harness.estimate.comparison import (
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.estimate.by_design import enough_clusters, find_weights
+from oversight.harness.estimate.checks import explain_failures, is_negligible
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.comparison import (
     Comparison,
     DrawnEvidence,
     Ranking,
@@ -34,17 +34,17 @@ from harness.estimate.comparison import (
     pairs_table,
     rank_models,
 )
-from harness.estimate.core import effective_clusters
-from harness.estimate.data import find_unequal
-from harness.estimate.intervals import share_interval
-from harness.estimate.routed import (
+from oversight.harness.estimate.core import effective_clusters
+from oversight.harness.estimate.data import find_unequal
+from oversight.harness.estimate.intervals import share_interval
+from oversight.harness.estimate.routed import (
     ErrorRanges,
     resolved_accuracy,
     resolved_correctness,
     routed_pool,
 )
-from harness.expected import check_mapping
-from harness.types import HtmlTable, Shown
+from oversight.harness.expected import check_mapping
+from oversight.harness.types import HtmlTable, Shown
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import NotIdentified
-from harness.estimate.by_design import enough_clusters
-from harness.estimate.collected import collected_part
-from harness.estimate.evaluation import complete
-from harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
-from harness.types import Estimate
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.by_design import enough_clusters
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
+from oversight.harness.types import Estimate
 
 
 def allow_for_errors(

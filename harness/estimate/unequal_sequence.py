@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ItemPool, LabelColumns, PredictionColumns
-from harness.errors import NotIdentified
-from harness.estimate.by_design import find_weights
-from harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
-from harness.estimate.routed import RoutedSample, routed_pool, unequal_accuracy
-from harness.types import Estimate, Interval
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ItemPool, LabelColumns, PredictionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.by_design import find_weights
+from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
+from oversight.harness.estimate.routed import RoutedSample, routed_pool, unequal_accuracy
+from oversight.harness.types import Estimate, Interval
 
 UNEQUAL_ASSUMPTIONS = (
     "items and options were drawn with the recorded chances, before any answer to them",

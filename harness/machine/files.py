@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.errors import ConfigError, FullDisk, is_full
+from oversight.harness.errors import ConfigError, FullDisk, is_full
 
 
 def cache_dir() -> Path:

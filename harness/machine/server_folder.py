@@ -21,8 +21,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from harness.errors import ConfigError, OversightError
-from harness.machine.files import write_whole
+from oversight.harness.errors import ConfigError, OversightError
+from oversight.harness.machine.files import write_whole
 
 State = TypeVar("State")
 Found = TypeVar("Found")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from types import FrameType
 
-from harness.errors import Stopped
+from oversight.harness.errors import Stopped
 
 
 def stop_in_order() -> None:

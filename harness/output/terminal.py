@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from harness.output.narrow_tables import keep_numbers
-from harness.output.safe_text import make_encodable, make_printable, make_result
+from oversight.harness.output.narrow_tables import keep_numbers
+from oversight.harness.output.safe_text import make_encodable, make_printable, make_result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.panel import RELIABLE
-from harness.plot.drawing import SERIES, THIN, draw_grid, new_axes, rows_height, text_ink
+from oversight.harness.panel import RELIABLE
+from oversight.harness.plot.drawing import SERIES, THIN, draw_grid, new_axes, rows_height, text_ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.panel import AgreementReport
+    from oversight.harness.panel import AgreementReport
 
 _ROWS, _NAMED = 40, 12
 """Classes that are drawn, and undefined ones that are named."""
@@ -24,7 +24,7 @@ def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     report
-        As `harness.panel.measure_agreement` gives it; a class whose α is undefined is named below.
+        As `oversight.harness.panel.measure_agreement` gives it; a class whose α is undefined is named below.
     axes
         Where to draw; None makes axes.
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from harness.plot.drawing import DASHES, LEAST_HEIGHT, MARKERS, SERIES, draw_grid, new_axes, text_ink
+from oversight.harness.plot.drawing import (
+    DASHES,
+    LEAST_HEIGHT,
+    MARKERS,
+    SERIES,
+    draw_grid,
+    new_axes,
+    text_ink,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.panel import GrowthPoint, Superhuman
+    from oversight.harness.panel import GrowthPoint, Superhuman
 
 CERTIFICATE_HEIGHT = LEAST_HEIGHT + 0.6
 _CEILINGS = {"U_t": "U(t)", "U_e": "U(e)", "U_star": "U*", "U_panel": "U(p)"}
@@ -22,10 +30,11 @@ def certificate(found: Superhuman, growth: Sequence[GrowthPoint] = (), axes: Axe
     Parameters
     ----------
     found
-        As `harness.panel.assess_superhuman` gives it: the points at the right, where every bar ends at the
-        confidence bound of the point.
+        As `oversight.harness.panel.assess_superhuman` gives it: the points at the right, where every bar ends
+        at the confidence bound of the point.
     growth
-        As `harness.panel.compute_bounds_by_size` gives it: the lines, means over shuffles without a bound.
+        As `oversight.harness.panel.compute_bounds_by_size` gives it: the lines, means over shuffles without a
+        bound.
     axes
         Where to draw; None makes axes.
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.errors import BadInput
-from harness.plot.drawing import DASHES, LEAST_HEIGHT, SERIES, THIN, new_axes, show_percent, text_ink
+from oversight.harness.errors import BadInput
+from oversight.harness.plot.drawing import (
+    DASHES,
+    LEAST_HEIGHT,
+    SERIES,
+    THIN,
+    new_axes,
+    show_percent,
+    text_ink,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.analysis import StudyReport
+    from oversight.harness.analysis import StudyReport
 
 _ABREAST = 3
 """Names of models in a row of the legend, which stands below the axes."""
@@ -22,7 +30,8 @@ def closing(report: StudyReport, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     report
-        As `harness.analysis.report_study` gives it with ``curve=True``; the picture says so if there is none.
+        As `oversight.harness.analysis.report_study` gives it with ``curve=True``; the picture says so if
+        there is none.
     axes
         Where to draw; None makes axes.
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness.distribution import install_line
-from harness.errors import ConfigError
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from harness.errors import BadInput
-from harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
-from harness.types import Estimate, estimator_name
+from oversight.harness.errors import BadInput
+from oversight.harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
+from oversight.harness.types import Estimate, estimator_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.analysis import StudyReport
+    from oversight.harness.analysis import StudyReport
 
 
 Results = Estimate | Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
@@ -33,8 +33,8 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     report
-        As `harness.analysis.report_study` gives it, or what `harness.accuracy`, `harness.accuracies` or
-        `harness.model_accuracies` returned.
+        As `oversight.harness.analysis.report_study` gives it, or what `oversight.harness.accuracy`,
+        `oversight.harness.accuracies` or `oversight.harness.model_accuracies` returned.
     axes
         Where to draw; None makes axes.
 

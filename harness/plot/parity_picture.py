@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.plot.drawing import MARKERS, SERIES, THIN, new_axes, show_percent, text_ink
+from oversight.harness.plot.drawing import MARKERS, SERIES, THIN, new_axes, show_percent, text_ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from harness.panel import Parity
+    from oversight.harness.panel import Parity
 
 
 def parity(found: Parity, axes: Axes | None = None) -> Axes:
@@ -18,7 +18,7 @@ def parity(found: Parity, axes: Axes | None = None) -> Axes:
     Parameters
     ----------
     found
-        As `harness.panel.measure_parity` gives it.
+        As `oversight.harness.panel.measure_parity` gives it.
     axes
         Where to draw; None makes axes.
 

@@ -8,9 +8,16 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import StudyReport
-from harness.estimate import ClassComparison, Comparison
-from harness.types import caution_text, interval_text, method_text, method_words, note_lines, value_text
+from oversight.harness.analysis import StudyReport
+from oversight.harness.estimate import ClassComparison, Comparison
+from oversight.harness.types import (
+    caution_text,
+    interval_text,
+    method_text,
+    method_words,
+    note_lines,
+    value_text,
+)
 
 
 def classes_tables(study: StudyReport) -> list[RenderableType]:

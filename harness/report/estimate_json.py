@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis import ModelReport, StudyComparison, StudyReport
-from harness.estimate import ClassComparison, ClassEstimates, Comparison
-from harness.report.expert_words import quality_to_json
-from harness.types import Estimate
+from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
+from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison
+from oversight.harness.report.expert_words import quality_to_json
+from oversight.harness.types import Estimate
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.analysis import ItemCounts, ModelReport
-from harness.output import pool_text
-from harness.types import Counts
+from oversight.harness.analysis import ItemCounts, ModelReport
+from oversight.harness.output import pool_text
+from oversight.harness.types import Counts
 
 
 def items_text(items: ItemCounts) -> str:

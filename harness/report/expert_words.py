@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from harness.analysis import ExpertQuality
-    from harness.estimate import Rate, RateChange
+    from oversight.harness.analysis import ExpertQuality
+    from oversight.harness.estimate import Rate, RateChange
 
 QUALITY_TITLES = {
     "name": "expert",

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from harness.analysis import GateCheck, GateReport
-from harness.estimate import EITHER_SIDE, FAIL, PASS
-from harness.output import make_printable
+from oversight.harness.analysis import GateCheck, GateReport
+from oversight.harness.estimate import EITHER_SIDE, FAIL, PASS
+from oversight.harness.output import make_printable
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKED = re.compile(r"([\\`*_{}\[\]#+!|~$@]|:(?=\S))")

@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis import StudyReport, report_study
-from harness.config import STUDY_FILE, Study, read_study
-from harness.errors import WrongType
-from harness.expected import check_names
-from harness.store import Store
+from oversight.harness.analysis import StudyReport, report_study
+from oversight.harness.config import STUDY_FILE, Study, read_study
+from oversight.harness.errors import WrongType
+from oversight.harness.expected import check_names
+from oversight.harness.store import Store
 
 
 def study_report(
@@ -21,7 +21,7 @@ def study_report(
     Parameters
     ----------
     study
-        Its folder, its ``study.toml``, or what `harness.config.read_study` made of it.
+        Its folder, its ``study.toml``, or what `oversight.harness.config.read_study` made of it.
     models
         Names of models; None takes all that were run.
 

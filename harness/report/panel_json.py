@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
+from oversight.harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A search's findings: computed in `agents.search`, rendered as page and text here."""
+"""A search's findings: computed in `oversight.agents.search`, rendered as page and text here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.types import Estimate, Standing
+from oversight.harness.types import Estimate, Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class SearchedWinner:
     Attributes
     ----------
     naive, reported, sd, low, high, confirmed
-        As in `agents.search.confirmation.Winner`.
+        As in `oversight.agents.search.confirmation.Winner`.
     test, start_test
         Both on the test items, from experts' answers; None if there are none, or they tell no accuracy.
     untested

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
-from harness.types import percent
+from oversight.harness.report.search_findings import SearchedCandidate, SearchedWinner, SearchReport
+from oversight.harness.types import percent
 
 _SCALES = {"accuracy": "accuracy", "q": "q (the share of refused options avoided, which is no accuracy)"}
 

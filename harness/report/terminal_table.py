@@ -8,17 +8,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import GateReport, ModelReport, StudyReport
-from harness.report.estimate_words import (
+from oversight.harness.analysis import GateReport, ModelReport, StudyReport
+from oversight.harness.report.estimate_words import (
     check_lines,
     cost_text,
     items_text,
     label_texts,
     questions_text,
 )
-from harness.report.expert_words import quality_lines
-from harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
-from harness.types import (
+from oversight.harness.report.expert_words import quality_lines
+from oversight.harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
+from oversight.harness.types import (
     OUTSIDE,
     Estimate,
     caution_lines,

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import sqlalchemy as sa
 
-from harness.store.audit import AuditEvent
-from harness.store.controls import ControlRepository
-from harness.store.database import Database, split_into_batches
-from harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
+from oversight.harness.store.audit import AuditEvent
+from oversight.harness.store.controls import ControlRepository
+from oversight.harness.store.database import Database, split_into_batches
+from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository, Response
 
 
 class AllReplies(ReplyRepository):

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 import orjson
 import sqlalchemy as sa
 
-from harness.errors import LostConnection, LostDatabase, StoreError
-from harness.store.engines import (
+from oversight.harness.errors import LostConnection, LostDatabase, StoreError
+from oversight.harness.store.engines import (
     PATIENT,
     HeldFile,
     LogFolding,
@@ -22,8 +22,8 @@ from harness.store.engines import (
     may_write,
     show_address,
 )
-from harness.store.schema import begin_exclusive, migrate
-from harness.store.stored_values import (
+from oversight.harness.store.schema import begin_exclusive, migrate
+from oversight.harness.store.stored_values import (
     describe_damage,
     describe_failure,
     make_rows_storable,

@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.database import Database
-from harness.store.study_store import Store
-from harness.store.tables import (
+from oversight.harness.errors import StoreError
+from oversight.harness.store.database import Database
+from oversight.harness.store.study_store import Store
+from oversight.harness.store.tables import (
     DatabaseMarkRow,
     ItemRow,
     RunLockRow,

@@ -10,9 +10,9 @@ from typing import Any, ParamSpec, TypeVar, TypeVarTuple, cast
 
 import sqlalchemy as sa
 
-from harness.store.connections import Connections
-from harness.store.engines import keeping_few
-from harness.store.tables import execute_many, insert_tuples, select_values
+from oversight.harness.store.connections import Connections
+from oversight.harness.store.engines import keeping_few
+from oversight.harness.store.tables import execute_many, insert_tuples, select_values
 
 PORTION = 500
 """Rows of one query: databases bound the number of parameters, and memory shall not grow with the study."""

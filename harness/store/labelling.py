@@ -13,10 +13,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.audit import AuditEvent, append_events
-from harness.store.database import Repository
-from harness.store.replies import ReplyRepository, Response
-from harness.store.tables import (
+from oversight.harness.store.audit import AuditEvent, append_events
+from oversight.harness.store.database import Repository
+from oversight.harness.store.replies import ReplyRepository, Response
+from oversight.harness.store.tables import (
     LabelQuarantineRow,
     LabelQueueRow,
     LabelRevisionRow,

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.audit import write_moment
-from harness.store.database import Repository
-from harness.store.tables import DatabaseMarkRow
+from oversight.harness.errors import StoreError
+from oversight.harness.store.audit import write_moment
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import DatabaseMarkRow
 
 _MARK = DatabaseMarkRow.__table__
 

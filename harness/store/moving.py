@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.errors import StoreError
-from harness.store.copying import copy_store, is_whole_copy
-from harness.store.engines import find_users, show_address
-from harness.store.study_store import Store
+from oversight.harness.errors import StoreError
+from oversight.harness.store.copying import copy_store, is_whole_copy
+from oversight.harness.store.engines import find_users, show_address
+from oversight.harness.store.study_store import Store
 
 
 def move_rows(source: str, target: str) -> dict[str, int]:

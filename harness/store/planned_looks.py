@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from harness.store.database import Repository
-from harness.store.tables import LookRow, row_of
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import LookRow, row_of
 
 _LOOK = LookRow.__table__
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.audit import AuditEvent, BatchDigest, append_events
-from harness.store.database import BULK, Database, Repository, split_into_batches
-from harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
+from oversight.harness.errors import StoreError
+from oversight.harness.store.audit import AuditEvent, BatchDigest, append_events
+from oversight.harness.store.database import BULK, Database, Repository, split_into_batches
+from oversight.harness.store.tables import AnswerRow, ControlAnswerRow, RatingRow, execute_many, insert_tuples
 
 ReplyFields = tuple[str, str, str, str, str]
 """The fields of a `Response`, in its order."""

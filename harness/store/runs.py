@@ -12,10 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.config import RunSpec
-from harness.errors import Fault
-from harness.store.database import PORTION, Repository, repeated, split_into_batches
-from harness.store.tables import (
+from oversight.harness.config import RunSpec
+from oversight.harness.errors import Fault
+from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
+from oversight.harness.store.tables import (
     ChargeRow,
     FirstLookRow,
     GuessedUsageRow,
@@ -29,7 +29,7 @@ from harness.store.tables import (
     upsert,
     upsert_tuples,
 )
-from harness.types import Prediction, PredictionStatus, Source
+from oversight.harness.types import Prediction, PredictionStatus, Source
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
 _GUESSED, _LOOK, _SERVED = GuessedUsageRow.__table__, FirstLookRow.__table__, ServedModelRow.__table__

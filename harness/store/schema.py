@@ -6,8 +6,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.engines import ATTEMPT, show_address, wait_for_lock
+from oversight.harness.errors import StoreError
+from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
 HEAD = "0026"
 """Newest revision in ``migrations/versions``; a test compares the two."""

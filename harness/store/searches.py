@@ -14,10 +14,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.database import Repository, repeated
-from harness.store.joint import Amounts
-from harness.store.tables import (
+from oversight.harness.errors import StoreError
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint import Amounts
+from oversight.harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
     CandidateParentRow,
@@ -30,7 +30,7 @@ from harness.store.tables import (
     row_of,
     value_of,
 )
-from harness.types import Candidate, Prediction, PredictionStatus, Program
+from oversight.harness.types import Candidate, Prediction, PredictionStatus, Program
 
 _SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, SearchEventRow))
 _CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__

@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from harness.errors import DataError, FullDisk, LostConnection, StoreError
-from harness.output import make_storable
-from harness.types import Item
+from oversight.harness.errors import DataError, FullDisk, LostConnection, StoreError
+from oversight.harness.output import make_storable
+from oversight.harness.types import Item
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
 # SQLite says "disk I/O error" where a quota or a limit on the size of files is reached.

@@ -11,11 +11,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import DataError
-from harness.store.audit import HandoverRepository
-from harness.store.database import BULK, Repository, split_into_batches
-from harness.store.replies import ReplyRepository, Response
-from harness.store.stored_values import (
+from oversight.harness.errors import DataError
+from oversight.harness.store.audit import HandoverRepository
+from oversight.harness.store.database import BULK, Repository, split_into_batches
+from oversight.harness.store.replies import ReplyRepository, Response
+from oversight.harness.store.stored_values import (
     add_meta,
     is_same_item,
     make_items_storable,
@@ -24,7 +24,7 @@ from harness.store.stored_values import (
     write_meta,
     write_tuple,
 )
-from harness.store.tables import (
+from oversight.harness.store.tables import (
     AssignmentRow,
     ControlQuestionRow,
     ItemRow,
@@ -35,8 +35,8 @@ from harness.store.tables import (
     insert_tuples,
     select_values,
 )
-from harness.store.words import index_new_words
-from harness.types import (
+from oversight.harness.store.words import index_new_words
+from oversight.harness.types import (
     PLACES,
     SECOND_QUESTIONS,
     Answer,
@@ -202,8 +202,8 @@ class ContentRepository(Repository):
     def indexing_late(self) -> Iterator[None]:
         """Have the first questions of all, stored inside, indexed at the end: in order, not one by one.
 
-        To be used inside of `harness.store.Store.together`. Other than SQLite, a database indexes them as
-        they come, since whoever reads would have to wait until the end.
+        To be used inside of `oversight.harness.store.Store.together`. Other than SQLite, a database indexes
+        them as they come, since whoever reads would have to wait until the end.
         """
         with self._database.transaction() as connection:
             is_late = connection.dialect.name == "sqlite" and not count_rows(connection, _QUESTION)

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import sqlalchemy as sa
 
-from harness.store.all_replies import AllReplies
-from harness.store.audit import (
+from oversight.harness.store.all_replies import AllReplies
+from oversight.harness.store.audit import (
     AbsenceRepository,
     AnswerTrailRepository,
     AuditRepository,
@@ -17,16 +17,21 @@ from harness.store.audit import (
     KeptAnswerRepository,
     LinkRepository,
 )
-from harness.store.calls import CallRepository, EndpointRepository, LockRepository, ReservationRepository
-from harness.store.columns import (
+from oversight.harness.store.calls import (
+    CallRepository,
+    EndpointRepository,
+    LockRepository,
+    ReservationRepository,
+)
+from oversight.harness.store.columns import (
     CandidateColumnsRepository,
     ColumnRepository,
     PoolRepository,
     RunColumnsRepository,
 )
-from harness.store.controls import ControlRepository, QuestionKeyRepository
-from harness.store.database import PORTION, Database
-from harness.store.joint import (
+from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
+from oversight.harness.store.database import PORTION, Database
+from oversight.harness.store.joint import (
     CallClaimRepository,
     GrantRepository,
     JointAnswerRepository,
@@ -35,14 +40,14 @@ from harness.store.joint import (
     PaceRepository,
     ProgramWorkRepository,
 )
-from harness.store.labelling import LabellingRepository
-from harness.store.marks import MarkRepository
-from harness.store.planned_looks import LookRepository
-from harness.store.replies import ReplyRepository
-from harness.store.runs import RunRepository
-from harness.store.searches import SearchRepository
-from harness.store.study_content import ContentRepository, PanelRepository
-from harness.store.tables import (
+from oversight.harness.store.labelling import LabellingRepository
+from oversight.harness.store.marks import MarkRepository
+from oversight.harness.store.planned_looks import LookRepository
+from oversight.harness.store.replies import ReplyRepository
+from oversight.harness.store.runs import RunRepository
+from oversight.harness.store.searches import SearchRepository
+from oversight.harness.store.study_content import ContentRepository, PanelRepository
+from oversight.harness.store.tables import (
     AnswerRow,
     AssignmentRow,
     ControlQuestionRow,
@@ -53,8 +58,8 @@ from harness.store.tables import (
     RunRow,
     count_rows,
 )
-from harness.store.words import WordRepository
-from harness.types import Item
+from oversight.harness.store.words import WordRepository
+from oversight.harness.types import Item
 
 
 class Store(Database):

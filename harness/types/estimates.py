@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.expected import check_names
-from harness.types.flag_words import explain_flag
-from harness.types.html_table import HtmlTable
-from harness.types.interval import Interval
-from harness.types.shown import Shown
-from harness.types.worded_estimates import estimate_table
+from oversight.harness.expected import check_names
+from oversight.harness.types.flag_words import explain_flag
+from oversight.harness.types.html_table import HtmlTable
+from oversight.harness.types.interval import Interval
+from oversight.harness.types.shown import Shown
+from oversight.harness.types.worded_estimates import estimate_table
 
 _ROUNDING = 1e-9
 

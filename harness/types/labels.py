@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
-from harness.errors import BadInput
-from harness.expected import check_mapping, check_names, check_records
-from harness.types.records import Label, Question
+from oversight.harness.errors import BadInput
+from oversight.harness.expected import check_mapping, check_names, check_records
+from oversight.harness.types.records import Label, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +20,11 @@ class ProtocolStatement:
     estimator
         ``"likelihood"``: options were drawn uniformly, so hits and misses have a binomial likelihood.
         ``"weighted"``: answers are weighted by recorded propensities. ``"resolved"``: every item's
-        correctness is exact. ``"ratings"``: panels, which `harness.panel` takes.
+        correctness is exact. ``"ratings"``: panels, which `oversight.harness.panel` takes.
     assumptions
         What must hold for an estimate to mean what it says; printed with it.
     checks
-        Names of the checks of `harness.estimate` that apply.
+        Names of the checks of `oversight.harness.estimate` that apply.
     needs
         What must be there before the draw, besides the items.
     answers
@@ -164,7 +164,7 @@ class Labels(Sequence[Label]):
             Number of items of the pool. Predictions of the others are left out.
         weights
             How many items of the pool every drawn one stands for, where chances were not equal: 1 over the
-            chance of a single draw, else `harness.columns.weigh_draws`. None weighs them alike.
+            chance of a single draw, else `oversight.harness.columns.weigh_draws`. None weighs them alike.
 
         Raises
         ------

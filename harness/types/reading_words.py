@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.types.html_table import percent
+from oversight.harness.types.html_table import percent
 
 _STEPS = {
     "form": "in the form asked for",

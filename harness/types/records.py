@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from harness.errors import WrongType
+from oversight.harness.errors import WrongType
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -208,7 +208,7 @@ class Prediction:
         Number of those calls whose tokens are an upper guess, since the endpoint did not say.
     step
         How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
-        `harness.llm.reading.Step`; empty if there is none, or it was not recorded.
+        `oversight.harness.llm.reading.Step`; empty if there is none, or it was not recorded.
     """
 
     item_id: str

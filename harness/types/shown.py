@@ -8,9 +8,9 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from harness.distribution import install_line
-from harness.errors import ConfigError, WrongType
-from harness.types.html_table import HtmlTable, write_html
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import ConfigError, WrongType
+from oversight.harness.types.html_table import HtmlTable, write_html
 
 if TYPE_CHECKING:
     from pandas import DataFrame

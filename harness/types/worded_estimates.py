@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from harness.types.html_table import HtmlTable, percent, span
-from harness.types.interval_names import method_words
+from oversight.harness.types.html_table import HtmlTable, percent, span
+from oversight.harness.types.interval_names import method_words
 
 if TYPE_CHECKING:
-    from harness.types.estimates import Estimate
+    from oversight.harness.types.estimates import Estimate
 
 OUTSIDE = "* outside 0–100 % as computed, cut off for display"
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from orjson import Fragment
 
-from harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
-from harness.config import Study
-from harness.errors import OversightError
-from harness.machine import write_whole
-from harness.output import with_bar
-from harness.registry import EXPORTED_PARTS, PAGES, load_page
-from harness.store import Store, split_into_batches
-from harness.view import payload
-from harness.view.page_parts import make_file
-from harness.view.written_json import keep_keys, write_json
+from oversight.harness.analysis import ItemFilter, ModelOutcome, StudyItems, StudyReport
+from oversight.harness.config import Study
+from oversight.harness.errors import OversightError
+from oversight.harness.machine import write_whole
+from oversight.harness.output import with_bar
+from oversight.harness.registry import EXPORTED_PARTS, PAGES, load_page
+from oversight.harness.store import Store, split_into_batches
+from oversight.harness.view import payload
+from oversight.harness.view.page_parts import make_file
+from oversight.harness.view.written_json import keep_keys, write_json
 
 _TEXTS = frozenset(
     {

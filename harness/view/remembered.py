@@ -6,8 +6,8 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any, TypeVar
 
-from harness.columns import ItemIndex, ItemValues, LabelColumns
-from harness.store import ColumnRepository, Database, Store
+from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns
+from oversight.harness.store import ColumnRepository, Database, Store
 
 _T = TypeVar("_T")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from harness.config import Study
-from harness.output import keep_secret, redact_bytes
+from oversight.harness.config import Study
+from oversight.harness.output import keep_secret, redact_bytes
 
 
 def keep_keys(study: Study) -> None:

@@ -12,15 +12,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from harness import BadInput, ConfigError
-from harness.cli import emit
-from harness.config import Study
-from harness.output import reveal, say
-from harness.store import AnswerLink, Store, has_database
-from protocols.collect import list_links, make_links, read_public_url, revoke_links
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.output import reveal, say
+from oversight.harness.store import AnswerLink, Store, has_database
+from oversight.protocols.collect import list_links, make_links, read_public_url, revoke_links
 
 if TYPE_CHECKING:
-    from protocols.collect import MadeLink, PublicAddress
+    from oversight.protocols.collect import MadeLink, PublicAddress
 
 _DAYS = 30.0
 """For which a link opens the page, if nobody says otherwise."""
@@ -34,7 +34,7 @@ and serve with: oversight label serve --public-url https://answers.example.org (
 
 def serve(args: argparse.Namespace, study: Study) -> int:
     """Serve the page until Ctrl-C or SIGTERM; experts without a link get one."""
-    from protocols.collect import AnswerPageOptions, serve_answers
+    from oversight.protocols.collect import AnswerPageOptions, serve_answers
 
     _check_port(args.port)
     if not args.host.strip():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from harness.analysis import write_bundle
-from harness.cli import emit
-from harness.config import Study
-from harness.output import counted
+from oversight.harness.analysis import write_bundle
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.output import counted
 
 
 def export_audit(args: argparse.Namespace, study: Study) -> int:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.cli import emit
-from harness.output import say
-from harness.report import estimates_table
-from protocols.demo_study import run_demo
+from oversight.harness.cli import emit
+from oversight.harness.output import say
+from oversight.harness.report import estimates_table
+from oversight.protocols.demo_study import run_demo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,20 +16,20 @@ import argparse
 from collections.abc import Callable
 from dataclasses import asdict
 
-from harness import BadInput
-from harness.analysis import read_quality
-from harness.cli import add_study, emit, study_of
-from harness.config import Study
-from harness.output import reveal
-from harness.report import quality_table, quality_to_json
-from harness.store import Store
+from oversight.harness import BadInput
+from oversight.harness.analysis import read_quality
+from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.config import Study
+from oversight.harness.output import reveal
+from oversight.harness.report import quality_table, quality_to_json
+from oversight.harness.store import Store
 
 
 def invite(args: argparse.Namespace, study: Study) -> int:
     """Make accounts, or give links to make them; or only look who has one."""
     from rich.table import Table
 
-    from protocols.collect import Campaign, invite
+    from oversight.protocols.collect import Campaign, invite
 
     check = args.action == "list"
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
@@ -58,7 +58,7 @@ def invite(args: argparse.Namespace, study: Study) -> int:
 
 def renew_password(args: argparse.Namespace, study: Study) -> int:
     """Give an expert a new password on the server of this machine."""
-    from protocols.collect import Campaign, renew_password
+    from oversight.protocols.collect import Campaign, renew_password
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         account = renew_password(campaign, args.expert)
@@ -83,7 +83,7 @@ def show_quality(args: argparse.Namespace, study: Study) -> int:
 
 def note_absence(args: argparse.Namespace, study: Study) -> int:
     """Note that an expert is away; no question is put to them meanwhile, if another can answer it."""
-    from protocols.people import note_absence
+    from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
         absence = note_absence(study, store, args.expert, args.until or "", args.reason)
@@ -95,7 +95,7 @@ def note_absence(args: argparse.Namespace, study: Study) -> int:
 
 def end_absence(args: argparse.Namespace, study: Study) -> int:
     """Note that an expert is back."""
-    from protocols.people import end_absence
+    from oversight.protocols.people import end_absence
 
     with Store(study.store_url) as store:
         was_away = end_absence(study, store, args.expert)
@@ -106,8 +106,8 @@ def end_absence(args: argparse.Namespace, study: Study) -> int:
 
 def replace(args: argparse.Namespace, study: Study) -> int:
     """Note that an expert is gone for good, and hand their open questions to another."""
-    from protocols.cli.reassign_action import hand_over, tell_reassigned
-    from protocols.people import note_absence
+    from oversight.protocols.cli.reassign_action import hand_over, tell_reassigned
+    from oversight.protocols.people import note_absence
 
     with Store(study.store_url) as store:
         done = hand_over(study, store, args.expert, args.by, args.reason or "replaced")

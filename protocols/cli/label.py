@@ -22,15 +22,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import import_module
 
-from harness import BadInput
-from harness.cli import add_study, emit, study_of
-from harness.config import Study
-from harness.datasets import BadRows
-from harness.output import counted, pool_text
-from harness.store import ItemDraw
-from protocols.collect import make_words
-from protocols.routing import Routed, SecondDraw, Woven
-from protocols.study_labels import (
+from oversight.harness import BadInput
+from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.config import Study
+from oversight.harness.datasets import BadRows
+from oversight.harness.output import counted, pool_text
+from oversight.harness.store import ItemDraw
+from oversight.protocols.collect import make_words
+from oversight.protocols.routing import Routed, SecondDraw, Woven
+from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
     import_answers,
@@ -164,7 +164,7 @@ def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.
     """A verb of a module that all others would wait for if it was not loaded when it is called."""
 
     def act(args: argparse.Namespace, study: Study) -> int:
-        code: int = getattr(import_module(f"protocols.cli.{module}"), name)(args, study)
+        code: int = getattr(import_module(f"oversight.protocols.cli.{module}"), name)(args, study)
         return code
 
     return act

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from harness.cli import emit
-from harness.config import Study
-from harness.output import counted
-from harness.store import Store
-from protocols.people import Reassigned, reassign
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.output import counted
+from oversight.harness.store import Store
+from oversight.protocols.people import Reassigned, reassign
 
 
 def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -> Reassigned:
@@ -17,7 +17,7 @@ def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -
     queues = store.labelling.read_queues().values()
     if all(queue.closed for queue in queues):
         return reassign(study, store, giver, taker, reason)
-    from protocols.collect import Campaign
+    from oversight.protocols.collect import Campaign
 
     with Campaign(study, store) as campaign:
         campaign.pull()

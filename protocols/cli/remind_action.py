@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from harness.cli import emit
-from harness.config import Study
-from harness.store import Store
-from protocols.people import write_reminders
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.store import Store
+from oversight.protocols.people import write_reminders
 
 
 def remind(args: argparse.Namespace, study: Study) -> int:

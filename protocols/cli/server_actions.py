@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness import BadInput
-from harness.analysis import read_quality
-from harness.cli import emit
-from harness.config import Study
-from harness.output import counted, pool_text, say
-from harness.report import quality_table, quality_to_json
-from harness.store import Store
-from protocols.collect import measure_progress, share_queues
+from oversight.harness import BadInput
+from oversight.harness.analysis import read_quality
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.output import counted, pool_text, say
+from oversight.harness.report import quality_table, quality_to_json
+from oversight.harness.store import Store
+from oversight.protocols.collect import measure_progress, share_queues
 
 if TYPE_CHECKING:
-    from protocols.collect import Difference, Look
+    from oversight.protocols.collect import Difference, Look
 
 _SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
 _TITLES = {"foreign": "not counted", "passed": "passed over"}
@@ -27,7 +27,7 @@ _SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
 
 def push(args: argparse.Namespace, study: Study) -> int:
     """Send what has no task yet."""
-    from protocols.collect import Campaign
+    from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         done = campaign.push()
@@ -47,7 +47,7 @@ def push(args: argparse.Namespace, study: Study) -> int:
 
 def pull(args: argparse.Namespace, study: Study) -> int:
     """Bring home what changed; for the sequential protocol send what follows."""
-    from protocols.collect import Campaign
+    from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.pull(full=args.full, requeue=not args.no_requeue)
@@ -61,7 +61,7 @@ def pull(args: argparse.Namespace, study: Study) -> int:
 
 def close(args: argparse.Namespace, study: Study) -> int:
     """Pull a last time and end the campaign."""
-    from protocols.collect import Campaign
+    from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         found = campaign.close(delete=args.delete)
@@ -75,7 +75,7 @@ def close(args: argparse.Namespace, study: Study) -> int:
 
 def requeue(args: argparse.Namespace, study: Study) -> int:
     """Serve questions again whose answers count for nothing."""
-    from protocols.collect import Campaign
+    from oversight.protocols.collect import Campaign
 
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         number = campaign.requeue()
@@ -85,7 +85,7 @@ def requeue(args: argparse.Namespace, study: Study) -> int:
 
 def watch(args: argparse.Namespace, study: Study) -> int:
     """Pull, show, wait; until the width is reached, all is answered, or Ctrl-C."""
-    from protocols.collect import Campaign, watch_campaign
+    from oversight.protocols.collect import Campaign, watch_campaign
 
     _check_watch(args, study)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
@@ -153,7 +153,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
     if pool is not None:
-        from harness.report import pool_to_json  # with estimates, which nothing else here needs
+        from oversight.harness.report import pool_to_json  # with estimates, which nothing else here needs
 
         payload |= pool_to_json(pool)
     payload["passed"] = {expert: list(questions) for expert, questions in passed.items()}
@@ -193,7 +193,7 @@ def _told(found: Difference, follow: int) -> str:
 
 
 def _payload(seen: Look) -> dict[str, object]:
-    from harness.report import estimate_to_json
+    from oversight.harness.report import estimate_to_json
 
     return {
         **asdict(seen.difference),

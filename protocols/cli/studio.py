@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import argparse
 
-from harness import ConfigError
-from harness.cli import add_study, emit, study_of
-from protocols.collect import MAIN, find_server, make_server_name, start_server, stop_server
-from protocols.routing import read_roster
+from oversight.harness import ConfigError
+from oversight.harness.cli import add_study, emit, study_of
+from oversight.protocols.collect import MAIN, find_server, make_server_name, start_server, stop_server
+from oversight.protocols.routing import read_roster
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

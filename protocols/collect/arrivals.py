@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
+from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
 
 PORTIONS = 60
 """Most portions that the order of arrival is told in."""

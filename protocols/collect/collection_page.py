@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from harness import BadInput
-from harness.config import Study
-from harness.output import pool_text
-from harness.store import Store
-from protocols.collect.arrivals import read_arrivals
-from protocols.collect.next_steps import find_next_steps
-from protocols.collect.progress import measure_progress
+from oversight.harness import BadInput
+from oversight.harness.config import Study
+from oversight.harness.output import pool_text
+from oversight.harness.store import Store
+from oversight.protocols.collect.arrivals import read_arrivals
+from oversight.protocols.collect.next_steps import find_next_steps
+from oversight.protocols.collect.progress import measure_progress
 
 MOST_SHOWN = 1000
 """Annotations in quarantine that the page lists; all are counted."""

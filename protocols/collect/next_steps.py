@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.config import Study
-from harness.store import Store
-from protocols.collect.progress import QueueProgress
+from oversight.harness.config import Study
+from oversight.harness.store import Store
+from oversight.protocols.collect.progress import QueueProgress
 
 _NAMED = 3
 """People who are named among those with open questions."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import BadInput, check_mapping, derive_seed
-from harness.types import Answer, Question, Verdict
-from protocols.routing import plain_id
+from oversight.harness import BadInput, check_mapping, derive_seed
+from oversight.harness.types import Answer, Question, Verdict
+from oversight.protocols.routing import plain_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from harness import BadInput
-from harness.config import Study
-from harness.store import Absence, Store
-from protocols.routing import read_roster
+from oversight.harness import BadInput
+from oversight.harness.config import Study
+from oversight.harness.store import Absence, Store
+from oversight.protocols.routing import read_roster
 
 
 def note_absence(study: Study, store: Store, expert: str, until: str = "", reason: str = "") -> Absence:

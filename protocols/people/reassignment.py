@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness import BadInput, ConfigError
-from harness.config import Study
-from harness.store import Store
-from harness.types import Item, Question
-from protocols.routing import read_pending, read_present
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.config import Study
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Question
+from oversight.protocols.routing import read_pending, read_present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

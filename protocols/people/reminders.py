@@ -6,12 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from harness import BadInput
-from harness.config import Study
-from harness.output import counted
-from harness.store import Queue, Store
-from protocols.collect import measure_progress
-from protocols.routing import read_roster
+from oversight.harness import BadInput
+from oversight.harness.config import Study
+from oversight.harness.output import counted
+from oversight.harness.store import Queue, Store
+from oversight.protocols.collect import measure_progress
+from oversight.protocols.routing import read_roster
 
 _MINUTE = 60.0
 

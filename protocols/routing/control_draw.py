@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness import BadInput, derive_seed
-from harness.config import Study
-from harness.store import ControlKind, ControlQuestion, GoldItem, Store
-from harness.types import PLACES, Question, control_id, draw_place, seal_ids
-from protocols.routing.roster import Roster
-from protocols.routing.sealed_ids import plain_id
+from oversight.harness import BadInput, derive_seed
+from oversight.harness.config import Study
+from oversight.harness.store import ControlKind, ControlQuestion, GoldItem, Store
+from oversight.harness.types import PLACES, Question, control_id, draw_place, seal_ids
+from oversight.protocols.routing.roster import Roster
+from oversight.protocols.routing.sealed_ids import plain_id
 
 _WHOLE = 2**64
 

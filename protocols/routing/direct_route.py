@@ -1,9 +1,9 @@
 """Route the direct comparison of a model with the average annotator to the experts of classes.
 
 One annotator per item is drawn; where the model says the same, nothing is asked. On the rest, experts
-are asked in turn about the two labels (`protocols.routing.sequential`) until it is known which is right.
-The result is `harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption on how
-annotators err.
+are asked in turn about the two labels (`oversight.protocols.routing.sequential`) until it is known which is
+right. The result is `oversight.harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption
+on how annotators err.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import BadInput, EstimateError, IntArray, derive_seed
-from harness.panel import DirectResult, Panel, differing, direct_result, draw_annotators
-from harness.types import Answer, Item, Question
-from protocols.routing.roster import Roster
-from protocols.routing.sequential import Sequential
+from oversight.harness import BadInput, EstimateError, IntArray, derive_seed
+from oversight.harness.panel import DirectResult, Panel, differing, direct_result, draw_annotators
+from oversight.harness.types import Answer, Item, Question
+from oversight.protocols.routing.roster import Roster
+from oversight.protocols.routing.sequential import Sequential
 
 MODEL, ANNOTATOR = "model", "annotator"
 
@@ -38,7 +38,7 @@ class Direct:
         Seed of the annotators drawn, of the items asked about, and of experts.
     limit
         Ask about so many disagreements at most, drawn at random
-        (`harness.panel.superhuman.direct_comparison.direct_plan` says how many); all by default.
+        (`oversight.harness.panel.superhuman.direct_comparison.direct_plan` says how many); all by default.
     """
 
     roster: Roster

@@ -1,11 +1,11 @@
 """Which items of a pool are asked about, where it is larger than what may be asked.
 
 Items are drawn before anybody is asked. By ``agreement`` each has the same probability, in proportion within
-strata by how models agree and how sure judges are (`harness.estimate.split_by_agreement`); what is drawn
-later is drawn in the same way from the rest, so that at any time the items drawn are such a sample of the
-whole pool. By ``deviation`` chances are in proportion to how unsure judges leave each
-(`harness.estimate.chances_by_deviation`), later ones by what answers to earlier ones taught; they are
-recorded, and `harness.columns.weigh_draws` says what each item stands for.
+strata by how models agree and how sure judges are (`oversight.harness.estimate.split_by_agreement`); what is
+drawn later is drawn in the same way from the rest, so that at any time the items drawn are such a sample of
+the whole pool. By ``deviation`` chances are in proportion to how unsure judges leave each
+(`oversight.harness.estimate.chances_by_deviation`), later ones by what answers to earlier ones taught; they
+are recorded, and `oversight.harness.columns.weigh_draws` says what each item stands for.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed
-from harness.columns import share_of_draw
-from harness.config import Study
-from harness.estimate import (
+from oversight.harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed
+from oversight.harness.columns import share_of_draw
+from oversight.harness.config import Study
+from oversight.harness.estimate import (
     chances_by_deviation,
     disagreement,
     draw_in_proportion,
@@ -28,10 +28,10 @@ from harness.estimate import (
     split_by_agreement,
     vote_posterior,
 )
-from harness.output import counted
-from harness.store import ItemDraw, Store
-from harness.types import Item
-from protocols.routing.known_before import KnownBefore, read_known
+from oversight.harness.output import counted
+from oversight.harness.store import ItemDraw, Store
+from oversight.harness.types import Item
+from oversight.protocols.routing.known_before import KnownBefore, read_known
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness import AnyIntArray, FloatArray, IntArray
-from harness.columns import ABSTAINED, YES, ItemIndex
-from harness.config import Study
-from harness.estimate import guess_right
-from harness.output import counted
-from harness.store import Store
-from protocols.routing.rule import Voices
+from oversight.harness import AnyIntArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, YES, ItemIndex
+from oversight.harness.config import Study
+from oversight.harness.estimate import guess_right
+from oversight.harness.output import counted
+from oversight.harness.store import Store
+from oversight.protocols.routing.rule import Voices
 
 if TYPE_CHECKING:
-    from harness.estimate import AnswersSoFar, JudgeOpinion
+    from oversight.harness.estimate import AnswersSoFar, JudgeOpinion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,9 @@ class KnownBefore:
 
     def guess_by_judges(self) -> FloatArray:
         """The same by the judges, and answers so far."""
-        from harness.estimate import guess_by_judges  # with special functions, which take long to load
+        from oversight.harness.estimate import (
+            guess_by_judges,  # with special functions, which take long to load
+        )
 
         chosen = self.predicted[:, self.looked_at]
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)
@@ -86,8 +88,8 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
         If a model that the study names was not run.
     """
     # both take long to load, and most draws need neither
-    from harness.analysis import find_newest_runs
-    from harness.estimate import JudgeOpinion
+    from oversight.harness.analysis import find_newest_runs
+    from oversight.harness.estimate import JudgeOpinion
 
     index, named = store.columns.read_index(), study.experts.models
     places, options = index.find(ids), store.columns.read_options(index)
@@ -115,7 +117,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
 
 def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSoFar:
     """Experts' yes and no about items at these places."""
-    from harness.estimate import AnswersSoFar
+    from oversight.harness.estimate import AnswersSoFar
 
     labels, row = store.columns.read_labels(index), np.full(index.size, -1)
     row[places] = np.arange(len(places))
@@ -131,7 +133,7 @@ def read_voices(study: Study, store: Store) -> Voices:
     """How likely the study's judges say every option of every item is; empty unless all of them were run."""
     if not study.judges:
         return {}
-    from harness.estimate import judge_probabilities
+    from oversight.harness.estimate import judge_probabilities
 
     index = store.columns.read_index()
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

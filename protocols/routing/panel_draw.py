@@ -3,7 +3,7 @@
 `RandomPanel` gives every item to n annotators drawn uniformly; `BalancedPanel` builds incomplete
 blocks, in which loads differ by at most one and pairs of annotators meet about equally often. Either way the
 draw looks at no rating and no prediction, so that what is missing is missing at random, and the
-agreement of an item's annotators estimates that of the pool (`harness.panel.superhuman.ceiling`).
+agreement of an item's annotators estimates that of the pool (`oversight.harness.panel.superhuman.ceiling`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, IntArray, check_names, derive_seed, name_protocol
-from harness.types import Assignment, Item, ProtocolStatement, question_id
-from protocols.routing.roster import ANY_CLASS, Roster
+from oversight.harness import BadInput, IntArray, check_names, derive_seed, name_protocol
+from oversight.harness.types import Assignment, Item, ProtocolStatement, question_id
+from oversight.protocols.routing.roster import ANY_CLASS, Roster
 
 
 @dataclass(frozen=True, slots=True)

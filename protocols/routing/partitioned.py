@@ -17,13 +17,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from harness import BadInput, begin_draws, derive_seeds, draw_first, name_protocol
-from harness.config import Study
-from harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
-from harness.store import split_into_batches
-from harness.types import Item, Label, LabelKind, ProtocolStatement, Question, draw_place, question_ids
-from protocols.routing.roster import Roster, read_roster
-from protocols.routing.rule import Predictions, QuestionFields
+from oversight.harness import BadInput, begin_draws, derive_seeds, draw_first, name_protocol
+from oversight.harness.config import Study
+from oversight.harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
+from oversight.harness.store import split_into_batches
+from oversight.harness.types import (
+    Item,
+    Label,
+    LabelKind,
+    ProtocolStatement,
+    Question,
+    draw_place,
+    question_ids,
+)
+from oversight.protocols.routing.roster import Roster, read_roster
+from oversight.protocols.routing.rule import Predictions, QuestionFields
 
 _Drawn = tuple[str, int, str, int, int]
 """Item, option, expert, m and K."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness import derive_seed
-from harness.types import Question
-from protocols.routing.study_rule import Pending
+from oversight.harness import derive_seed
+from oversight.harness.types import Question
+from oversight.protocols.routing.study_rule import Pending
 
 
 def order_queue(asked: Iterable[Pending]) -> list[Pending]:

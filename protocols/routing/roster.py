@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness import DataError, check_mapping, check_names
-from harness.output import did_you_mean, read_text
+from oversight.harness import DataError, check_mapping, check_names
+from oversight.harness.output import did_you_mean, read_text
 
 ANY_CLASS = "*"
 _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email": str}

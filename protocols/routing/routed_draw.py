@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.store import ItemDraw
-from protocols.routing.control_draw import Woven
-from protocols.routing.second_draw import SecondDraw
+from oversight.harness.store import ItemDraw
+from oversight.protocols.routing.control_draw import Woven
+from oversight.protocols.routing.second_draw import SecondDraw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput
-from harness.estimate import decode
-from harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
+from oversight.harness import BadInput
+from oversight.harness.estimate import decode
+from oversight.harness.types import Answer, Item, ProtocolStatement, Question, draw_place, question_id
 
 __all__ = ["AsksOn", "RoutingProtocol", "decode", "put_question"]
 

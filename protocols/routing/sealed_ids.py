@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.store import ControlKind
-from harness.types import Question, control_id, draw_place, question_id, seal_ids
-from protocols.routing.rule import QuestionFields
+from oversight.harness.store import ControlKind
+from oversight.harness.types import Question, control_id, draw_place, question_id, seal_ids
+from oversight.protocols.routing.rule import QuestionFields
 
 _CONTROLS = frozenset(kind.value for kind in ControlKind)
 

@@ -2,8 +2,8 @@
 
 What is drawn depends on what was known before: first answers and predictions. Items are drawn with recorded
 chances ρ in proportion to the spread of what a second answer tells of the models by all models' votes
-(`harness.estimate.second_rates`), and of each one of the options left, with recorded shares; a question's
-propensities are ρ times these. Of a yes everything is known, and of a no to one of two options.
+(`oversight.harness.estimate.second_rates`), and of each one of the options left, with recorded shares; a
+question's propensities are ρ times these. Of a yes everything is known, and of a no to one of two options.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed, name_protocol
-from harness.columns import ABSTAINED, NO, LabelColumns
-from harness.config import Study
-from harness.estimate import (
+from oversight.harness import BadInput, ConfigError, FloatArray, IntArray, derive_seed, name_protocol
+from oversight.harness.columns import ABSTAINED, NO, LabelColumns
+from oversight.harness.config import Study
+from oversight.harness.estimate import (
     accuracy_target,
     flat_posterior,
     guess_right,
@@ -25,14 +25,14 @@ from harness.estimate import (
     second_rates,
     vote_posterior,
 )
-from harness.output import counted
-from harness.store import Store
-from harness.types import SECOND_QUESTIONS, draw_place, question_id
-from protocols.routing.known_before import KnownBefore, read_known
-from protocols.routing.partitioned import FreeExperts
-from protocols.routing.roster import Roster
-from protocols.routing.rule import QuestionFields
-from protocols.routing.sealed_ids import seal_fields
+from oversight.harness.output import counted
+from oversight.harness.store import Store
+from oversight.harness.types import SECOND_QUESTIONS, draw_place, question_id
+from oversight.protocols.routing.known_before import KnownBefore, read_known
+from oversight.protocols.routing.partitioned import FreeExperts
+from oversight.protocols.routing.roster import Roster
+from oversight.protocols.routing.rule import QuestionFields
+from oversight.protocols.routing.sealed_ids import seal_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, check_mapping, derive_seed, name_protocol
-from harness.config import Study
-from harness.estimate import (
+from oversight.harness import BadInput, check_mapping, derive_seed, name_protocol
+from oversight.harness.config import Study
+from oversight.harness.estimate import (
     RESOLUTION_ASSUMPTIONS,
     correctness,
     decode,
@@ -26,10 +26,10 @@ from harness.estimate import (
     neyman_rates,
     vote_posterior,
 )
-from harness.types import Answer, Item, ProtocolStatement, Question, Verdict
-from protocols.routing.partitioned import FreeExperts
-from protocols.routing.roster import Roster
-from protocols.routing.rule import (
+from oversight.harness.types import Answer, Item, ProtocolStatement, Question, Verdict
+from oversight.protocols.routing.partitioned import FreeExperts
+from oversight.protocols.routing.roster import Roster
+from oversight.protocols.routing.rule import (
     Predictions,
     Voices,
     hear_judges,
@@ -53,7 +53,7 @@ class Sequential:
         Seed of the draw of experts, and of items if there is a budget.
     budget
         Expected questions in all. If given, items are drawn with probability ρ ∝ √(uncertainty/cost)
-        (`rates`), and estimates must weigh by it (`harness.estimate.routed.means.sampled_mean`).
+        (`rates`), and estimates must weigh by it (`oversight.harness.estimate.routed.means.sampled_mean`).
     guesses
         Model → guess of its accuracy, for the order of questions and for ρ. Wrong guesses cost
         questions, never validity.

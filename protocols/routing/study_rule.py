@@ -12,17 +12,17 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from harness import BadInput, ConfigError, load_protocol
-from harness.config import Study
-from harness.store import Store, split_into_batches
-from harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
-from protocols.routing.item_draw import keep_drawn_items
-from protocols.routing.known_before import read_voices
-from protocols.routing.panel_draw import RandomPanel
-from protocols.routing.partitioned import FreeExperts, Partitioned
-from protocols.routing.roster import Roster, read_roster
-from protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
-from protocols.routing.sealed_ids import plain_id, seal_fields
+from oversight.harness import BadInput, ConfigError, load_protocol
+from oversight.harness.config import Study
+from oversight.harness.store import Store, split_into_batches
+from oversight.harness.types import SECOND_QUESTIONS, Assignment, Item, PredictionStatus, Question
+from oversight.protocols.routing.item_draw import keep_drawn_items
+from oversight.protocols.routing.known_before import read_voices
+from oversight.protocols.routing.panel_draw import RandomPanel
+from oversight.protocols.routing.partitioned import FreeExperts, Partitioned
+from oversight.protocols.routing.roster import Roster, read_roster
+from oversight.protocols.routing.rule import AsksOn, Predictions, QuestionFields, RoutingProtocol
+from oversight.protocols.routing.sealed_ids import plain_id, seal_fields
 
 Pending = Question | Assignment
 """Both have an id, an item, an expert and a seed, which is what queues and tasks need."""
@@ -39,7 +39,7 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        from harness.analysis import find_newest_runs  # with the estimates, which take long to load
+        from oversight.harness.analysis import find_newest_runs  # with the estimates, which take long to load
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)
         if chosen.left_out:

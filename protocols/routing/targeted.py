@@ -15,9 +15,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import BadInput, check_mapping, derive_seed, name_protocol
-from harness.config import Study
-from harness.estimate import (
+from oversight.harness import BadInput, check_mapping, derive_seed, name_protocol
+from oversight.harness.config import Study
+from oversight.harness.estimate import (
     ROUTED_ASSUMPTIONS,
     decode,
     disagreement,
@@ -25,10 +25,10 @@ from harness.estimate import (
     propensities_for,
     vote_posterior,
 )
-from harness.types import Item, ProtocolStatement, Question
-from protocols.routing.partitioned import FreeExperts
-from protocols.routing.roster import Roster
-from protocols.routing.rule import (
+from oversight.harness.types import Item, ProtocolStatement, Question
+from oversight.protocols.routing.partitioned import FreeExperts
+from oversight.protocols.routing.roster import Roster
+from oversight.protocols.routing.rule import (
     Predictions,
     Voices,
     hear_judges,

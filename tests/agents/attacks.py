@@ -102,7 +102,7 @@ BODIES = {
     "ctypes-ptrace": 'import ctypes\nif ctypes.CDLL(None).ptrace(16, HOST, 0, 0) == 0:\n    return "LOOT"\nreturn "none"',
     "pickle": 'import pickle\nreturn "LOOT" + str(pickle.loads(b"cos\\nsystem\\n(S\'id\'\\ntR."))',
     # labels and keys
-    "import-project": 'from harness.store.study_store import Store\nreturn "LOOT" + str(Store("sqlite:///DATABASE").content.read_answers())',
+    "import-project": 'from oversight.harness.store.study_store import Store\nreturn "LOOT" + str(Store("sqlite:///DATABASE").content.read_answers())',
     "database": 'import sqlite3\nreturn "LOOT" + str(sqlite3.connect("DATABASE").execute("select * from answer").fetchall())',
     "task-labels": 'found = [hasattr(task, "label"), hasattr(task, "truth"), hasattr(task, "verdict"), hasattr(task, "meta")]\nreturn "LOOT" if any(found) else "none"',
     "host-attributes": 'return "LOOT" + str(task.host.__self__._broker)',

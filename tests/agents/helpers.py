@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from agents.programs import DEFAULT_FORMAT, PromptFormat, Role
-from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import open_sandbox
-from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
-from harness.llm import Budget
-from harness.types import Item, Prediction, Program
+from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
+from oversight.agents.runtime import Broker, Workbench, answer_items
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
+from oversight.harness.llm import Budget
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.scripted import Scripted
 
 ROLES = tuple(

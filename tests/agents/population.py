@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from agents.search import ExpertLabels, Kind, simulated_labels
-from agents.search.policies.proposal import PolicyView, Proposal, draw_leader
-from harness import FloatArray, IntArray, derive_seed
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import ExpertLabels, Kind, simulated_labels
+from oversight.agents.search.policies.proposal import PolicyView, Proposal, draw_leader
+from oversight.harness import FloatArray, IntArray, derive_seed
+from oversight.harness.types import Item, Prediction, Program
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
@@ -61,7 +61,7 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `agents.search.context.Evaluate` asks; one call per item."""
+        """Answer as `oversight.agents.search.context.Evaluate` asks; one call per item."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
@@ -69,7 +69,7 @@ class Task:
     def labelled(self, rows: slice, kind: Kind, voters: Sequence[Program] = ()) -> ExpertLabels:
         """One expert answer about each of these items.
 
-        The kinds are those of `agents.search.fitness.power.simulated_labels`.
+        The kinds are those of `oversight.agents.search.fitness.power.simulated_labels`.
         """
         rng = np.random.default_rng([self.seed, 2, rows.start or 0])
         votes = np.array([self.answers(p)[rows] for p in voters])

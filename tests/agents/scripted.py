@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.llm import ModelReply, Request
+from oversight.harness.llm import ModelReply, Request
 
 
 def obliging(request: Request) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.search import Archive, Kind, SearchContext
-from harness.config import SearchSection
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import Archive, Kind, SearchContext
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.population import Task
 
 

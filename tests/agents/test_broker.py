@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import PromptFormat, load_program
-from agents.runtime import Broker
-from harness import BudgetSpent, ConfigError, FatalModelError, NoReply, RefusedRequest, TransientModelError
-from harness.llm import Budget, Message, ModelReply, Price, Request
-from harness.store import Store
-from harness.types import PredictionStatus
+from oversight.agents.programs import PromptFormat, load_program
+from oversight.agents.runtime import Broker
+from oversight.harness import (
+    BudgetSpent,
+    ConfigError,
+    FatalModelError,
+    NoReply,
+    RefusedRequest,
+    TransientModelError,
+)
+from oversight.harness.llm import Budget, Message, ModelReply, Price, Request
+from oversight.harness.store import Store
+from oversight.harness.types import PredictionStatus
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agents.runtime import Broker
-from agents.runtime.broker import REFUSALS
-from agents.runtime.call_in_making import BESIDE
-from harness import (
+from oversight.agents.runtime import Broker
+from oversight.agents.runtime.broker import REFUSALS
+from oversight.agents.runtime.call_in_making import BESIDE
+from oversight.harness import (
     BudgetSpent,
     FatalModelError,
     Fault,
@@ -21,8 +21,8 @@ from harness import (
     RefusedRequest,
     TransientModelError,
 )
-from harness.llm import Budget, Limiter, ModelReply, Price, Request
-from harness.store import Store
+from oversight.harness.llm import Budget, Limiter, ModelReply, Price, Request
+from oversight.harness.store import Store
 from tests.agents.helpers import FREE
 from tests.agents.scripted import Scripted
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import PromptFormat
-from agents.runtime import Broker, Workbench, WorkflowHost
-from agents.sandbox import TIERS, ProgramOutcome, open_sandbox
-from agents.sandbox.base import SandboxLimits
-from agents.sandbox.gate import check_program
-from harness import OversightError, ProgramRefused
-from harness.llm import Budget
-from harness.store import Store
-from harness.types import Answer, Item, Program, Question, Verdict
+from oversight.agents.programs import PromptFormat
+from oversight.agents.runtime import Broker, Workbench, WorkflowHost
+from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
+from oversight.agents.sandbox.base import SandboxLimits
+from oversight.agents.sandbox.gate import check_program
+from oversight.harness import OversightError, ProgramRefused
+from oversight.harness.llm import Budget
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Program, Question, Verdict
 from tests.agents.attacks import ATTACKS
 from tests.agents.scripted import Scripted
 

@@ -8,13 +8,13 @@ import re
 
 import pytest
 
-from agents.programs import PromptFormat, load_program
-from agents.runtime import dry_run_program
-from agents.sandbox import open_sandbox
-from agents.sandbox.base import SandboxLimits
-from harness import ProgramRefused, SandboxError, StoreError
-from harness.llm import Request
-from harness.types import PredictionStatus, Program
+from oversight.agents.programs import PromptFormat, load_program
+from oversight.agents.runtime import dry_run_program
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.sandbox.base import SandboxLimits
+from oversight.harness import ProgramRefused, SandboxError, StoreError
+from oversight.harness.llm import Request
+from oversight.harness.types import PredictionStatus, Program
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted
 

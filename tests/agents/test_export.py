@@ -8,14 +8,14 @@ from types import ModuleType
 
 import pytest
 
-from agents.programs import NAMES, Example, PromptFormat, Role, load_program
-from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import open_sandbox
-from agents.search.winner_file import make_setting, write_file
-from agents.standalone import Workflow
-from harness import BadInput
-from harness.llm import Budget
-from harness.types import Item, Prediction, Program
+from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program
+from oversight.agents.runtime import Broker, Workbench, answer_items
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.winner_file import make_setting, write_file
+from oversight.agents.standalone import Workflow
+from oversight.harness import BadInput
+from oversight.harness.llm import Budget
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.hostile_exports import hostile_programs
 from tests.agents.scripted import Scripted
 

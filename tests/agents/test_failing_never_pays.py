@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import open_sandbox
-from agents.search.fitness import Archive, ExpertLabels, load_archive, score_candidates
-from agents.search.fitness.board import Board
-from harness import FAILED, UNREADABLE, Fault, RefusedRequest, TransientModelError
-from harness.llm import ModelReply, Request
-from harness.store import Store
-from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
+from oversight.agents.runtime import Broker, Workbench, answer_items
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.fitness import Archive, ExpertLabels, load_archive, score_candidates
+from oversight.agents.search.fitness.board import Board
+from oversight.harness import FAILED, UNREADABLE, Fault, RefusedRequest, TransientModelError
+from oversight.harness.llm import ModelReply, Request
+from oversight.harness.store import Store
+from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus, Program
 from tests.agents.helpers import FREE
 from tests.agents.scripted import Scripted
 

@@ -6,11 +6,11 @@ import asyncio
 
 import pytest
 
-from agents.programs import Role
-from agents.runtime import dry_run_program
-from agents.sandbox import TIERS, open_sandbox
-from harness import OversightError, ProgramRefused
-from harness.types import Program
+from oversight.agents.programs import Role
+from oversight.agents.runtime import dry_run_program
+from oversight.agents.sandbox import TIERS, open_sandbox
+from oversight.harness import OversightError, ProgramRefused
+from oversight.harness.types import Program
 from tests.agents.corpus import CORPUS
 from tests.agents.corpus.language import BEYOND_MONTY
 

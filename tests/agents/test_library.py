@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from agents.programs import NAMES, load_program
-from agents.sandbox.gate import check_program
-from harness import ConfigError
-from harness.llm import Request
-from harness.types import PredictionStatus
+from oversight.agents.programs import NAMES, load_program
+from oversight.agents.sandbox.gate import check_program
+from oversight.harness import ConfigError
+from oversight.harness.llm import Request
+from oversight.harness.types import PredictionStatus
 from tests.agents.helpers import ROLES, an_item, answer
 from tests.agents.scripted import Scripted, obliging
 

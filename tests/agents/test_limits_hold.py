@@ -11,17 +11,26 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agents.runtime import Broker, Workbench, WorkflowHost
-from agents.sandbox import TIERS, ProgramOutcome, open_sandbox
-from agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
-from agents.sandbox.gate import check_program
-from agents.sandbox.jail_process import longest_line
-from agents.search.fitness import load_archive
-from agents.search.item_splits import draw_splits
-from harness import OversightError, ProgramRefused, StoreError
-from harness.config import SearchSection
-from harness.store import Store
-from harness.types import Candidate, Item, Label, LabelDesign, LabelKind, Labels, PredictionStatus, Program
+from oversight.agents.runtime import Broker, Workbench, WorkflowHost
+from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
+from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
+from oversight.agents.sandbox.gate import check_program
+from oversight.agents.sandbox.jail_process import longest_line
+from oversight.agents.search.fitness import load_archive
+from oversight.agents.search.item_splits import draw_splits
+from oversight.harness import OversightError, ProgramRefused, StoreError
+from oversight.harness.config import SearchSection
+from oversight.harness.store import Store
+from oversight.harness.types import (
+    Candidate,
+    Item,
+    Label,
+    LabelDesign,
+    LabelKind,
+    Labels,
+    PredictionStatus,
+    Program,
+)
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
 from tests.agents.search_world import World

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from agents import operators
-from agents.programs import DEFAULT_FORMAT, Example, PromptFormat
-from agents.runtime import dry_run_program
-from agents.sandbox import open_sandbox
-from agents.search.policies.program_guide import quote_data, write_guide
-from agents.workflow import Task
-from harness.types import Program
+from oversight.agents import operators
+from oversight.agents.programs import DEFAULT_FORMAT, Example, PromptFormat
+from oversight.agents.runtime import dry_run_program
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.policies.program_guide import quote_data, write_guide
+from oversight.agents.workflow import Task
+from oversight.harness.types import Program
 from tests.agents.helpers import ROLES
 
 CODE_RUNS = replace(DEFAULT_FORMAT, code=True)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from agents.programs import Example, PromptFormat, load_program
-from harness.types import Item, PredictionStatus
+from oversight.agents.programs import Example, PromptFormat, load_program
+from oversight.harness.types import Item, PredictionStatus
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
 

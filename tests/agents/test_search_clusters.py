@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.search import ExpertLabels, measure_power, shrink_scores
-from agents.search.fitness.design_effects import design_effect, least_variance
-from agents.search.fitness.empirical_bayes import compare_paired
-from agents.search.item_splits import SPLITS, draw_splits
-from harness.types import Item, Label, LabelDesign, LabelKind, Labels
+from oversight.agents.search import ExpertLabels, measure_power, shrink_scores
+from oversight.agents.search.fitness.design_effects import design_effect, least_variance
+from oversight.agents.search.fitness.empirical_bayes import compare_paired
+from oversight.agents.search.item_splits import SPLITS, draw_splits
+from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
 from tests.agents.search_world import World
 
 OPTIONS = ("a", "b", "c", "d")

@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from agents.search import (
+from oversight.agents.search import (
     ExpertLabels,
     Kind,
     confirm_finalists,
@@ -17,14 +17,14 @@ from agents.search import (
     shrink_scores,
     simulated_labels,
 )
-from agents.search.checked_settings import check_settings
-from agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
-from agents.search.policies.proposal import published_probabilities
-from agents.search.race import race
-from harness import ConfigError
-from harness.config import SearchSection
-from harness.estimate import difference_variances, synthesise_population
-from harness.types import Candidate
+from oversight.agents.search.checked_settings import check_settings
+from oversight.agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
+from oversight.agents.search.policies.proposal import published_probabilities
+from oversight.agents.search.race import race
+from oversight.harness import ConfigError
+from oversight.harness.config import SearchSection
+from oversight.harness.estimate import difference_variances, synthesise_population
+from oversight.harness.types import Candidate
 from tests.agents.population import FreshDraws, Steps
 from tests.agents.search_world import World
 

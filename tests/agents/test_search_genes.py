@@ -7,10 +7,10 @@ import asyncio
 import numpy as np
 import pytest
 
-from agents.programs import load_program
-from agents.runtime import dry_run_program
-from agents.sandbox import open_sandbox
-from agents.search.policies.mutations import (
+from oversight.agents.programs import load_program
+from oversight.agents.runtime import dry_run_program
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search.policies.mutations import (
     add_vote,
     read_constants,
     remove_thinking,
@@ -18,8 +18,8 @@ from agents.search.policies.mutations import (
     run_beside,
     set_argument,
 )
-from agents.search.policies.recombine import EDITS, Recombine, Wordings
-from harness.types import Program
+from oversight.agents.search.policies.recombine import EDITS, Recombine, Wordings
+from oversight.harness.types import Program
 from tests.agents.helpers import ROLES
 
 COT = load_program("cot").source

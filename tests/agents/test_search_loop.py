@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.programs import NAMES, load_program
-from agents.search import Archive, SearchContext, confirm_finalists, search
-from agents.search.confirmation import decide
-from agents.search.fitness.archive import load_archive
-from agents.search.launch import find_quotation
-from agents.search.loop import Ended
-from agents.search.policies.proposal import PolicyView, Proposal
-from agents.search.policies.recombine import Recombine, Wordings
-from harness import BudgetSpent, StoreError
-from harness.config import SearchSection
-from harness.store import Store
-from harness.types import Candidate, Item, Prediction, PredictionStatus, Program
+from oversight.agents.programs import NAMES, load_program
+from oversight.agents.search import Archive, SearchContext, confirm_finalists, search
+from oversight.agents.search.confirmation import decide
+from oversight.agents.search.fitness.archive import load_archive
+from oversight.agents.search.launch import find_quotation
+from oversight.agents.search.loop import Ended
+from oversight.agents.search.policies.proposal import PolicyView, Proposal
+from oversight.agents.search.policies.recombine import Recombine, Wordings
+from oversight.harness import BudgetSpent, StoreError
+from oversight.harness.config import SearchSection
+from oversight.harness.store import Store
+from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus, Program
 from tests.agents.population import FreshDraws, Steps
 from tests.agents.search_world import World
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from agents.programs import load_program
-from agents.runtime import Broker, dry_run_program
-from agents.sandbox import open_sandbox
-from agents.search import ExpertLabels, Policy, search
-from agents.search.policies.model_policies import Adas, AFlow, Reflect, doubt
-from agents.search.policies.optimizer import Ask, Optimizer, parse_fields
-from harness.config import ModelSection, SearchSection
-from harness.llm import Budget
-from harness.llm.models.openai_model import OpenAIModel
-from harness.types import Item, Label, LabelKind
+from oversight.agents.programs import load_program
+from oversight.agents.runtime import Broker, dry_run_program
+from oversight.agents.sandbox import open_sandbox
+from oversight.agents.search import ExpertLabels, Policy, search
+from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect, doubt
+from oversight.agents.search.policies.optimizer import Ask, Optimizer, parse_fields
+from oversight.harness.config import ModelSection, SearchSection
+from oversight.harness.llm import Budget
+from oversight.harness.llm.models.openai_model import OpenAIModel
+from oversight.harness.types import Item, Label, LabelKind
 from tests.agents.search_world import World
 from tests.agents.test_search_loop import Known
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from agents.search import search
-from agents.search.policies.proposal import PolicyView, Proposal
-from harness import ProgramRefused, TransientModelError
-from harness.config import SearchSection
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import search
+from oversight.agents.search.policies.proposal import PolicyView, Proposal
+from oversight.harness import ProgramRefused, TransientModelError
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.population import FreshDraws
 from tests.agents.search_world import World
 

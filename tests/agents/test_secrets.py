@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.programs import load_program
-from agents.runtime import Broker, Workbench, answer_items
-from agents.sandbox import TIERS, open_sandbox
-from harness import OversightError
-from harness.llm import Request
-from harness.types import Item
+from oversight.agents.programs import load_program
+from oversight.agents.runtime import Broker, Workbench, answer_items
+from oversight.agents.sandbox import TIERS, open_sandbox
+from oversight.harness import OversightError
+from oversight.harness.llm import Request
+from oversight.harness.types import Item
 from tests.agents.helpers import FREE, ROLES
 from tests.agents.scripted import Scripted, obliging
 

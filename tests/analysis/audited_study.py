@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.analysis.looks import note_look
-from harness.config import Study
-from harness.store import SOURCE, PlannedLook, Pulled, Queue, Response, Revision, Store
-from protocols.routing import read_pending
-from protocols.study_labels import route_questions, simulate_answers
+from oversight.harness.analysis.looks import note_look
+from oversight.harness.config import Study
+from oversight.harness.store import SOURCE, PlannedLook, Pulled, Queue, Response, Revision, Store
+from oversight.protocols.routing import read_pending
+from oversight.protocols.study_labels import route_questions, simulate_answers
 from tests.protocols.test_controls import lay_out
 
 LOOKED_AT = "red0"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from harness.config import read_study
-from harness.store import START, Absence, Store
-from protocols.study_labels import route_questions
+from oversight.harness.config import read_study
+from oversight.harness.store import START, Absence, Store
+from oversight.protocols.study_labels import route_questions
 from tests.analysis.audited_study import LOOKED_AT, answer_on_server, lay_out_audited
 from tests.analysis.tampering import CHANGES, WHERE, tamper
 from tests.older_version import make_older

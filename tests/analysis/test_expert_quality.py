@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis import compare_study, import_predictions, report_study
-from harness.analysis.controls import ControlAnswers
-from harness.analysis.diagnosis import _study
-from harness.analysis.gate import Bars, gate_study
-from harness.config import Study, read_study
-from harness.estimate import compare_rates
-from harness.store import ControlKind, ControlQuestion, Response, Store
-from protocols.collect.label_studio.watch import estimate_running
-from protocols.study_labels import route_questions, simulate_answers
+from oversight.harness.analysis import compare_study, import_predictions, report_study
+from oversight.harness.analysis.controls import ControlAnswers
+from oversight.harness.analysis.diagnosis import _study
+from oversight.harness.analysis.gate import Bars, gate_study
+from oversight.harness.config import Study, read_study
+from oversight.harness.estimate import compare_rates
+from oversight.harness.store import ControlKind, ControlQuestion, Response, Store
+from oversight.protocols.collect.label_studio.watch import estimate_running
+from oversight.protocols.study_labels import route_questions, simulate_answers
 
 CLASSES = ("red", "green", "blue", "black")
 N = 400

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 
 IDS = (
     "=1+1",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis import import_predictions, read_control_answers, report_study
-from harness.config import Study, read_study
-from harness.estimate import Check
-from harness.store import ControlKind, Store
-from protocols.study_labels import route_questions, simulate_answers
+from oversight.harness.analysis import import_predictions, read_control_answers, report_study
+from oversight.harness.config import Study, read_study
+from oversight.harness.estimate import Check
+from oversight.harness.store import ControlKind, Store
+from oversight.protocols.study_labels import route_questions, simulate_answers
 
 CLASSES = ("red", "green", "blue", "black")
 N = 300

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-import harness.inspect_metric
-from harness import BadInput, ConfigError
-from harness.analysis import estimate_carried, unpack_scores
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import estimate_carried, unpack_scores
 from tests.house.measure import ROOT
 
 STUDIES = ROOT / "tests" / "studies"

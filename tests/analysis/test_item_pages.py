@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import BadInput
-from harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from oversight.harness import BadInput
+from oversight.harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPECS = [make_spec(name, ModelSection(model=name), "$text", None) for name in ("m", "n", "o")]
 CLASSES = ("red", "green", "blue")

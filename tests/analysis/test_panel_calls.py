@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import harness as h
-from harness.panel import make_panel
+from oversight import harness as h
+from oversight.harness.panel import make_panel
 from tests.test_studies import call, copied, inside
 
 CLASSES = ("x", "y", "z")
@@ -93,7 +93,7 @@ def test_what_holds_no_ratings_is_named(given: Any) -> None:
 
 
 def test_a_study_by_folder_file_and_settings(tmp_path: Path) -> None:
-    from harness.config import read_study
+    from oversight.harness.config import read_study
 
     folder = copied("partitioned", tmp_path)
     found = h.study_report(folder)

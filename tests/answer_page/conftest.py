@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.config import Study, read_study
-from harness.store import Store
-from harness.types import Assignment, Item, Question
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Assignment, Item, Question
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = ("heart", "brain", "skin")
@@ -88,7 +88,7 @@ def draw(folder: Path, *, panel: bool = False, text: str = "note {}", n: int = N
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "harness.cli.main", *words]
+    return [sys.executable, "-m", "oversight.harness.cli.main", *words]
 
 
 def call(folder: Path, *words: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.answer_page.conftest import Desk, call, draw, serve
 
 API = ("/api/state", "/api/previous", "/api/answers")

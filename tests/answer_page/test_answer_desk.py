@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput
-from harness.config import read_study
-from harness.store import (
+from oversight.harness import BadInput
+from oversight.harness.config import read_study
+from oversight.harness.store import (
     SOURCE,
     ControlKind,
     ControlQuestion,
@@ -19,10 +19,10 @@ from harness.store import (
     Response,
     Store,
 )
-from harness.types import Item, Question
-from protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
-from protocols.collect.label_studio import TaskSheet
-from protocols.routing import order_queue
+from oversight.harness.types import Item, Question
+from oversight.protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
+from oversight.protocols.collect.label_studio import TaskSheet
+from oversight.protocols.routing import order_queue
 from tests.answer_page.conftest import OPTIONS, N, draw, fill, lay_out
 
 

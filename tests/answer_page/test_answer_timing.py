@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scipy.stats import mannwhitneyu
 
-from harness.config import read_study
-from harness.store import Store
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 from tests.answer_page.conftest import serve
 
 GOLD, ITEMS, WORDS = 150, 600, 400

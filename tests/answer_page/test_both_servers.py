@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
-from protocols.collect import AnswerDesk, GivenAnswer, Outcome
-from protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
-from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
+from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
+from oversight.protocols.collect import AnswerDesk, GivenAnswer, Outcome
+from oversight.protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from tests.answer_page.conftest import draw
 
 QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import BadInput, ConfigError
-from harness.cli.main import main
-from harness.machine import host_name
-from harness.store import Store
-from protocols.collect import PublicAddress, list_links, make_links, read_public_url, revoke_links
-from protocols.collect.answer_page.expert_links import open_link, session_of
-from protocols.collect.answer_page.request_limits import RequestLimit, network_of
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.cli.main import main
+from oversight.harness.machine import host_name
+from oversight.harness.store import Store
+from oversight.protocols.collect import PublicAddress, list_links, make_links, read_public_url, revoke_links
+from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
+from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 from tests.answer_page.conftest import draw, fill, lay_out
 
 AT = "https://answers.example.org"

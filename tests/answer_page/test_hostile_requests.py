@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.answer_page.conftest import Desk, N, draw, serve
 from tests.answer_page.test_answer_attacks import API, answers
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.answer_page.conftest import call, draw, serve
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 

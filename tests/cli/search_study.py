@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.fakes.openai_server import Reply
 
 CLASSES = ("red", "green", "blue", "white")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli import bad_chain, bad_study
 from tests.cli.bad import ITEMS, ROSTER, STUDY, Bad
 

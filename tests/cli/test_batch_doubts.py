@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.batch_server import FakeBatches, fake_batches, said
 
 Oversight = Callable[..., Any]

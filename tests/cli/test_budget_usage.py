@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

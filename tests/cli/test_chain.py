@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import VERBS, main
+from oversight.harness.cli.main import VERBS, main
 from tests.fakes.openai_server import Reply, fake_openai
 
 CLASSES = "red,green,blue"
@@ -118,7 +118,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys; from harness.cli.main import main; main(['--help']); print(sorted(sys.modules))"
+    code = "import sys; from oversight.harness.cli.main import main; main(['--help']); print(sorted(sys.modules))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     modules = out.splitlines()[-1]
     for heavy in ("numpy", "pandas", "openai", "sqlmodel", "sqlalchemy", "scipy", "rich", "pydantic"):
@@ -128,7 +128,7 @@ def test_help_imports_nothing_heavy() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_a_full_disk_is_told_in_a_line(form: tuple[str, ...]) -> None:
-    words = [sys.executable, "-m", "harness.cli.main", "estimate", "--counts", COUNTS, *form]
+    words = [sys.executable, "-m", "oversight.harness.cli.main", "estimate", "--counts", COUNTS, *form]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
@@ -137,7 +137,7 @@ def test_a_full_disk_is_told_in_a_line(form: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-"])
 def test_a_closed_stream_is_told_before_a_file_can_take_its_place(closed: str) -> None:
-    command = f"{shlex.quote(sys.executable)} -m harness.cli.main --version {closed}"
+    command = f"{shlex.quote(sys.executable)} -m oversight.harness.cli.main --version {closed}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout + done.stderr == "oversight: standard output or standard error is closed\n"
@@ -148,7 +148,7 @@ def test_a_shadowed_package_is_named(tmp_path: Path) -> None:
     (tmp_path / "protocols" / "__init__.py").write_text("")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from harness.cli.main import main\n"
+        "from oversight.harness.cli.main import main\n"
         "sys.exit(main(['demo']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

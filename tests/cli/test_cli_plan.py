@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 
 
 def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.conftest import N as ITEMS
 from tests.cli.conftest import Oversight
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
-from harness.datasets import read_key, read_ratings
-from harness.types import Item
+from oversight.harness.datasets import read_key, read_ratings
+from oversight.harness.types import Item
 
 TEXTS = ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(A1)", "\tx", "'=1", "''@x", "'quoted'", "plain"]
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.conftest import CLASSES, TRUTH
 
 Begin = Callable[..., None]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import BadInput
-from harness.analysis.looks import check_look
-from harness.cli.main import main
-from harness.config import read_study
-from harness.store import PlannedLook, Store
+from oversight.harness import BadInput
+from oversight.harness.analysis.looks import check_look
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.store import PlannedLook, Store
 from tests.cli.conftest import CLASSES, TRUTH, N, Oversight
 
 GOLD = '{"yes_on_true": 98, "n_true": 100, "no_on_false": 297, "n_false": 300}'

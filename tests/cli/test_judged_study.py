@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import Study, read_study
-from harness.errors import DataError
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.config import Study, read_study
+from oversight.harness.errors import DataError
+from oversight.harness.store import Store
 from tests.cli.colours import CLASSES, write_colours
 
 N = 60

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.openai_server import Reply, fake_openai
 
 N = 60
-RUN = [sys.executable, "-m", "harness.cli.main", "run"]
+RUN = [sys.executable, "-m", "oversight.harness.cli.main", "run"]
 
 
 @pytest.mark.parametrize(

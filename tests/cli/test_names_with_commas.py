@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.config import read_study
+from oversight.harness.config import read_study
 
 
 def test_class_with_a_comma_stays_one_class(oversight: Callable[..., Any], tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from harness.cluster.node_work import Joining, serving
-from harness.errors import ModelError
+from oversight.harness.cluster.node_work import Joining, serving
+from oversight.harness.errors import ModelError
 
 LOADING = """
 import http.server, sys

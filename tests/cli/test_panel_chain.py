@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import ModelSection
-from harness.datasets import read_ratings
-from harness.estimate import accuracy, decode
-from harness.llm import make_spec
-from harness.panel import make_panel, stratify_by_certainty
-from harness.store import Store
-from harness.types import Prediction, PredictionStatus
+from oversight.harness.cli.main import main
+from oversight.harness.config import ModelSection
+from oversight.harness.datasets import read_ratings
+from oversight.harness.estimate import accuracy, decode
+from oversight.harness.llm import make_spec
+from oversight.harness.panel import make_panel, stratify_by_certainty
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction, PredictionStatus
 
 PEOPLE = ("ana", "bo", "cy", "di")
 N = 20

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.cli.main import main
-from harness.estimate import synthesise_population
+from oversight.harness.cli.main import main
+from oversight.harness.estimate import synthesise_population
 from tests.cli.colours import CLASSES, write_colours
 
 N, WIDTH, PILOT = 600, 0.06, 120

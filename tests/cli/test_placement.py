@@ -6,9 +6,9 @@ import argparse
 
 import pytest
 
-from harness.cluster import Placement, RayCrew, add_placement, read_placement
-from harness.config import ModelSection
-from harness.errors import ConfigError
+from oversight.harness.cluster import Placement, RayCrew, add_placement, read_placement
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import ConfigError
 
 URL = "postgresql://oversight@db.example.org/ward"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.openai_server import Reply, fake_openai
 
 N = 300
@@ -26,7 +26,7 @@ def test_a_run_goes_on_without_its_reader(streams: tuple[str, ...], tmp_path: Pa
             f'[models.m]\nmodel = "m"\nendpoint = "{server.url}"\n'
         )
         out, err = (writer if name in streams else subprocess.DEVNULL for name in ("stdout", "stderr"))
-        command = [sys.executable, "-m", "harness.cli.main", "run"]
+        command = [sys.executable, "-m", "oversight.harness.cli.main", "run"]
         done = subprocess.run(command, cwd=tmp_path, stdout=out, stderr=err, check=False)
     os.close(writer)
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:

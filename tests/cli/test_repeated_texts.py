@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.colours import CLASSES, write_colours
 
 Oversight = Callable[..., Any]

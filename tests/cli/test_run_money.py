@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]

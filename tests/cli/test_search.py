@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search.fitness.archive import load_archive
-from harness.cli.main import main
-from harness.store import Store
-from protocols.collect import SimulatedExperts
+from oversight.agents.search.fitness.archive import load_archive
+from oversight.harness.cli.main import main
+from oversight.harness.store import Store
+from oversight.protocols.collect import SimulatedExperts
 from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import Reply, fake_openai
 
@@ -33,7 +33,15 @@ def archive_digest(folder: Path) -> str:
 
 
 def command(folder: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "harness.cli.main", "search", *words, "--study", str(folder / "study.toml")]
+    return [
+        sys.executable,
+        "-m",
+        "oversight.harness.cli.main",
+        "search",
+        *words,
+        "--study",
+        str(folder / "study.toml"),
+    ]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.search_study import CLASSES, truth
 
 GOLD = "id,answer\n" + "".join(f"i{j},{CLASSES[truth(j)]}\n" for j in range(44))

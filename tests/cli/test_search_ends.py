@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import read_study
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 from tests.cli.search_study import CLASSES, answer, lay_out, truth
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agents.search.fitness.archive import load_archive
-from harness.cli.main import main
-from harness.store import Store
+from oversight.agents.search.fitness.archive import load_archive
+from oversight.harness.cli.main import main
+from oversight.harness.store import Store
 from tests.cli.search_study import CLASSES, answer, lay_out
 from tests.fakes.openai_server import fake_openai
 

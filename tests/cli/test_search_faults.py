@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import read_study
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 

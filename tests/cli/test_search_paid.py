@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.search_study import answer, lay_out
 from tests.cli.test_search_faults import number_of
 from tests.fakes.openai_server import Reply, fake_openai

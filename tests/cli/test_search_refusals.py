@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
-from harness.report import SearchedWinner
-from harness.report.search_terminal import winner_lines
-from harness.store import Store
-from harness.types import Candidate, Program
+from oversight.harness.cli.main import main
+from oversight.harness.report import SearchedWinner
+from oversight.harness.report.search_terminal import winner_lines
+from oversight.harness.store import Store
+from oversight.harness.types import Candidate, Program
 from tests.agents.search.made_search import SEARCH, make_search, source_of
 from tests.agents.search.test_told_writer import SETTINGS, Writer, read_archive
 from tests.cli.search_study import lay_out

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Prediction, PredictionStatus
+from oversight.harness.cli.main import main
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction, PredictionStatus
 from tests.cli.colours import CLASSES, write_colours
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import harness as h
-from harness import FAILED, UNREADABLE, EstimateError
-from harness.columns import (
+from oversight import harness as h
+from oversight.harness import FAILED, UNREADABLE, EstimateError
+from oversight.harness.columns import (
     ABSENT,
     ItemIndex,
     ItemValues,
@@ -16,7 +16,7 @@ from harness.columns import (
     align,
     align_models,
 )
-from harness.types import Label, LabelKind, Prediction, PredictionStatus, Question
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus, Question
 
 PREDICTIONS = [
     Prediction("b", 1, confidence=0.5),
@@ -80,7 +80,7 @@ def test_some_questions_keep_their_order_of_all(monkeypatch: pytest.MonkeyPatch)
     alone = asked.take(np.array([4, 1])).order
     whole, of_items = asked.order, asked.item_order
     monkeypatch.setattr(
-        "harness.columns.question_columns.derive_seed", None
+        "oversight.harness.columns.question_columns.derive_seed", None
     )  # it is dear, and not called again
     part = asked.take(np.array([4, 1]))
     assert part.order.tolist() == whole[[4, 1]].tolist() == alone.tolist()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, split_items
-from harness.estimate import decode
-from harness.types import Answer, Item, Prediction, Verdict
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, split_items
+from oversight.harness.estimate import decode
+from oversight.harness.types import Answer, Item, Prediction, Verdict
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("a", "b", "c")
 ITEMS = [Item(f"i{j}", "text", CLASSES, (0, 1, 2)) for j in range(40)]

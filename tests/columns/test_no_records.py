@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 
-from harness.config import read_study
-from harness.store import Store
-from harness.types import Answer, Item, Label, Prediction, Question
-from harness.view.payload import read_closing, read_differences, read_frame, read_overview, read_progress
-from protocols.collect.label_studio.watch import estimate_running
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Label, Prediction, Question
+from oversight.harness.view.payload import (
+    read_closing,
+    read_differences,
+    read_frame,
+    read_overview,
+    read_progress,
+)
+from oversight.protocols.collect.label_studio.watch import estimate_running
 from tests.test_studies import call, copied, inside
 
 ROUTED = ("partitioned", "targeted", "sequential", "disagreement")

@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from harness.datasets import read_items, read_key
-from protocols.routing import read_roster
+from oversight.harness.datasets import read_items, read_key
+from oversight.protocols.routing import read_roster
 
 DATA = Path(__file__).parents[2] / "data"
 CLASSES = (

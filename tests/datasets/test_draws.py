@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from harness import begin_draws, derive_seed, derive_seeds
-from harness.draws import draw_orders
+from oversight.harness import begin_draws, derive_seed, derive_seeds
+from oversight.harness.draws import draw_orders
 
 _RANDOM = random.Random(3)  # noqa: S311  no secret
 SEEDS = [_RANDOM.getrandbits(64) for _ in range(2000)] + [0, 1, 2**32 - 1, 2**32, 2**64 - 1]

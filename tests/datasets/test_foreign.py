@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import DataError
-from harness.datasets import format_of, predictions_from_arrays, read_foreign, read_items
-from harness.datasets.logs.json_logs import _samples
-from harness.llm.runner.prediction import to_predictions
-from harness.types import Item, PredictionStatus, Source
+from oversight.harness import DataError
+from oversight.harness.datasets import format_of, predictions_from_arrays, read_foreign, read_items
+from oversight.harness.datasets.logs.json_logs import _samples
+from oversight.harness.llm.runner.prediction import to_predictions
+from oversight.harness.types import Item, PredictionStatus, Source
 
 LOGS = Path(__file__).parent / "logs"
 DATA = Path(__file__).parents[2] / "data" / "questions.jsonl"

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import harness as h
-from harness.datasets import read_choices
+from oversight import harness as h
+from oversight.harness.datasets import read_choices
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "first", "options": ["x", "y", "z"], "subject": "s1"},
@@ -194,9 +194,13 @@ def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
 
 
 def test_records_of_another_kind_are_named(items: list[h.Item]) -> None:
-    with pytest.raises(h.WrongType, match=r"^items: expected a list of harness.Item, got the text 'a'"):
+    with pytest.raises(
+        h.WrongType, match=r"^items: expected a list of oversight.harness.Item, got the text 'a'"
+    ):
         h.read_key(pd.DataFrame({"id": [], "label": []}), "a")  # type: ignore[arg-type]
-    with pytest.raises(h.WrongType, match=r"^predictions\[0\]: expected a harness.Prediction, got Item"):
+    with pytest.raises(
+        h.WrongType, match=r"^predictions\[0\]: expected a oversight.harness.Prediction, got Item"
+    ):
         h.accuracy(items, [])  # type: ignore[arg-type]
     with pytest.raises(h.WrongType, match=r"^models: expected a dictionary of name to predictions, got list"):
         h.compare([[], []], [])  # type: ignore[arg-type]

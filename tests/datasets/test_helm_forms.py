@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import DataError
-from harness.datasets import read_foreign
-from harness.types import ForeignAnswer
+from oversight.harness import DataError
+from oversight.harness.datasets import read_foreign
+from oversight.harness.types import ForeignAnswer
 
 Oversight = Callable[..., Any]
 METALS = ("gold", "tin", "iron")

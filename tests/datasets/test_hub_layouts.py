@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from harness import DataError
-from harness.datasets import PRESETS, load_preset
-from harness.datasets.presets import EDINET_INDUSTRIES
+from oversight.harness import DataError
+from oversight.harness.datasets import PRESETS, load_preset
+from oversight.harness.datasets.presets import EDINET_INDUSTRIES
 
 GPQA_TEXTS = ("Pre-Revision Question", "Pre-Revision Correct Answer", "Explanation", "Subdomain")
 
@@ -128,7 +128,7 @@ def test_a_study_of_a_benchmark_from_the_hub(tmp_path: Path) -> None:
     settings = {"HF_HOME": str(tmp_path / "hf"), "OVERSIGHT_CACHE": str(tmp_path / "cache")}
 
     def oversight(*words: str) -> Any:
-        command = [sys.executable, "-m", "harness.cli.main", *words, "--json"]
+        command = [sys.executable, "-m", "oversight.harness.cli.main", *words, "--json"]
         done = subprocess.run(
             command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, check=False
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness import DataError
-from harness.datasets import read_items, read_key
-from harness.datasets.rows import read_hub
+from oversight.harness import DataError
+from oversight.harness.datasets import read_items, read_key
+from oversight.harness.datasets.rows import read_hub
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = [

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from harness import DataError
-from harness.cli.main import main
-from harness.datasets import read_foreign, read_items
-from harness.store import Store
+from oversight.harness import DataError
+from oversight.harness.cli.main import main
+from oversight.harness.datasets import read_foreign, read_items
+from oversight.harness.store import Store
 from tests.cli.bad import ITEMS, STUDY
 
 LOGS = Path(__file__).parent / "logs"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import harness as h
-from harness.cli.main import main
+from oversight import harness as h
+from oversight.harness.cli.main import main
 from tests.test_studies import call, inside
 
 ROWS = [

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, DataError
-from harness.datasets import PRESETS, load_preset, read_preset
-from harness.datasets.presets import EDINET_INDUSTRIES
+from oversight.harness import BadInput, DataError
+from oversight.harness.datasets import PRESETS, load_preset, read_preset
+from oversight.harness.datasets.presets import EDINET_INDUSTRIES
 from tests.conftest import ROOT
 
 

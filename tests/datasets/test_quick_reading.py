@@ -10,9 +10,9 @@ from unittest import mock
 
 import pytest
 
-from harness import DataError
-from harness.datasets import ItemMapping, iterate_fields, read_foreign, read_portions, read_rows
-from harness.datasets.portions import CsvPortion, JsonPortion
+from oversight.harness import DataError
+from oversight.harness.datasets import ItemMapping, iterate_fields, read_foreign, read_portions, read_rows
+from oversight.harness.datasets.portions import CsvPortion, JsonPortion
 
 TABLES = [
     "id,prediction\n a ,x\nb, y \n",
@@ -113,7 +113,7 @@ def test_lines_are_counted_through_breaks_and_blank_lines(end: str, tmp_path: Pa
 def test_a_text_that_breaks_off_is_read_up_to_there(
     bytes_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.datasets.text_files._BYTES", bytes_at_once)
+    monkeypatch.setattr("oversight.harness.datasets.text_files._BYTES", bytes_at_once)
     text = "\ufeffid,text\n" + "".join(f"i{j},é\u2028\x0b{j}\n" for j in range(50))
     file = tmp_path / "rows.csv"
     file.write_text(text)

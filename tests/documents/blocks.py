@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.cli.main import VERBS, make_parser
-from harness.registry import load_module
+from oversight.harness.cli.main import VERBS, make_parser
+from oversight.harness.registry import load_module
 from tests.conftest import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "data/README.md")]

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from agents.programs import read_workflow_settings
-from harness.cli.main import VERBS, make_parser
-from harness.config import read_study
-from harness.errors import OversightError
-from harness.llm import read_prices
-from harness.registry import load_module
-from harness.types import Item
-from protocols import read_roster
+from oversight.agents.programs import read_workflow_settings
+from oversight.harness.cli.main import VERBS, make_parser
+from oversight.harness.config import read_study
+from oversight.harness.errors import OversightError
+from oversight.harness.llm import read_prices
+from oversight.harness.registry import load_module
+from oversight.harness.types import Item
+from oversight.protocols import read_roster
 from tests.conftest import ROOT
 from tests.documents.blocks import (
     PAGES,

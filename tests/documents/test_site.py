@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from harness.cli.main import VERBS
-from harness.config import read_schema_text
+from oversight.harness.cli.main import VERBS
+from oversight.harness.config import read_schema_text
 from tests.conftest import ROOT
 from tests.documents.built_site import BuiltPage, find_dead, read_site
 
@@ -57,12 +57,14 @@ def test_pages_load_nothing_from_elsewhere_and_say_what_pictures_show(site: Site
     assert [(page.path.name, picture) for page in site.values() for picture in page.silent] == []
 
 
-@pytest.mark.parametrize("face", ["harness", "protocols", "agents", "harness.plot", "harness.analysis"])
+@pytest.mark.parametrize(
+    "face", ["harness", "protocols", "agents", "oversight.harness.plot", "oversight.harness.analysis"]
+)
 def test_every_name_of_a_face_is_in_the_reference(site: Site, face: str) -> None:
     shown = {
         anchor for page in site.values() if page.path.parent.name == "reference" for anchor in page.anchors
     }
-    names = {f"{face}.{name}" for name in import_module(face).__all__} - {"harness.plot"}
+    names = {f"{face}.{name}" for name in import_module(face).__all__} - {"oversight.harness.plot"}
     assert names - shown == set()
 
 

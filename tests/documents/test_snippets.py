@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.types import Item
+from oversight.harness.cli.main import main
+from oversight.harness.types import Item
 from tests.agents.helpers import answer
 from tests.agents.scripted import Scripted
 from tests.cli.search_study import CLASSES, lay_out

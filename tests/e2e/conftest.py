@@ -17,9 +17,9 @@ from typing import Any
 import httpx
 import pytest
 
-from harness.config import Study, read_study
-from harness.store import Store
-from protocols.collect import LabelStudioServer, start_server, stop_server
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Store
+from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
 CLASSES = ("red", "green", "blue")
@@ -218,7 +218,7 @@ def kill_at(bench: Bench, *words: str, proxy: FaultyProxy, method: str, part: st
 
     proxy.fault = on(method, part, Fault(hold=hold, forward=forward, drop=True))
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli.main", *words],
+        [sys.executable, "-m", "oversight.harness.cli.main", *words],
         cwd=bench.folder,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LABEL_STUDIO_URL": proxy.url},

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.postgresql_server import connect_to_server

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
@@ -79,7 +79,7 @@ def test_commands_at_once_pay_once_and_the_refused_say_for_whom(commands: int, t
 
 ENSURE = """\
 import sys
-from harness.store import Store
+from oversight.harness.store import Store
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     sys.stdin.readline()

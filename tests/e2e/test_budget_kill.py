@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.llm import Price
-from harness.store import Store
+from oversight.harness.llm import Price
+from oversight.harness.store import Store
 from tests.e2e.test_kill import command, kill_when
 from tests.fakes.openai_server import Reply, fake_openai
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.llm import find_local_model
-from harness.llm.local.lifecycle import LocalServer
-from harness.store import Store
+from oversight.harness.llm import find_local_model
+from oversight.harness.llm.local.lifecycle import LocalServer
+from oversight.harness.store import Store
 
 
 @pytest.mark.local_model

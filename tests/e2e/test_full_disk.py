@@ -16,7 +16,7 @@ from tests.fakes.openai_server import Reply, fake_openai
 N = 1500
 LIMITED = """\
 import resource, sys
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
 sys.exit(main())
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.answer_page.conftest import draw, serve
 from tests.cli.search_study import answer
 from tests.cli.search_study import lay_out as lay_out_search

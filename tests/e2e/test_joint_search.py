@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agents.search.fitness import load_archive
-from harness.store import Store
+from oversight.agents.search.fitness import load_archive
+from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.conftest import empty_server
 from tests.e2e.joint import count_helping, finish

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study
 from tests.fakes.openai_server import Reply

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.fakes.openai_server import Reply, fake_openai
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ CONCURRENCY = 4
 
 
 def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "harness.cli.main", *words]
+    return [sys.executable, "-m", "oversight.harness.cli.main", *words]
 
 
 def lay_out(folder: Path, n: int, url: str = "http://127.0.0.1:9/v1") -> None:

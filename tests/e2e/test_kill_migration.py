@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Answer, Item, Prediction, Question, Verdict
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
 from tests.e2e.test_kill import command, kill_when
 from tests.older_version import make_older
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from agents.search.fitness import load_archive
-from harness.store import Store
+from oversight.agents.search.fitness import load_archive
+from oversight.harness.store import Store
 from tests.agents.search.test_told_writer import SETTINGS, Writer
 from tests.cli.search_study import lay_out
 from tests.e2e.test_kill import command, kill_when

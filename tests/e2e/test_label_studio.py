@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import ConfigError
-from harness.estimate import decode
-from harness.store import Store
-from harness.types import LabelKind, Prediction
-from protocols.collect import LabelStudioServer
-from protocols.routing import RandomPanel
+from oversight.harness import ConfigError
+from oversight.harness.estimate import decode
+from oversight.harness.store import Store
+from oversight.harness.types import LabelKind, Prediction
+from oversight.protocols.collect import LabelStudioServer
+from oversight.protocols.routing import RandomPanel
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench, region
 from tests.store.test_study_store import SPEC
 
@@ -197,9 +197,9 @@ def test_close_may_delete_the_projects(bench: Bench) -> None:
 
 def test_four_calls_from_python(make_bench: Callable[..., Bench]) -> None:
     """The same campaign from a program: draw, push, pull, decode."""
-    import harness as h
-    from protocols.collect import LabelStudio
-    from protocols.routing import Partitioned
+    from oversight import harness as h
+    from oversight.protocols.collect import LabelStudio
+    from oversight.protocols.routing import Partitioned
 
     bench = make_bench(9)
     items = h.read_items("items.csv", classes=CLASSES)

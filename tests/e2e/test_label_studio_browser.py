@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from harness.estimate import decode
-from harness.store import Store
-from harness.types import Prediction, Verdict
-from protocols.collect import LabelStudioServer
+from oversight.harness.estimate import decode
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction, Verdict
+from oversight.protocols.collect import LabelStudioServer
 from tests.e2e.conftest import EXPERTS, PASSWORD, Bench, Person
 from tests.store.test_study_store import SPEC
 

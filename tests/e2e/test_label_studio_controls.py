@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.store import ControlKind, ControlQuestion, Store
-from harness.types import Prediction
+from oversight.harness.store import ControlKind, ControlQuestion, Store
+from oversight.harness.types import Prediction
 from tests.e2e.conftest import CLASSES, Bench
 from tests.store.test_study_store import SPEC
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, ConfigError, LabelStudioError
-from harness.store import Store
-from protocols.collect import Campaign, find_server, start_server, stop_server
+from oversight.harness import BadInput, ConfigError, LabelStudioError
+from oversight.harness.store import Store
+from oversight.protocols.collect import Campaign, find_server, start_server, stop_server
 from tests.e2e.conftest import EXPERTS, Bench, kill_at, on
 from tests.fakes.faulty_proxy import Fault, FaultyProxy, faulty_proxy
 
@@ -189,7 +189,7 @@ def test_two_at_once_do_not_send_twice(bench: Bench, proxy: FaultyProxy) -> None
 
     proxy.fault = on("POST", "/import", Fault(hold=hold))
     first = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli.main", "label", "push"],
+        [sys.executable, "-m", "oversight.harness.cli.main", "label", "push"],
         cwd=bench.folder,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "LABEL_STUDIO_URL": proxy.url},

@@ -15,10 +15,10 @@ from typing import Any
 import httpx
 import pytest
 
-from harness import ConfigError
-from harness.store import Store
-from protocols.collect import Campaign, start_server, stop_server
-from protocols.collect.label_studio.server.webhooks import PATH, listen_for_webhooks
+from oversight.harness import ConfigError
+from oversight.harness.store import Store
+from oversight.protocols.collect import Campaign, start_server, stop_server
+from oversight.protocols.collect.label_studio.server.webhooks import PATH, listen_for_webhooks
 from tests.e2e.conftest import EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio
@@ -40,7 +40,17 @@ def hooks_of(bench: Bench) -> list[Any]:
 
 @pytest.mark.slow
 def test_an_answer_wakes_the_watch_long_before_its_time(bench: Bench) -> None:
-    command = [sys.executable, "-m", "harness.cli.main", "label", "watch", "--every", "500", "--webhook", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "oversight.harness.cli.main",
+        "label",
+        "watch",
+        "--every",
+        "500",
+        "--webhook",
+        "0",
+    ]
     started = time.monotonic()
     watch = subprocess.Popen(
         [*command, "--json"], cwd=bench.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.conftest import Bench, region
 from tests.fakes.faulty_proxy import FaultyProxy
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.conftest import Bench
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.slow]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
-from protocols.collect import LabelStudioServer
+from oversight.harness.store import Store
+from oversight.protocols.collect import LabelStudioServer
 from tests.e2e.conftest import Bench, Person, region, sign_up
 
 pytestmark = [pytest.mark.label_studio, pytest.mark.slow]

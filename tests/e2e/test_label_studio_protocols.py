@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.analysis import study_items
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Prediction
-from protocols.routing import Sequential, read_roster
-from protocols.routing.study_rule import routing_rule_of
+from oversight.harness.analysis import study_items
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction
+from oversight.protocols.routing import Sequential, read_roster
+from oversight.protocols.routing.study_rule import routing_rule_of
 from tests.e2e.conftest import CLASSES, EXPERTS, Bench
 
 pytestmark = pytest.mark.label_studio

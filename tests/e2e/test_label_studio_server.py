@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from harness import ConfigError
-from harness.config import read_study
-from harness.store import Store
-from protocols.collect import (
+from oversight.harness import ConfigError
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.protocols.collect import (
     Campaign,
     LabelStudioServer,
     find_server,
@@ -28,8 +28,8 @@ from protocols.collect import (
     start_server,
     stop_server,
 )
-from protocols.collect.label_studio.server.own_server import find_servers, reset_password
-from protocols.study_labels import route_questions
+from oversight.protocols.collect.label_studio.server.own_server import find_servers, reset_password
+from oversight.protocols.study_labels import route_questions
 from tests.e2e.conftest import client
 
 pytestmark = pytest.mark.label_studio

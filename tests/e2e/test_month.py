@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from harness.store import Store
-from protocols.collect import LabelStudioServer
+from oversight.harness.store import Store
+from oversight.protocols.collect import LabelStudioServer
 from tests.answer_page.conftest import Desk, serve
 from tests.e2e.conftest import Bench, Person, kill_at, region, sign_up
 from tests.e2e.month import CLASSES, TEAM, Month

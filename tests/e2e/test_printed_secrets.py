@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from protocols.collect import LabelStudioServer, start_server, stop_server
+from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.answer_page.conftest import draw
 
 # The key of a local model may be any word, also one that stands in the addresses of pages.
 COMMAND = """\
 import sys
-from harness.cli.main import main
-from harness.output import keep_secret
+from oversight.harness.cli.main import main
+from oversight.harness.output import keep_secret
 keep_secret("127.0.0.1")
 sys.exit(main())
 """

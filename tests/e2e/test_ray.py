@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from harness.llm.local.weights import find_weights
+from oversight.harness.llm.local.weights import find_weights
 from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study, slowly
 from tests.e2e.test_joint_search import joint_search
@@ -174,7 +174,7 @@ def test_every_node_serves_the_model_itself(database: str, tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     # in a folder of its own: it would take the state of the server that other tests share for its own
-    words = ["env", f"OVERSIGHT_CACHE={tmp_path}", sys.executable, "-m", "harness.llm.local.serve"]
+    words = ["env", f"OVERSIGHT_CACHE={tmp_path}", sys.executable, "-m", "oversight.harness.llm.local.serve"]
     words += [str(find_weights()), str(port)]
     with joint_study(tmp_path, database, 4, slowly, "max_tokens = 4") as study:
         file = tmp_path / "study.toml"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.test_kill import CONCURRENCY, command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

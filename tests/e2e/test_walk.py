@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-import harness as h
-from harness.store import Store
-from harness.types import Prediction
-from protocols.collect import LabelStudio
-from protocols.routing import Partitioned
+from oversight import harness as h
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction
+from oversight.protocols.collect import LabelStudio
+from oversight.protocols.routing import Partitioned
 from tests.e2e.conftest import EXPERTS, Bench, region
 from tests.house.walks import assert_short, follow
 from tests.store.test_study_store import SPEC

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.e2e.test_kill import command, kill_when
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
@@ -166,7 +166,7 @@ def test_a_run_that_another_process_took_over_pays_for_no_more_calls(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harness.store.calls.run_locks._RENEWED", 0.01)
+    monkeypatch.setattr("oversight.harness.store.calls.run_locks._RENEWED", 0.01)
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'study.db'}")
 
     def answer(_: str, n: int) -> Reply:

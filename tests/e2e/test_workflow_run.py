@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.llm.local.lifecycle import LocalServer
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.llm.local.lifecycle import LocalServer
+from oversight.harness.store import Store
 from tests.e2e.test_kill import CONCURRENCY, command, kill_when, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 

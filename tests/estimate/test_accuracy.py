@@ -7,11 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.estimate import POINTS, Estimates, accuracies, accuracy, clopper_pearson, estimate_counts
-from harness.estimate.core.blaker_interval import blaker
-from harness.estimate.intervals.shares import scale_by_share
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
+    POINTS,
+    Estimates,
+    accuracies,
+    accuracy,
+    clopper_pearson,
+    estimate_counts,
+)
+from oversight.harness.estimate.core.blaker_interval import blaker
+from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
 Data = tuple[list[Prediction], list[Label]]

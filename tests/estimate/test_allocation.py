@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     accuracy_target,
     disagreement,
     draw_options,
@@ -17,7 +17,7 @@ from harness.estimate import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.estimate.routed.doubly_robust import item_variance
+from oversight.harness.estimate.routed.doubly_robust import item_variance
 
 
 def test_targeted_is_best_for_one_model_among_all_routings() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks._coverage_checks import CheckDesign, check_study, count_failed
-from harness.estimate import Check, GoldAnswer, accuracy, decode, gold_errors, run_checks
-from harness.types import Answer, Item, Labels, Prediction, Question, Verdict
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight.harness.estimate import Check, GoldAnswer, accuracy, decode, gold_errors, run_checks
+from oversight.harness.types import Answer, Item, Labels, Prediction, Question, Verdict
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("a", "b", "c", "d")
 N = 364

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     betting_sequence,
     likelihood_sequence,
     obrien_fleming_constant,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import ASSISTED, synthesise_population
-from harness.types import Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import ASSISTED, synthesise_population
+from oversight.harness.types import Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +109,7 @@ def test_what_it_cannot_honour_is_named() -> None:
 
 
 def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.estimate.assisted.LARGEST", N - 1)
+    monkeypatch.setattr("oversight.harness.estimate.assisted.LARGEST", N - 1)
     models, labels = draw(4, [0.8, 0.7])
     for made in h.model_accuracies(models, labels).values():
         assert f"more than {N - 1} answers" in made.undefined[ASSISTED]

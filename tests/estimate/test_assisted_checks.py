@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-import harness as h
-from harness.columns import align_pool
-from harness.estimate import ASSISTED, accuracies, assist, decode
-from harness.types import Answer, Item, Prediction, Verdict
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.columns import align_pool
+from oversight.harness.estimate import ASSISTED, accuracies, assist, decode
+from oversight.harness.types import Answer, Item, Prediction, Verdict
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("a", "b", "c", "d")
 N = 400

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from harness import EstimateError, FloatArray
-from harness.estimate import clopper_pearson
-from harness.estimate.core.blaker_interval import blaker
+from oversight.harness import EstimateError, FloatArray
+from oversight.harness.estimate import clopper_pearson
+from oversight.harness.estimate.core.blaker_interval import blaker
 
 
 def acceptability(S: int, n: int, q: FloatArray) -> FloatArray:

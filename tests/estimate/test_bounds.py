@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     BinomialSample,
     bernstein,
     complementary_radius,
@@ -21,8 +21,8 @@ from harness.estimate import (
     plugin_weight_radius,
     success_probability,
 )
-from harness.estimate.estimators.ivw import optimal_weight
-from harness.estimate.intervals.deviation import influence, union_radius
+from oversight.harness.estimate.estimators.ivw import optimal_weight
+from oversight.harness.estimate.intervals.deviation import influence, union_radius
 
 
 def test_hoeffding_of_an_ordinary_sample() -> None:

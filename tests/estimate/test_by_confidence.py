@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness import EstimateError
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.records import stratify_by_confidence
 
 K, N = 4, 2000

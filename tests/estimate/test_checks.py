@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.estimate import Check, accuracy, run_checks
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness.estimate import Check, accuracy, run_checks
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
 Data = tuple[list[Prediction], list[Label]]

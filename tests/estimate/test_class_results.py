@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.errors import BadInput
-from harness.types import Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.errors import BadInput
+from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("[red]", "green", "blue")
 K, N = 3, 600

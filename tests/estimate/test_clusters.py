@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness import BadInput, EstimateError
-from harness.estimate import ErrorRanges, GoldCounts, mcnemar, rank_models, resolved_accuracy
-from harness.types import Answer, Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness import BadInput, EstimateError
+from oversight.harness.estimate import ErrorRanges, GoldCounts, mcnemar, rank_models, resolved_accuracy
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)

@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import harness as h
-from harness import NotIdentified
-from harness.columns import LabelColumns, align_models
-from harness.estimate import collected_part as cut
-from harness.estimate import decode
-from harness.estimate.routed.from_labels import FEW_OPEN
-from harness.types import PLACES, Label, Question
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, one_expert_per_class, order_queue
+from oversight import harness as h
+from oversight.harness import NotIdentified
+from oversight.harness.columns import LabelColumns, align_models
+from oversight.harness.estimate import collected_part as cut
+from oversight.harness.estimate import decode
+from oversight.harness.estimate.routed.from_labels import FEW_OPEN
+from oversight.harness.types import PLACES, Label, Question
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, one_expert_per_class, order_queue
 from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
 
 IDS = [item.id for item in ITEMS]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import EstimateError, NotIdentified
-from harness.estimate import (
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.estimate import (
     RoutedSample,
     clopper_pearson,
     mcnemar,
@@ -15,8 +15,8 @@ from harness.estimate import (
     paired_proportions,
     sign_test,
 )
-from harness.estimate.comparison.two_models import TIED
-from harness.estimate.core.p_values import sign_p_value
+from oversight.harness.estimate.comparison.two_models import TIED
+from oversight.harness.estimate.core.p_values import sign_p_value
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import BadInput, IntArray, accuracies, compare
-from harness.estimate import draw_in_proportion, guess_right, routed_accuracy, split_by_agreement
-from harness.estimate.intervals import DrawnStrata, design_effect, drawn_interval
-from harness.estimate.routed import RoutedSample, targeted_propensities
-from harness.types import Label, LabelDesign, LabelKind, Labels, Prediction, PredictionStatus
-from protocols.routing import Partitioned, Targeted
+from oversight.harness import BadInput, IntArray, accuracies, compare
+from oversight.harness.estimate import draw_in_proportion, guess_right, routed_accuracy, split_by_agreement
+from oversight.harness.estimate.intervals import DrawnStrata, design_effect, drawn_interval
+from oversight.harness.estimate.routed import RoutedSample, targeted_propensities
+from oversight.harness.types import Label, LabelDesign, LabelKind, Labels, Prediction, PredictionStatus
+from oversight.protocols.routing import Partitioned, Targeted
 
 N, K = 2_000, 4
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray, NotIdentified
-from harness.estimate import RoutedSample
-from harness.estimate.estimators.hui_walter import cell_probabilities, hui_walter_accuracy
-from harness.estimate.routed import ErrorRanges, bounded_accuracy
+from oversight.harness import EstimateError, IntArray, NotIdentified
+from oversight.harness.estimate import RoutedSample
+from oversight.harness.estimate.estimators.hui_walter import cell_probabilities, hui_walter_accuracy
+from oversight.harness.estimate.routed import ErrorRanges, bounded_accuracy
 
 K = 4
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.columns import LabelColumns, PredictionColumns, align_models
-from harness.errors import EstimateError
-from harness.estimate import (
+from oversight.harness.columns import LabelColumns, PredictionColumns, align_models
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import (
     FAIL,
     PASS,
     UNDECIDED,
@@ -21,12 +21,12 @@ from harness.estimate import (
     likelihood_sequence,
     outcomes_to_settle,
 )
-from harness.estimate.gate.betting import refuting_wealth
-from harness.estimate.gate.outcomes import accuracy_gains, difference_gains, make_pool
-from harness.estimate.gate.resolved import worst_p_values
-from harness.types import Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight.harness.estimate.gate.betting import refuting_wealth
+from oversight.harness.estimate.gate.outcomes import accuracy_gains, difference_gains, make_pool
+from oversight.harness.estimate.gate.resolved import worst_p_values
+from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.columns import align
-from harness.estimate import accuracy, collected_part, decode, estimate_tallies, growing, tally
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Sequential, one_expert_per_class
+from oversight.harness import EstimateError
+from oversight.harness.columns import align
+from oversight.harness.estimate import accuracy, collected_part, decode, estimate_tallies, growing, tally
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Sequential, one_expert_per_class
 from tests.records import draw_order, growing_parts
 
 CLASSES = ("a", "b", "c", "d")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     INTERVALS,
     BinomialSample,
     bernstein,
@@ -21,11 +21,11 @@ from harness.estimate import (
     make_point,
     maximum_likelihood,
 )
-from harness.estimate.core.binomial import jeffreys, wilson
-from harness.estimate.data.combine import mover_sum
-from harness.estimate.estimators.likelihood import log_likelihood
-from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
-from harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.core.binomial import jeffreys, wilson
+from oversight.harness.estimate.data.combine import mover_sum
+from oversight.harness.estimate.estimators.likelihood import log_likelihood
+from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
+from oversight.harness.estimate.intervals.shares import scale_by_share
 
 HITS, MISSES = BinomialSample(2, 120, 77), (BinomialSample(4, 360, 321),)
 

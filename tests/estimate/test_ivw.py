@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     BinomialSample,
     complementary_accuracy,
     cross_fitted,
@@ -23,14 +23,18 @@ from harness.estimate import (
     success_probability,
     variance_ratio,
 )
-from harness.estimate.estimators.ivw import (
+from oversight.harness.estimate.estimators.ivw import (
     minimal_se,
     mix_variance,
     optimal_weight,
     safe_plugin_weight,
     variances_at,
 )
-from harness.estimate.estimators.unbiased import complementary_variance, moment_weights, ordinary_variance
+from oversight.harness.estimate.estimators.unbiased import (
+    complementary_variance,
+    moment_weights,
+    ordinary_variance,
+)
 
 
 @given(st.sampled_from([2, 3, 4, 10]), st.floats(0.02, 0.98), st.integers(1, 500), st.integers(1, 500))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import rank_models
+from oversight import harness as h
+from oversight.harness.estimate import rank_models
 from tests.estimate.test_one_call import ITEMS, PREDICTIONS, labels_of
 
 NAMES = ("partitioned", "targeted", "sequential")

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ItemIndex, PredictionColumns
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ItemIndex, PredictionColumns
+from oversight.harness.estimate import (
     JUDGED,
     JudgeOpinion,
     judge_probabilities,
     judged_accuracy,
     synthesise_population,
 )
-from harness.estimate.routed import RoutedSample
-from harness.types import Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight.harness.estimate.routed import RoutedSample
+from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
 K, N = 4, 150
 CLASSES = tuple(f"class {k}" for k in range(K))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.arrays import IntArray
-from harness.errors import NotIdentified
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate import (
     JUDGED,
     JudgeOpinion,
     RoutedSample,
@@ -21,8 +21,8 @@ from harness.estimate import (
     measure_worth,
     synthesise_population,
 )
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Targeted
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Targeted
 from tests.estimate.test_judged import (
     IDS,
     ITEMS,

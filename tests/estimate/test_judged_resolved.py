@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import JUDGED
-from harness.types import Answer, Item, Labels, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Sequential, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import JUDGED
+from oversight.harness.types import Answer, Item, Labels, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Sequential, one_expert_per_class
 
 N, K = 300, 4
 CLASSES = tuple(f"class {k}" for k in range(K))

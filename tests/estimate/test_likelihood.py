@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     BinomialSample,
     closed_form,
     complementary_accuracy,
@@ -19,8 +19,8 @@ from harness.estimate import (
     maximum_likelihood,
     one_step_newton,
 )
-from harness.estimate.core.binomial import effective_options
-from harness.estimate.estimators.likelihood import information, log_likelihood, published_se
+from oversight.harness.estimate.core.binomial import effective_options
+from oversight.harness.estimate.estimators.likelihood import information, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError, NotIdentified
-from harness.estimate import (
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.estimate import (
     GoldCounts,
     RoutedSample,
     accuracy_target,
@@ -15,8 +15,8 @@ from harness.estimate import (
     hui_walter_accuracy,
     immune_accuracy,
 )
-from harness.estimate.estimators.hui_walter import cell_jacobian, cell_probabilities, hui_walter_fit
-from harness.estimate.routed.annotator_error import corrected_answers, youden
+from oversight.harness.estimate.estimators.hui_walter import cell_jacobian, cell_probabilities, hui_walter_fit
+from oversight.harness.estimate.routed.annotator_error import corrected_answers, youden
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 

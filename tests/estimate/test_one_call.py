@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness import BadInput, NotIdentified
-from harness.estimate import ASSISTED
-from harness.types import Answer, Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness import BadInput, NotIdentified
+from oversight.harness.estimate import ASSISTED
+from oversight.harness.types import Answer, Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)

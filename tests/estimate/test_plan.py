@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks._coverage_planner import Promise, kept, planned_items
-from harness import EstimateError, NotIdentified
-from harness.estimate import (
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.estimate import (
     accuracy_target,
     accuracy_variances,
     complementary_design_variance,
@@ -22,7 +22,7 @@ from harness.estimate import (
     uniform_design_variance,
     vote_posterior,
 )
-from harness.estimate.planning.sample_size import half_width_for, power_factor, questions_for
+from oversight.harness.estimate.planning.sample_size import half_width_for, power_factor, questions_for
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_stand_in_population_has_the_given_accuracies_and_agreement() -> None:
 
 
 def test_planned_variance_is_the_simulated_one() -> None:
-    from harness.estimate import RoutedSample, draw_options, pseudo_outcomes
+    from oversight.harness.estimate import RoutedSample, draw_options, pseudo_outcomes
 
     rng = np.random.default_rng(1)
     K, A, n = 5, 0.7, 40_000

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray, NotIdentified
-from harness.estimate import RoutedSample, accuracies, accuracy, decode, routed_accuracy
-from harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Sequential, Targeted, one_expert_per_class
+from oversight.harness import EstimateError, IntArray, NotIdentified
+from oversight.harness.estimate import RoutedSample, accuracies, accuracy, decode, routed_accuracy
+from oversight.harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Sequential, Targeted, one_expert_per_class
 from tests.records import resolved_correctness, routed_pool
 
 CLASSES = ("red", "green", "blue", "black")

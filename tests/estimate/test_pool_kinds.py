@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.estimate import RoutedSample, paired_difference, routed_accuracy
-from harness.estimate.routed.pool_kinds import PoolKinds
+from oversight.harness import EstimateError
+from oversight.harness.estimate import RoutedSample, paired_difference, routed_accuracy
+from oversight.harness.estimate.routed.pool_kinds import PoolKinds
 
 N, M = 900, 3
 

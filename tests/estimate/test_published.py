@@ -12,8 +12,8 @@ import statistics
 
 import pytest
 
-from harness.estimate import estimate_counts, matching_sample_size
-from harness.estimate.estimators.ivw import optimal_weight
+from oversight.harness.estimate import estimate_counts, matching_sample_size
+from oversight.harness.estimate.estimators.ivw import optimal_weight
 
 Row = tuple[str, str, str]
 

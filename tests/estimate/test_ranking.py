@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import harness as h
 from benchmarks._coverage_designs import Design, draw
-from harness import EstimateError
-from harness.estimate import holm, mcnemar, rank_models
-from harness.estimate.comparison.ranking import adjust_comparisons
-from harness.estimate.comparison.two_models import TIED
-from harness.estimate.core.p_values import bonferroni
-from harness.estimate.core.studentized_range import range_quantile, range_tail
+from oversight import harness as h
+from oversight.harness import EstimateError
+from oversight.harness.estimate import holm, mcnemar, rank_models
+from oversight.harness.estimate.comparison.ranking import adjust_comparisons
+from oversight.harness.estimate.comparison.two_models import TIED
+from oversight.harness.estimate.core.p_values import bonferroni
+from oversight.harness.estimate.core.studentized_range import range_quantile, range_tail
 
 RNG = np.random.default_rng(11)
 

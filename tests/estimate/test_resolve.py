@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import EstimateError
-from harness.arrays import UNKNOWN
-from harness.estimate import correctness, expected_questions, next_option, questions_asked, resolved_accuracy
-from harness.estimate.core.blaker_interval import blaker
-from harness.estimate.routed.sequential_resolution import true_option
+from oversight.harness import EstimateError
+from oversight.harness.arrays import UNKNOWN
+from oversight.harness.estimate import (
+    correctness,
+    expected_questions,
+    next_option,
+    questions_asked,
+    resolved_accuracy,
+)
+from oversight.harness.estimate.core.blaker_interval import blaker
+from oversight.harness.estimate.routed.sequential_resolution import true_option
 
 
 @settings(max_examples=150, deadline=None)

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import binom
 
-from harness.estimate import binomial_at_least, find_root
+from oversight.harness.estimate import binomial_at_least, find_root
 
 
 @pytest.mark.parametrize("power", [1, 3, 0.2])

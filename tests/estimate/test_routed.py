@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import EstimateError, NotIdentified
-from harness.estimate import (
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     crossfitted_posterior,
@@ -24,8 +24,8 @@ from harness.estimate import (
     sampled_mean,
     uniform_design_variance,
 )
-from harness.estimate.core.blaker_interval import blaker
-from harness.estimate.routed.doubly_robust import item_variance, optimal_constant
+from oversight.harness.estimate.core.blaker_interval import blaker
+from oversight.harness.estimate.routed.doubly_robust import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

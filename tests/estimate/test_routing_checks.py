@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.estimate import decode, run_checks
-from harness.types import Answer, Item, Labels, Prediction, PredictionStatus, Question, Verdict
-from protocols.routing import Disagreement, Sequential, Targeted, one_expert_per_class
+from oversight.harness.estimate import decode, run_checks
+from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus, Question, Verdict
+from oversight.protocols.routing import Disagreement, Sequential, Targeted, one_expert_per_class
 
 CLASSES = ("a", "b", "c", "d")
 N = 400

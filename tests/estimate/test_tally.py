@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness import EstimateError, NotIdentified
-from harness.estimate import BinomialSample, LabelledArrays, tally, tally_arrays
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.estimate import BinomialSample, LabelledArrays, tally, tally_arrays
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 Ints = NDArray[np.int64]
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from harness import EstimateError, FloatArray, IntArray, NotIdentified
-from harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
-from harness.estimate.intervals.tilted_rows import (
+from oversight.harness import EstimateError, FloatArray, IntArray, NotIdentified
+from oversight.harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
+from oversight.harness.estimate.intervals.tilted_rows import (
     TiltedRows,
     collapse_rows,
     join_rows,
@@ -22,7 +22,7 @@ from harness.estimate.intervals.tilted_rows import (
     tilt_items,
     uniform_rows,
 )
-from harness.estimate.intervals.tilting import TiltedMean, score_at, tilted_score
+from oversight.harness.estimate.intervals.tilting import TiltedMean, score_at, tilted_score
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness import IntArray, NotIdentified
-from harness.columns import align, answering_rates
-from harness.estimate import accuracies, accuracy, compare, growing_accuracy, model_accuracies
-from harness.estimate.data import estimate_refusals
-from harness.types import Label, LabelKind, Prediction
+from oversight.harness import IntArray, NotIdentified
+from oversight.harness.columns import align, answering_rates
+from oversight.harness.estimate import accuracies, accuracy, compare, growing_accuracy, model_accuracies
+from oversight.harness.estimate.data import estimate_refusals
+from oversight.harness.types import Label, LabelKind, Prediction
 
 K, N, STUDIES = 4, 300, 16
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-import harness as h
-from harness import EstimateError, NotIdentified
-from harness.arrays import FloatArray, IntArray
-from harness.estimate import effective_clusters, mcnemar, resolved_accuracy
-from harness.types import Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness import EstimateError, NotIdentified
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import effective_clusters, mcnemar, resolved_accuracy
+from oversight.harness.types import Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 ROSTER = one_expert_per_class(CLASSES)

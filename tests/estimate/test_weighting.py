@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as student
 
-from harness import EstimateError
-from harness.estimate import BinomialSample, success_probability
-from harness.estimate.intervals.weighting import weighted_score
+from oversight.harness import EstimateError
+from oversight.harness.estimate import BinomialSample, success_probability
+from oversight.harness.estimate.intervals.weighting import weighted_score
 
 Groups = list[tuple[float, list[BinomialSample]]]
 

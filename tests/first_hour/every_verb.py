@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.cli.search_study import lay_out
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +104,7 @@ def lay_out_studies(folder: Path, url: str) -> None:
 def begin(command: Command, folder: Path, *python: str) -> subprocess.Popen[str]:
     """Start a command in its study, as a program of its own."""
     return subprocess.Popen(
-        [sys.executable, *python, "-m", "harness.cli.main", *command.words.split()],
+        [sys.executable, *python, "-m", "oversight.harness.cli.main", *command.words.split()],
         cwd=folder / command.study,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
         stdin=subprocess.DEVNULL,

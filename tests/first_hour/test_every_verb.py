@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import VERBS
+from oversight.harness.cli.main import VERBS
 from tests.cli.search_study import answer
 from tests.fakes.openai_server import fake_openai
 from tests.first_hour.every_verb import COMMANDS, Command, lay_out_studies, loaded

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import read_study
-from harness.store import Store, copy_store
+from oversight.harness.config import read_study
+from oversight.harness.store import Store, copy_store
 from tests.cli.search_study import answer
 from tests.conftest import empty_server, run_sql
 from tests.fakes.openai_server import fake_openai

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
-from harness.config import Study
-from harness.config.study_schema import generate_schema, read_schema_text
+from oversight.harness.cli.main import main
+from oversight.harness.config import Study
+from oversight.harness.config.study_schema import generate_schema, read_schema_text
 from tests.fakes.openai_server import Reply, fake_openai
 
 Oversight = Callable[..., Any]
@@ -147,7 +147,7 @@ def test_what_no_study_can_be_made_of_is_said(capsys: pytest.CaptureFixture[str]
 def test_a_person_at_a_terminal_is_asked(folder: Path) -> None:
     write_csv("mine.csv", ["id", "text", "label", "ward"], NOTES)
     parent, child = pty.openpty()
-    command = [sys.executable, "-m", "harness.cli.main", "init"]
+    command = [sys.executable, "-m", "oversight.harness.cli.main", "init"]
     with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, cwd=folder) as process:
         os.close(child)
         os.write(parent, b"\nred,green,blue\n\n")
@@ -159,7 +159,9 @@ def test_a_person_at_a_terminal_is_asked(folder: Path) -> None:
 
 
 def test_the_schema_is_that_of_the_settings_and_lies_beside_the_study(oversight: Oversight) -> None:
-    assert json.loads(read_schema_text()) == generate_schema(), "python -m harness.config.study_schema"
+    assert json.loads(read_schema_text()) == generate_schema(), (
+        "python -m oversight.harness.config.study_schema"
+    )
     write_csv("mine.csv", ["id", "text", "label", "ward"], NOTES)
     oversight("init")
     assert Path("study.toml").read_text().startswith("#:schema study.schema.json\n")

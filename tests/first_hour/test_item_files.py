@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness.cli.main import main
-from harness.llm import ReplyForm, read_reply
+from oversight import harness as h
+from oversight.harness.cli.main import main
+from oversight.harness.llm import ReplyForm, read_reply
 
 Oversight = Callable[..., Any]
 HEADER = '[study]\nname = "t"\n[items]\n'

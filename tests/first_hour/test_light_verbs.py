@@ -22,7 +22,7 @@ HEAVY = (
 )
 _ASK = """
 import sys
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 code = main(sys.argv[2:])
 print("LOADED", *[name for name in sys.argv[1].split(",") if name in sys.modules], file=sys.stderr)
 sys.exit(code)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.install.environments import ROOT
 
 Oversight = Callable[..., Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 
 Oversight = Callable[..., Any]
 LOGS = Path(__file__).parents[1] / "datasets" / "logs"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 
 Oversight = Callable[..., Any]
 CLASSES = ("red", "green")
@@ -62,7 +62,7 @@ def test_what_is_stored_of_a_column_stays(study: Path, oversight: Oversight) -> 
     Path("mine.csv").write_text(Path("mine.csv").read_text().replace("night", "late"))
     write_study('meta = ["shift", "label"]')
     oversight("label", "route")
-    from harness.store import Store
+    from oversight.harness.store import Store
 
     with Store("sqlite:///study.db") as store:
         items = store.content.read_items()

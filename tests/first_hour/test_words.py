@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
-from harness.cli.verbs.run import describe_run
-from harness.output import counted, did_you_mean
-from harness.types import method_words
+from oversight.harness.cli.main import main
+from oversight.harness.cli.verbs.run import describe_run
+from oversight.harness.output import counted, did_you_mean
+from oversight.harness.types import method_words
 
 STUDY = """\
 [study]

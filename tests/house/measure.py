@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.registry import PROTOCOLS
+from oversight.harness.registry import PROTOCOLS
 from tests.house.faces import WINGS, is_past_face
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,7 @@ def public_types(house: House) -> dict[str, list[str]]:
     """Public class → modules that define it; what runs in the sandbox as text is a world of its own."""
     found: dict[str, list[str]] = defaultdict(list)
     for module in house.values():
-        if module.name in ("agents.workflow", "agents.operators"):
+        if module.name in ("oversight.agents.workflow", "oversight.agents.operators"):
             continue
         for node in module.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
@@ -203,7 +203,7 @@ def measure_house(root: Path = ROOT) -> dict[str, int | float | str]:
         "names of protocols outside the registry": sum(
             isinstance(n, ast.Constant) and n.value in PROTOCOLS
             for m in house.values()
-            if m.name != "harness.registry"
+            if m.name != "oversight.harness.registry"
             for n in ast.walk(m.tree)
         ),
         "suppressions per 1,000 lines": round(1000 * suppressed / lines, 1),

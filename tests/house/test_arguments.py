@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness import WrongType
+from oversight.harness import WrongType
 from tests.house.faces import WINGS
 
 LISTS = re.compile(r"(?:Sequence|Iterable|Collection|list|tuple|set|frozenset)\[str\b")
@@ -62,13 +62,13 @@ ARGUMENTS = [
 def test_arguments_are_found() -> None:
     found = {str(case.id) for case in ARGUMENTS}
     assert found >= {
-        "harness.ItemMapping(classes)",
-        "harness.ItemMapping(meta)",
-        "harness.Item(options)",
-        "harness.compare(models)",
-        "harness.predictions_from_arrays(classes)",
-        "protocols.Expert(classes)",
-        "protocols.read_answers(paths)",
+        "oversight.harness.ItemMapping(classes)",
+        "oversight.harness.ItemMapping(meta)",
+        "oversight.harness.Item(options)",
+        "oversight.harness.compare(models)",
+        "oversight.harness.predictions_from_arrays(classes)",
+        "oversight.protocols.Expert(classes)",
+        "oversight.protocols.read_answers(paths)",
     }
 
 
@@ -97,7 +97,7 @@ def test_a_text_is_refused(function: Callable[..., Any], name: str) -> None:
 
 
 def test_the_options_column_may_be_one_name_or_several() -> None:
-    from harness import ItemMapping
+    from oversight.harness import ItemMapping
 
     assert ItemMapping(options="choices").options == "choices"
     assert ItemMapping(options=["A", "B"]).options == ("A", "B")  # type: ignore[arg-type]

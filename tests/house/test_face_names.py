@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-import harness as h
+from oversight import harness as h
 from tests.house.faces import WINGS
 
 VERBS = ("compare", "agree", "certify", "parity", "plan", "study_report", "to_frame", "run", "__version__")
 
 
-@pytest.mark.parametrize("name", [*WINGS, "harness.plot", "harness.estimate"])
+@pytest.mark.parametrize("name", [*WINGS, "oversight.harness.plot", "oversight.harness.estimate"])
 def test_a_fresh_interpreter_shows_and_completes_every_name(name: str) -> None:
     code = f"""
 import importlib, rlcompleter, sys

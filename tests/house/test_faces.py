@@ -14,8 +14,8 @@ from tests.house.measure import ROOT, find_sources, read_house
 
 FACES = sorted(name for name, path in find_sources().items() if path.stem == "__init__")
 PLAIN = {
-    "agents.sandbox.jail": "runs in a process of its own, on the standard library alone",
-    "agents.programs.library": "reads its files as texts",
+    "oversight.agents.sandbox.jail": "runs in a process of its own, on the standard library alone",
+    "oversight.agents.programs.library": "reads its files as texts",
 }
 """Faces that are not lazy, each with its reason."""
 

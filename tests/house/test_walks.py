@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import harness as h
-from harness.cli.main import main
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.cli.main import main
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.house.walks import assert_short, follow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
 
-from harness import __version__
+from oversight.harness import __version__
 from tests.install.environments import ROOT, call, keep_environment
 
 CITATION = ROOT / "CITATION.cff"

@@ -13,8 +13,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from harness.distribution import DISTRIBUTION, VERSION, install_line
-from harness.store import schema
+from oversight.harness.distribution import DISTRIBUTION, VERSION, install_line
+from oversight.harness.store import schema
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.install.environments import ROOT, build_wheel, call, make_environment
 
@@ -66,7 +66,7 @@ def test_the_first_commands_on_every_python(python: str, wheel: Path, tmp_path: 
     told = call(oversight, "demo", "--limit", "8", folder=tmp_path, code=2, **alone).stderr
     assert install_line("local") in told
     assert not (tmp_path / "demo").exists()
-    code = "from protocols.demo_study import DATA; print(DATA)"
+    code = "from oversight.protocols.demo_study import DATA; print(DATA)"
     data = Path(call(programs / "python", "-c", code, folder=tmp_path).stdout.strip())
     assert len((data / "case_notes.jsonl").read_text().splitlines()) == 240
 
@@ -122,7 +122,7 @@ def test_a_users_script_has_types(smallest: Path, tmp_path: Path) -> None:
     script.write_text("import harness as h\nreveal_type(h.read_items)\n")
     of = ("--python-executable", smallest / "python")
     done = call(sys.executable, "-m", "mypy", "--strict", *of, script, folder=tmp_path)
-    assert "list[harness.types.records.Item]" in done.stdout
+    assert "list[oversight.harness.types.records.Item]" in done.stdout
     assert "Success" in done.stdout
 
 

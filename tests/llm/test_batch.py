@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, ConfigError, FatalModelError, ModelError
-from harness.config import ModelSection
-from harness.llm import (
+from oversight.harness import BadInput, ConfigError, FatalModelError, ModelError
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import (
     Price,
     PriceTable,
     Target,
@@ -20,9 +20,9 @@ from harness.llm import (
     run_batches,
     run_targets,
 )
-from harness.llm.asking.batch_run import BatchLimits
-from harness.store import Batch, Store
-from harness.types import Item, PredictionStatus, Source
+from oversight.harness.llm.asking.batch_run import BatchLimits
+from oversight.harness.store import Batch, Store
+from oversight.harness.types import Item, PredictionStatus, Source
 from tests.fakes.batch_server import FakeBatches, Line, fake_batches, said
 
 PRICES = PriceTable({"big": Price(1.0, 10.0)})

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import BudgetSpent, ConfigError, DataError
-from harness.llm import FREE, Budget, Price, PriceTable, read_prices
+from oversight.harness import BudgetSpent, ConfigError, DataError
+from oversight.harness.llm import FREE, Budget, Price, PriceTable, read_prices
 
 PRICE = Price(input=1.0, output=10.0)  # 1,000 + 100 tokens cost 0.2 cents
 

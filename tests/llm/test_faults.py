@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness import FatalModelError
-from harness.errors import Fault
-from harness.store import Store
-from harness.types import Item, PredictionStatus
+from oversight import harness as h
+from oversight.harness import FatalModelError
+from oversight.harness.errors import Fault
+from oversight.harness.store import Store
+from oversight.harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 N = 120

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness import BudgetSpent
-from harness.config import ModelSection
-from harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_targets
-from harness.store import Store, Usage
-from harness.types import Item
+from oversight import harness as h
+from oversight.harness import BudgetSpent
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_targets
+from oversight.harness.store import Store, Usage
+from oversight.harness.types import Item
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 PRICE = Price(10.0, 100.0)  # 12 + 20 tokens cost 0.212 cents

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.llm import Limiter
-from harness.llm.models.chat_completions import read_limits, retry_after
+from oversight.harness.llm import Limiter
+from oversight.harness.llm.models.chat_completions import read_limits, retry_after
 from tests.llm.clock import Clock
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import ConfigError, ModelError
-from harness.llm import find_local_model, start_local_model, stop_local_model
-from harness.llm.local.lifecycle import LocalServer
-from harness.llm.local.weights import find_weights
-from harness.machine import cache_dir, is_alive
-from harness.machine.server_folder import end_process, wait_until
+from oversight.harness import ConfigError, ModelError
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.llm.local.lifecycle import LocalServer
+from oversight.harness.llm.local.weights import find_weights
+from oversight.harness.machine import cache_dir, is_alive
+from oversight.harness.machine.server_folder import end_process, wait_until
 
 FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: lime\nColour: green\n\n"
 
@@ -76,7 +76,7 @@ def test_the_server_outlives_its_caller_and_knows_none_of_its_secrets(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-for-the-server")
-    code = "from harness.llm import start_local_model; print(start_local_model().pid)"
+    code = "from oversight.harness.llm import start_local_model; print(start_local_model().pid)"
     pid = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout)
     server = find_local_model()
     assert server is not None

@@ -12,19 +12,19 @@ from typing import Any
 import orjson
 import pytest
 
-import harness as h
-from harness import TransientModelError
-from harness.config import ModelSection
-from harness.errors import Fault
-from harness.llm import CallCounts
-from harness.llm.asking.batch_file import read_answer, read_lines
-from harness.llm.models.chat_completions import retry_after
-from harness.llm.models.completions import parse_completion
-from harness.llm.models.interface import Request
-from harness.llm.models.served_model import ServedModel
-from harness.llm.models.token_guess import TokenGuess
-from harness.llm.runner.prediction import read_prediction
-from harness.types import Item, PredictionStatus
+from oversight import harness as h
+from oversight.harness import TransientModelError
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import Fault
+from oversight.harness.llm import CallCounts
+from oversight.harness.llm.asking.batch_file import read_answer, read_lines
+from oversight.harness.llm.models.chat_completions import retry_after
+from oversight.harness.llm.models.completions import parse_completion
+from oversight.harness.llm.models.interface import Request
+from oversight.harness.llm.models.served_model import ServedModel
+from oversight.harness.llm.models.token_guess import TokenGuess
+from oversight.harness.llm.runner.prediction import read_prediction
+from oversight.harness.types import Item, PredictionStatus
 from tests.conftest import empty_database
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.llm.odd_replies import ODD, Odd, body

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from harness import FatalModelError, TransientModelError
-from harness.errors import Fault
-from harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
+from oversight.harness import FatalModelError, TransientModelError
+from oversight.harness.errors import Fault
+from oversight.harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
 from tests.llm.clock import Clock
 
 CALLS = 40

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness import ConfigError
-from harness.llm import DEFAULT_TEMPLATE, check_template
-from harness.llm.runner.prompt import render_prompt
-from harness.types import Item
+from oversight.harness import ConfigError
+from oversight.harness.llm import DEFAULT_TEMPLATE, check_template
+from oversight.harness.llm.runner.prompt import render_prompt
+from oversight.harness.types import Item
 
 ITEM = Item("a", "one two three $ {four}", ("x", "y", "z"), (2, 0, 1))
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness import FatalModelError
-from harness.errors import Fault
-from harness.llm import ModelReply
-from harness.store import Store
-from harness.types import Item, PredictionStatus
+from oversight import harness as h
+from oversight.harness import FatalModelError
+from oversight.harness.errors import Fault
+from oversight.harness.llm import ModelReply
+from oversight.harness.store import Store
+from oversight.harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 N = 60

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness import ConfigError, FatalModelError
-from harness.types import Item, PredictionStatus
+from oversight import harness as h
+from oversight.harness import ConfigError, FatalModelError
+from oversight.harness.types import Item, PredictionStatus
 from tests.fakes.openai_server import Reply, fake_openai
 
 TEMPLATE = "$text of $names?"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import harness as h
+from oversight import harness as h
 
 ITEMS = [h.Item(f"i{j}", f"text {j}", ("yes", "no"), (0, 1)) for j in range(8)]
 

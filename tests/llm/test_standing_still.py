@@ -9,9 +9,9 @@ from statistics import mean, median
 
 import pytest
 
-from harness.errors import Fault, TransientModelError
-from harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
-from harness.llm.models import limited_model
+from oversight.harness.errors import Fault, TransientModelError
+from oversight.harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
+from oversight.harness.llm.models import limited_model
 
 SECONDS, LATENCY, WORKERS = 6.0, 0.05, 64
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.errors import Stopped
-from harness.llm import on_stop_signals, run_in_loop
+from oversight.harness.errors import Stopped
+from oversight.harness.llm import on_stop_signals, run_in_loop
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness import ConfigError, FatalModelError
-from harness.config import ModelSection
-from harness.errors import Fault
-from harness.llm import DEFAULT_TEMPLATE, ModelReply
-from harness.llm.models.interface import Request, make_model
-from harness.llm.models.program_models import load_function
-from harness.llm.runner.prediction import answer_confidence
-from harness.store.runs import take_vote
-from harness.types import Item, Prediction, PredictionStatus
+from oversight import harness as h
+from oversight.harness import ConfigError, FatalModelError
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import Fault
+from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply
+from oversight.harness.llm.models.interface import Request, make_model
+from oversight.harness.llm.models.program_models import load_function
+from oversight.harness.llm.runner.prediction import answer_confidence
+from oversight.harness.store.runs import take_vote
+from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 from tests.fakes.serving import serving
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from harness.llm import Batches, Price, Progress, Request
-from harness.llm.models.token_guess import TokenGuess
-from harness.types import Prediction, PredictionStatus
+from oversight.harness.llm import Batches, Price, Progress, Request
+from oversight.harness.llm.models.token_guess import TokenGuess
+from oversight.harness.types import Prediction, PredictionStatus
 
 
 def test_batches_are_written_together_and_before_anybody_goes_on() -> None:

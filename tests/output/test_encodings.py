@@ -13,7 +13,7 @@ COUNTS = '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
 
 
 def run(encoding: str, *words: str) -> str:
-    command = [sys.executable, "-m", "harness.cli.main", "estimate", "--counts", COUNTS, *words]
+    command = [sys.executable, "-m", "oversight.harness.cli.main", "estimate", "--counts", COUNTS, *words]
     env = os.environ | {"PYTHONIOENCODING": encoding}
     done = subprocess.run(command, env=env, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

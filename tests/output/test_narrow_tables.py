@@ -8,7 +8,7 @@ import pytest
 from rich.console import Group
 from rich.table import Table
 
-from harness.output import show
+from oversight.harness.output import show
 
 NAMES = [f"meta-llama/Llama-3.1-{size}B-Instruct-quantized-for-the-evaluation-of-2026" for size in (8, 70)]
 NUMBERS = ["71.2 %", "66.4 % – 75.7 % (!)", "1,234 of 5,678", "−1.5 … +20.3 points"]

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness import ConfigError, TransientModelError
-from harness.output import keep_secret, make_printable, make_storable, redact
-from harness.output.safe_text import _secrets
+from oversight.harness import ConfigError, TransientModelError
+from oversight.harness.output import keep_secret, make_printable, make_storable, redact
+from oversight.harness.output.safe_text import _secrets
 
 KEY = "sk-Hidden/key+1234"
 

@@ -9,8 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from harness.cli.main import main
-from harness.output import guarded_terminal, redact, reveal, say, show
+from oversight.harness.cli.main import main
+from oversight.harness.output import guarded_terminal, redact, reveal, say, show
 
 ODD = "evil\x1b]0;title\x07\x9b2J\u202ename\r"
 SHOWN = r"evil\u001b]0;title\u0007\u009b2J\u202ename\u000d"

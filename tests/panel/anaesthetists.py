@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness import IntArray
+from oversight.harness import IntArray
 
 # One row a patient: three labels of the first observer, then one of each other.
 TABLE = [

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray, NotIdentified
-from harness.arrays import NO_LABEL
-from harness.panel import (
+from oversight.harness import EstimateError, IntArray, NotIdentified
+from oversight.harness.arrays import NO_LABEL
+from oversight.harness.panel import (
     Panel,
     category_alphas,
     cohen_kappa,
@@ -20,7 +20,7 @@ from harness.panel import (
     measure_agreement,
     pairwise,
 )
-from harness.panel.agreement.kappa import pair_agreement
+from oversight.harness.panel.agreement.kappa import pair_agreement
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import EstimateError
-from harness.panel import assess_superhuman, betting_confidence, make_panel_from_grid
-from harness.panel.superhuman.betting_test import itself, pool_tangent, root
-from harness.panel.superhuman.ceiling import pool_ceiling
+from oversight.harness import EstimateError
+from oversight.harness.panel import assess_superhuman, betting_confidence, make_panel_from_grid
+from oversight.harness.panel.superhuman.betting_test import itself, pool_tangent, root
+from oversight.harness.panel.superhuman.ceiling import pool_ceiling
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))

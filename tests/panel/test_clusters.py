@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray
-from harness.panel import (
+from oversight.harness import EstimateError, IntArray
+from oversight.harness.panel import (
     Panel,
     assess_superhuman,
     human_level_choices,
@@ -17,9 +17,9 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.panel.parity.clustered_shares import estimate_share
-from harness.panel.superhuman.assumptions import check_assumptions
-from harness.panel.superhuman.independent_units import Units, count_units
+from oversight.harness.panel.parity.clustered_shares import estimate_share
+from oversight.harness.panel.superhuman.assumptions import check_assumptions
+from oversight.harness.panel.superhuman.independent_units import Units, count_units
 
 SIZE = 5
 RUNS = 200

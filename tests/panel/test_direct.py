@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray
-from harness.estimate import binomial_at_least
-from harness.panel import (
+from oversight.harness import EstimateError, IntArray
+from oversight.harness.estimate import binomial_at_least
+from oversight.harness.panel import (
     assess_superhuman,
     differing,
     direct_plan,
@@ -15,7 +15,7 @@ from harness.panel import (
     draw_annotators,
     make_panel_from_grid,
 )
-from harness.panel.superhuman.direct_comparison import critical_wins, disagreement_rate
+from oversight.harness.panel.superhuman.direct_comparison import critical_wins, disagreement_rate
 
 
 def test_plan_of_the_published_setting() -> None:

@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from harness import IntArray
-from harness.panel import Panel, Parity, make_panel_from_grid, measure_agreement, measure_parity
-from harness.report import agreement_to_json, parity_to_json
+from oversight.harness import IntArray
+from oversight.harness.panel import Panel, Parity, make_panel_from_grid, measure_agreement, measure_parity
+from oversight.harness.report import agreement_to_json, parity_to_json
 
 RUNS = 200
 ROOM = 2.6 * np.sqrt(0.05 * 0.95 / RUNS)

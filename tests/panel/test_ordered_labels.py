@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.cli.main import main
-from harness.panel import krippendorff_alpha, make_panel, measure_agreement, parse_number
+from oversight import harness as h
+from oversight.harness.cli.main import main
+from oversight.harness.panel import krippendorff_alpha, make_panel, measure_agreement, parse_number
 
 Oversight = Callable[..., dict[str, Any]]
 GRADES = ("poor", "fair", "good")

@@ -7,19 +7,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray
-from harness.estimate import clopper_pearson
-from harness.panel import (
+from oversight.harness import EstimateError, IntArray
+from oversight.harness.estimate import clopper_pearson
+from oversight.harness.panel import (
     Panel,
     make_panel_from_grid,
     measure_parity,
     measure_parity_by_class,
     measure_parity_by_label,
 )
-from harness.panel.parity.by_certainty import one_vs_rest
-from harness.panel.parity.clustered_shares import estimate_difference, estimate_share
-from harness.panel.parity.detection import expected_scores, probability_at_least
-from harness.panel.ratings.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
+from oversight.harness.panel.parity.by_certainty import one_vs_rest
+from oversight.harness.panel.parity.clustered_shares import estimate_difference, estimate_share
+from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
+from oversight.harness.panel.ratings.certainty import (
+    assign_bins,
+    bin_names,
+    compute_certainty,
+    leave_rater_out,
+)
 
 
 def test_bins_close_on_the_right_and_thirds_stay_together() -> None:

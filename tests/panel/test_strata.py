@@ -7,11 +7,16 @@ import math
 import numpy as np
 import pytest
 
-import harness
-from harness import EstimateError
-from harness.panel import describe_strata, make_panel_from_grid, neyman_allocation, stratify_by_certainty
-from harness.panel.ratings.certainty_strata import noise_factor, stratified_se
-from harness.types import Label, LabelKind, Prediction
+from oversight import harness
+from oversight.harness import EstimateError
+from oversight.harness.panel import (
+    describe_strata,
+    make_panel_from_grid,
+    neyman_allocation,
+    stratify_by_certainty,
+)
+from oversight.harness.panel.ratings.certainty_strata import noise_factor, stratified_se
+from oversight.harness.types import Label, LabelKind, Prediction
 
 
 def test_noise_costs_what_the_notes_say() -> None:

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from harness import EstimateError, IntArray
-from harness.panel import assess_superhuman, compute_bounds_by_size, make_panel_from_grid
-from harness.panel.superhuman.assumptions import check_assumptions
-from harness.panel.superhuman.ceiling import ceilings, shuffled, theoretical
+from oversight.harness import EstimateError, IntArray
+from oversight.harness.panel import assess_superhuman, compute_bounds_by_size, make_panel_from_grid
+from oversight.harness.panel.superhuman.assumptions import check_assumptions
+from oversight.harness.panel.superhuman.ceiling import ceilings, shuffled, theoretical
 
 
 def two_class(rng: np.random.Generator, n: int, skills: list[float]) -> tuple[IntArray, IntArray]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import EstimateError
-from harness.panel import Evidence, assess_superhuman_from_counts, certify
-from harness.panel.superhuman.ceiling import pool_agreement, pool_ceiling, theoretical
-from harness.panel.superhuman.certificate import lower_bound
-from harness.panel.superhuman.decision import items_needed
-from harness.panel.superhuman.margin import (
+from oversight.harness import EstimateError
+from oversight.harness.panel import Evidence, assess_superhuman_from_counts, certify
+from oversight.harness.panel.superhuman.ceiling import pool_agreement, pool_ceiling, theoretical
+from oversight.harness.panel.superhuman.certificate import lower_bound
+from oversight.harness.panel.superhuman.decision import items_needed
+from oversight.harness.panel.superhuman.margin import (
     heuristic_score,
     optimal_score,
     published_score,

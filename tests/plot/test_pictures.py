@@ -13,11 +13,11 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
-import harness as h
-from harness.analysis import EstimateOptions, StudyReport, report_study
-from harness.config import ModelSection, Study
-from harness.llm import make_spec
-from harness.panel import (
+from oversight import harness as h
+from oversight.harness.analysis import EstimateOptions, StudyReport, report_study
+from oversight.harness.config import ModelSection, Study
+from oversight.harness.llm import make_spec
+from oversight.harness.panel import (
     AgreementReport,
     GrowthPoint,
     Parity,
@@ -28,11 +28,11 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.plot import draw_svg
-from harness.store import Store
-from harness.types import Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness.plot import draw_svg
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
 

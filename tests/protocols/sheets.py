@@ -8,8 +8,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from harness.types import Item, Question
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness.types import Item, Question
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green, or so", "blue")
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=40)

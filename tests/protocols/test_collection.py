@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness.config import ModelSection, Study
-from harness.llm import make_spec
-from harness.registry import PAGES, load_module
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from harness.types import Answer, Assignment, Choice, Item, Prediction, Question, Verdict
-from protocols.collect import read_collection
+from oversight.harness.config import ModelSection, Study
+from oversight.harness.llm import make_spec
+from oversight.harness.registry import PAGES, load_module
+from oversight.harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
+from oversight.harness.types import Answer, Assignment, Choice, Item, Prediction, Question, Verdict
+from oversight.protocols.collect import read_collection
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 ITEMS = [Item(f"i{j}", f"text {j}", ("a", "b"), (0, 1)) for j in range(20)]

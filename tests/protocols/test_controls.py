@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from harness import BadInput, DataError
-from harness.config import Study, read_study
-from harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
-from protocols.collect import measure_progress
-from protocols.collect.label_studio.queues import check_experts, plan_tasks
-from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.collect.progress import share_queues
-from protocols.routing import read_pending, read_roster
-from protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
+from oversight.harness import BadInput, DataError
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import SOURCE, ControlKind, Pulled, Queue, Response, Store
+from oversight.protocols.collect import measure_progress
+from oversight.protocols.collect.label_studio.queues import check_experts, plan_tasks
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.collect.progress import share_queues
+from oversight.protocols.routing import read_pending, read_roster
+from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 
 CLASSES = ("red", "green", "blue")
 N = 60

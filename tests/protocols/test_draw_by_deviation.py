@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.cli.main import main
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.store import Store
 from tests.cli.colours import CLASSES, write_colours
 
 N = 120

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from harness.config import Study, read_study
-from harness.store import Store
-from harness.types import PLACES, control_id, question_id
-from protocols.collect import AnswerDesk
-from protocols.collect.label_studio.queues import plan_tasks
-from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.routing import read_pending
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import PLACES, control_id, question_id
+from oversight.protocols.collect import AnswerDesk
+from oversight.protocols.collect.label_studio.queues import plan_tasks
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.routing import read_pending
 from tests.conftest import ROOT
 
 CLASSES = ("red", "green", "blue")
@@ -177,7 +177,7 @@ def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
 ) -> None:
     import shutil
 
-    from harness.cli.main import main
+    from oversight.harness.cli.main import main
 
     shutil.copytree(ROOT / "tests/studies/partitioned", tmp_path / "study")
     monkeypatch.chdir(tmp_path / "study")

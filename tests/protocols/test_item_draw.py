@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import protocols.study_labels
-from harness import BadInput, ConfigError
-from harness.analysis import compare_study, import_predictions, report_study
-from harness.cli.main import main
-from harness.config import Study, read_study
-from harness.store import Store
-from harness.types import Question
-from protocols.collect.collection_page import read_collection
-from protocols.study_labels import export_open, route_questions, simulate_answers
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import compare_study, import_predictions, report_study
+from oversight.harness.cli.main import main
+from oversight.harness.config import Study, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Question
+from oversight.protocols.collect.collection_page import read_collection
+from oversight.protocols.study_labels import export_open, route_questions, simulate_answers
 
 NUMBER = 120
 

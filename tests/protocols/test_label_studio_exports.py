@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness import DataError
-from harness.datasets import read_filled_portions
-from harness.types import Assignment, Item
-from protocols.collect import read_label_studio_export
+from oversight.harness import DataError
+from oversight.harness.datasets import read_filled_portions
+from oversight.harness.types import Assignment, Item
+from oversight.protocols.collect import read_label_studio_export
 from tests.protocols.test_label_studio_parts import ROSTER, question
 from tests.test_studies import call, inside
 

@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.store import Revision
-from harness.types import Item, Question
-from protocols.collect.label_studio.adjudication import Reason, adjudicate, read_annotation, read_result
+from oversight.harness.store import Revision
+from oversight.harness.types import Item, Question
+from oversight.protocols.collect.label_studio.adjudication import (
+    Reason,
+    adjudicate,
+    read_annotation,
+    read_result,
+)
 
 ANA, EVE = 5, 9
 OFFERED = ("yes", "no", "unsure")

@@ -14,17 +14,17 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from harness import ConfigError, DataError
-from harness.types import Answer, Question, Verdict
-from protocols.collect import Connection, make_server_name, make_verdict_page, start_server
-from protocols.collect.label_studio.accounts import make_account_email, make_slug
-from protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
-from protocols.collect.label_studio.push import make_project_title
-from protocols.collect.label_studio.queues import plan_queues, plan_tasks
-from protocols.collect.label_studio.server.client import Client
-from protocols.collect.label_studio.server.connection import connect
-from protocols.collect.label_studio.server.webhooks import listen_for_webhooks
-from protocols.routing import Expert, Roster
+from oversight.harness import ConfigError, DataError
+from oversight.harness.types import Answer, Question, Verdict
+from oversight.protocols.collect import Connection, make_server_name, make_verdict_page, start_server
+from oversight.protocols.collect.label_studio.accounts import make_account_email, make_slug
+from oversight.protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
+from oversight.protocols.collect.label_studio.push import make_project_title
+from oversight.protocols.collect.label_studio.queues import plan_queues, plan_tasks
+from oversight.protocols.collect.label_studio.server.client import Client
+from oversight.protocols.collect.label_studio.server.connection import connect
+from oversight.protocols.collect.label_studio.server.webhooks import listen_for_webhooks
+from oversight.protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
 
@@ -160,8 +160,8 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 @pytest.mark.statistical
 def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
     """With one expert far ahead, all answers mislead and the common share does not."""
-    from harness.estimate import accuracy, decode
-    from harness.types import Prediction
+    from oversight.harness.estimate import accuracy, decode
+    from oversight.harness.types import Prediction
     from tests.records import estimate_anytime
 
     rng = np.random.default_rng(5)
@@ -192,8 +192,8 @@ def test_unequal_speed_does_not_bend_the_running_estimate() -> None:
 
 
 def test_running_estimate_of_items_of_different_k_and_unreadable_ones() -> None:
-    from harness import EstimateError
-    from harness.types import Label, LabelKind, Prediction, PredictionStatus
+    from oversight.harness import EstimateError
+    from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
     from tests.records import estimate_anytime
 
     labels = [Label(f"a{j}", 0, LabelKind.ORDINARY, 2, 0.5) for j in range(40)]

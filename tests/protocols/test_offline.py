@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import BadInput
-from harness.types import Item, Verdict
-from protocols.collect import export_questions, read_answers
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness import BadInput
+from oversight.harness.types import Item, Verdict
+from oversight.protocols.collect import export_questions, read_answers
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue")
 ITEMS = [Item(f"i{j}", f"text {j}, with a comma", CLASSES, (2, 0, 1)) for j in range(60)]

@@ -10,12 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import BadInput, DataError, EstimateError
-from harness.datasets import read_ratings
-from harness.panel import krippendorff_alpha, make_panel
-from harness.types import Answer, Assignment, Item, Rating
-from protocols.collect import SimulatedExperts, export_questions, read_panel, write_ratings
-from protocols.routing import BalancedPanel, Direct, Expert, RandomPanel, Roster, one_expert_per_class
+from oversight.harness import BadInput, DataError, EstimateError
+from oversight.harness.datasets import read_ratings
+from oversight.harness.panel import krippendorff_alpha, make_panel
+from oversight.harness.types import Answer, Assignment, Item, Rating
+from oversight.protocols.collect import SimulatedExperts, export_questions, read_panel, write_ratings
+from oversight.protocols.routing import (
+    BalancedPanel,
+    Direct,
+    Expert,
+    RandomPanel,
+    Roster,
+    one_expert_per_class,
+)
 
 CLASSES = ("red", "green", "blue")
 PEOPLE = ("ana", "bo", "cy", "di", "ed", "flo", "gus")

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import gate_accuracy
-from harness.types import Answer, Item, Prediction, Question, Verdict
-from protocols.routing import Partitioned, Targeted, one_expert_per_class, order_queue
+from oversight import harness as h
+from oversight.harness.estimate import gate_accuracy
+from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
+from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class, order_queue
 
 CLASSES = ("a", "b", "c", "d")
 ROSTER = one_expert_per_class(CLASSES)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.test_studies import call, inside
 
 CLASSES = ("red", "green")

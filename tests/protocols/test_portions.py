@@ -11,17 +11,17 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from harness import ConfigError, DataError, derive_seed
-from harness.analysis import import_predictions
-from harness.analysis.inputs import store_items
-from harness.config import Study, read_study
-from harness.datasets import BadRows, read_foreign
-from harness.llm.runner.prediction import to_predictions
-from harness.store import Store
-from harness.types import Item, PredictionStatus
-from protocols.collect import measure_progress
-from protocols.routing import Expert, Partitioned, Roster
-from protocols.study_labels import import_answers, route_questions
+from oversight.harness import ConfigError, DataError, derive_seed
+from oversight.harness.analysis import import_predictions
+from oversight.harness.analysis.inputs import store_items
+from oversight.harness.config import Study, read_study
+from oversight.harness.datasets import BadRows, read_foreign
+from oversight.harness.llm.runner.prediction import to_predictions
+from oversight.harness.store import Store
+from oversight.harness.types import Item, PredictionStatus
+from oversight.protocols.collect import measure_progress
+from oversight.protocols.routing import Expert, Partitioned, Roster
+from oversight.protocols.study_labels import import_answers, route_questions
 from tests.test_studies import call, copied, inside
 
 N = 1203
@@ -206,7 +206,7 @@ def test_each_draw_is_that_of_a_generator_of_its_own(m: int) -> None:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.analysis.inputs.MANY", N)
+    monkeypatch.setattr("oversight.harness.analysis.inputs.MANY", N)
 
 
 @pytest.mark.usefixtures("few_are_many")

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.analysis import import_predictions
-from harness.config import Study, read_study
-from harness.datasets import Portion, read_filled_portions, read_portions
-from harness.store import Store
-from protocols.study_labels import import_answers, route_questions
+from oversight.harness.analysis import import_predictions
+from oversight.harness.config import Study, read_study
+from oversight.harness.datasets import Portion, read_filled_portions, read_portions
+from oversight.harness.store import Store
+from oversight.protocols.study_labels import import_answers, route_questions
 from tests.test_studies import call, inside
 
 ITEMS = "".join(json.dumps({"id": f"i{j}", "text": f"t {j}"}) + "\n" for j in range(2100))
@@ -76,12 +76,12 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
             yield portion
 
     for reader in (
-        "harness.analysis.inputs.read_portions",
-        "harness.datasets.logs.row_logs.read_portions",
-        "protocols.collect.spreadsheets.verdict_files.read_filled_portions",
+        "oversight.harness.analysis.inputs.read_portions",
+        "oversight.harness.datasets.logs.row_logs.read_portions",
+        "oversight.protocols.collect.spreadsheets.verdict_files.read_filled_portions",
     ):
         monkeypatch.setattr(reader, read)
-    monkeypatch.setattr("harness.analysis.inputs.MANY", 0)
+    monkeypatch.setattr("oversight.harness.analysis.inputs.MANY", 0)
     return written
 
 

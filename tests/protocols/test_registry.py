@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
-from harness import load_protocol, name_protocol
-from harness.config import Study
-from harness.estimate.checks.suite import CHECKS
-from harness.registry import PROTOCOLS, state_protocol
-from harness.types import Item, ProtocolStatement, Question, question_id
-from protocols.routing import Roster
+from oversight.harness import load_protocol, name_protocol
+from oversight.harness.config import Study
+from oversight.harness.estimate.checks.suite import CHECKS
+from oversight.harness.registry import PROTOCOLS, state_protocol
+from oversight.harness.types import Item, ProtocolStatement, Question, question_id
+from oversight.protocols.routing import Roster
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import BadInput, DataError
-from harness.estimate import decode
-from harness.types import Answer, Item, LabelKind, Verdict
-from protocols.collect import SimulatedExperts
-from protocols.routing import (
+from oversight.harness import BadInput, DataError
+from oversight.harness.estimate import decode
+from oversight.harness.types import Answer, Item, LabelKind, Verdict
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import (
     Expert,
     Partitioned,
     Roster,

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import BadInput, ConfigError
-from harness.analysis import compare_study, import_predictions, report_study
-from harness.analysis.gate import Bars, gate_study
-from harness.cli.main import main
-from harness.config import Study, read_study
-from harness.estimate import second_rates
-from harness.store import Response, Store
-from harness.types import Verdict
-from protocols.collect import SimulatedExperts
-from protocols.routing import read_pending
-from protocols.study_labels import export_open, import_answers, route_questions
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import compare_study, import_predictions, report_study
+from oversight.harness.analysis.gate import Bars, gate_study
+from oversight.harness.cli.main import main
+from oversight.harness.config import Study, read_study
+from oversight.harness.estimate import second_rates
+from oversight.harness.store import Response, Store
+from oversight.harness.types import Verdict
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import read_pending
+from oversight.protocols.study_labels import export_open, import_answers, route_questions
 
 
 def lay_out(

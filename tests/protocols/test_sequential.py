@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import BadInput, EstimateError
-from harness.estimate import mcnemar, resolved_accuracy, sampled_mean
-from harness.types import Answer, Item, Question, Verdict
-from protocols.collect import SimulatedExperts
-from protocols.routing import RoutingProtocol, Sequential, one_expert_per_class
+from oversight.harness import BadInput, EstimateError
+from oversight.harness.estimate import mcnemar, resolved_accuracy, sampled_mean
+from oversight.harness.types import Answer, Item, Question, Verdict
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import RoutingProtocol, Sequential, one_expert_per_class
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

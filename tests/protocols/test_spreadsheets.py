@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import BadInput, DataError
-from harness.config import Study, read_study
-from harness.output import unguard_cell
-from harness.store import Store
-from protocols.collect import export_questions, make_words, read_answers
-from protocols.collect.spreadsheets.cells import escape, guard, read_id, unescape
-from protocols.study_labels import export_open, import_answers, route_questions
+from oversight.harness import BadInput, DataError
+from oversight.harness.config import Study, read_study
+from oversight.harness.output import unguard_cell
+from oversight.harness.store import Store
+from oversight.protocols.collect import export_questions, make_words, read_answers
+from oversight.protocols.collect.spreadsheets.cells import escape, guard, read_id, unescape
+from oversight.protocols.study_labels import export_open, import_answers, route_questions
 from tests.protocols.sheets import HARD, ask, fill, save
 from tests.test_studies import call, inside
 
@@ -178,7 +178,7 @@ def test_other_comments_of_answers_that_are_there_are_told(
 def test_many_items_have_a_check_in_place_of_a_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.analysis.inputs.MANY", 50)
+    monkeypatch.setattr("oversight.harness.analysis.inputs.MANY", 50)
     study = lay_out(tmp_path)
     route_questions(study)
     path = export_open(study, tmp_path / "out")[0][0]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import BadInput, ConfigError
-from harness.config import Study, read_study
-from harness.datasets import read_ratings
-from protocols.study_labels import (
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.config import Study, read_study
+from oversight.harness.datasets import read_ratings
+from oversight.protocols.study_labels import (
     export_open,
     export_ratings,
     import_answers,

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import BadInput, NotIdentified
-from harness.estimate import RoutedSample, routed_accuracy
-from harness.types import Item, LabelKind
-from protocols.collect import SimulatedExperts
-from protocols.routing import Disagreement, Expert, Roster, RoutingProtocol, Targeted, one_expert_per_class
+from oversight.harness import BadInput, NotIdentified
+from oversight.harness.estimate import RoutedSample, routed_accuracy
+from oversight.harness.types import Item, LabelKind
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import (
+    Disagreement,
+    Expert,
+    Roster,
+    RoutingProtocol,
+    Targeted,
+    one_expert_per_class,
+)
 
 CLASSES = ("heart", "brain", "skin", "lung")
 ROSTER = one_expert_per_class(CLASSES)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import BadInput, DataError
-from harness.datasets import BadRows
-from harness.types import Item
-from protocols.collect import export_questions, read_answers, read_panel
-from protocols.collect.spreadsheets.cells import guard
-from protocols.routing import BalancedPanel
+from oversight.harness import BadInput, DataError
+from oversight.harness.datasets import BadRows
+from oversight.harness.types import Item
+from oversight.protocols.collect import export_questions, read_answers, read_panel
+from oversight.protocols.collect.spreadsheets.cells import guard
+from oversight.protocols.routing import BalancedPanel
 from tests.protocols.sheets import CLASSES, HARD, ask, fill, read_table, save
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]

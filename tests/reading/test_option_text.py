@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.datasets import read_items, read_preset
-from harness.llm import read_reply
-from harness.types import Item
+from oversight.harness.datasets import read_items, read_preset
+from oversight.harness.llm import read_reply
+from oversight.harness.types import Item
 
 FORMS = ("{}", "### {}", "I think the answer is {}.")
 

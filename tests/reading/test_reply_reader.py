@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.llm import ReplyForm, ReplyReading, Step, option_letters_of, read_reply
+from oversight.harness.llm import ReplyForm, ReplyReading, Step, option_letters_of, read_reply
 
 NAMES = ("cardiology", "neurology", "vascular neurology")
 

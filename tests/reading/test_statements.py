@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.llm import read_reply
+from oversight.harness.llm import read_reply
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "dept": ("cardiology", "neurology", "nephrology", "urology"),

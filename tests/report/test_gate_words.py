@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from harness.analysis import GateCheck, GateReport
-from harness.estimate import GateVerdict
-from harness.report import gate_to_json, gate_to_junit, gate_to_markdown
+from oversight.harness.analysis import GateCheck, GateReport
+from oversight.harness.estimate import GateVerdict
+from oversight.harness.report import gate_to_json, gate_to_junit, gate_to_markdown
 
 HOSTILE = [
     "a\x00\x1b[31m\ufffe",

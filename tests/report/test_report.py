@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from harness import BadInput
-from harness.analysis import StudyReport, report_study, true_accuracy
-from harness.config import ModelSection, Study
-from harness.llm import make_spec
-from harness.report import estimates_table
-from harness.store import Store
-from harness.types import Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness import BadInput
+from oversight.harness.analysis import StudyReport, report_study, true_accuracy
+from oversight.harness.config import ModelSection, Study
+from oversight.harness.llm import make_spec
+from oversight.harness.report import estimates_table
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 

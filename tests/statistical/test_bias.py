@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness.estimate import (
+from oversight.harness.estimate import (
     BinomialSample,
     LabelledArrays,
     closed_form,
@@ -20,9 +20,9 @@ from harness.estimate import (
     success_probability,
     tally_arrays,
 )
-from harness.estimate.estimators.ivw import mix
-from harness.estimate.estimators.likelihood import information
-from harness.types import Estimate, Label, LabelKind, Prediction
+from oversight.harness.estimate.estimators.ivw import mix
+from oversight.harness.estimate.estimators.likelihood import information
+from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 
 pytestmark = pytest.mark.statistical
 

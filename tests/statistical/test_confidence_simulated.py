@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.estimate import accuracy
+from oversight.harness.estimate import accuracy
 from tests.estimate.test_by_confidence import study
 from tests.records import stratify_by_confidence
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from harness import EstimateError
-from harness.estimate import (
+from oversight.harness import EstimateError
+from oversight.harness.estimate import (
     BinomialSample,
     complementary_radius,
     make_interval,
@@ -20,8 +20,8 @@ from harness.estimate import (
     plugin_weight_radius,
     success_probability,
 )
-from harness.estimate.estimators.ivw import safe_plugin_weight
-from harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.estimators.ivw import safe_plugin_weight
+from oversight.harness.estimate.intervals.shares import scale_by_share
 
 pytestmark = pytest.mark.statistical
 

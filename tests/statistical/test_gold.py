@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import ErrorRanges, GoldCounts, gate_accuracy, gate_difference
-from harness.types import Estimate, Item, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import ErrorRanges, GoldCounts, gate_accuracy, gate_difference
+from oversight.harness.types import Estimate, Item, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class
 
 pytestmark = pytest.mark.statistical
 

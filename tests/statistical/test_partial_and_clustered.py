@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import BinomialSample, Tallies, Tally, decode, estimate_tallies
-from harness.types import Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import BinomialSample, Tallies, Tally, decode, estimate_tallies
+from oversight.harness.types import Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 CLASSES = ("red", "green", "blue", "black")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import harness as h
-from harness.estimate import decode, resolved_accuracy, routed_accuracy
-from harness.types import Answer, Item, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Sequential, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.estimate import decode, resolved_accuracy, routed_accuracy
+from oversight.harness.types import Answer, Item, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Sequential, one_expert_per_class
 from tests.estimate.test_pool import sequential, targeted
 from tests.records import routed_pool
 

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from harness import FloatArray, IntArray
-from harness.estimate import accuracy, accuracy_target
-from harness.types import Label, LabelKind, Prediction, PredictionStatus
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import accuracy, accuracy_target
+from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.statistical.test_routing_real import covered, sequential_ends
 
 pytestmark = pytest.mark.statistical

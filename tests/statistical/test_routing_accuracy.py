@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import FloatArray, IntArray
-from harness.estimate import (
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     closed_form,

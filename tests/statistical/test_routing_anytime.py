@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.estimate import (
+from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     betting_sequence,
@@ -16,7 +16,7 @@ from harness.estimate import (
     pseudo_outcome_bounds,
     pseudo_outcomes,
 )
-from harness.estimate.intervals.score_betting import score_betting_sequence
+from oversight.harness.estimate.intervals.score_betting import score_betting_sequence
 
 pytestmark = pytest.mark.statistical
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import FloatArray
-from harness.estimate import (
+from oversight.harness import FloatArray
+from oversight.harness.estimate import (
     Comparison,
     RoutedSample,
     difference_target,
@@ -17,7 +17,7 @@ from harness.estimate import (
     sign_test,
     synthesise_population,
 )
-from harness.estimate.comparison.two_models import TIED
+from oversight.harness.estimate.comparison.two_models import TIED
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness import FloatArray
-from harness.estimate import (
+from oversight.harness import FloatArray
+from oversight.harness.estimate import (
     GoldCounts,
     RoutedSample,
     accuracy_target,

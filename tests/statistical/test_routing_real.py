@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import FloatArray, IntArray
-from harness.estimate import (
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     correctness,

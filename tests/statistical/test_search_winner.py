@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.search import Archive, ExpertLabels, Kind, score_candidates, simulated_labels
-from harness import FloatArray, IntArray
-from harness.estimate import synthesise_population
-from harness.types import Candidate, Item, Prediction, Program, Standing
+from oversight.agents.search import Archive, ExpertLabels, Kind, score_candidates, simulated_labels
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import synthesise_population
+from oversight.harness.types import Candidate, Item, Prediction, Program, Standing
 
 pytestmark = pytest.mark.statistical
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness import FloatArray
-from harness.panel import (
+from oversight.harness import FloatArray
+from oversight.harness.panel import (
     Evidence,
     assess_superhuman,
     assess_superhuman_from_counts,
@@ -17,10 +17,10 @@ from harness.panel import (
     certify,
     make_panel_from_grid,
 )
-from harness.panel.superhuman.betting_test import root
-from harness.panel.superhuman.ceiling import empirical, pool_ceiling
-from harness.panel.superhuman.certificate import lower_bound
-from harness.panel.superhuman.margin import optimal_score
+from oversight.harness.panel.superhuman.betting_test import root
+from oversight.harness.panel.superhuman.ceiling import empirical, pool_ceiling
+from oversight.harness.panel.superhuman.certificate import lower_bound
+from oversight.harness.panel.superhuman.margin import optimal_score
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-import harness as h
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
-from harness.estimate import (
+from oversight import harness as h
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
+from oversight.harness.estimate import (
     JUDGED,
     AnswersSoFar,
     JudgeOpinion,
@@ -20,9 +20,9 @@ from harness.estimate import (
     next_option,
     split_by_agreement,
 )
-from harness.types import Item, Labels, Prediction
-from protocols.collect import SimulatedExperts
-from protocols.routing import Targeted, one_expert_per_class
+from oversight.harness.types import Item, Labels, Prediction
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Targeted, one_expert_per_class
 
 pytestmark = pytest.mark.statistical
 Voice = tuple[IntArray, FloatArray]

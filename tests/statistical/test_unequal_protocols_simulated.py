@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import harness as h
-from harness.arrays import FloatArray, IntArray
-from harness.columns import share_of_draw
-from harness.estimate import chances_by_deviation, draw_with_chances
-from harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
-from harness.types import Answer, Item, Labels, Prediction, PredictionStatus
-from protocols.collect import SimulatedExperts
-from protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
+from oversight import harness as h
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import share_of_draw
+from oversight.harness.estimate import chances_by_deviation, draw_with_chances
+from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
+from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus
+from oversight.protocols.collect import SimulatedExperts
+from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 DRAWS = 40

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Charge, Spending, Spent, Store
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Charge, Spending, Spent, Store
 
 RUN = make_spec("m", ModelSection(model="m", endpoint="http://127.0.0.1:9/v1"), "$text", None)
 GOES_OUT = Spending(under_way=Spent(1, 10, 2_000_000_000))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from harness.types import Answer, Item, Verdict
+from oversight.harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
+from oversight.harness.types import Answer, Item, Verdict
 from tests.store.test_study_store import questions
 
 QUEUE = Queue("ana", "m1", "http://x", 3, "ana@example.org", 5, "2026-01-01T00:00:00+00:00")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.store import ControlKind, ControlQuestion, GoldItem, Response, Store
-from harness.types import Item
+from oversight.harness.store import ControlKind, ControlQuestion, GoldItem, Response, Store
+from oversight.harness.types import Item
 from tests.store.test_study_store import questions
 
 

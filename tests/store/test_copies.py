@@ -105,13 +105,13 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     monkeypatch.chdir(bring("partitioned", tmp_path))
     before = oversight("estimate")
     place = {
-        "copy_store": "harness.store.moving.copy_store",
-        "write_whole": "harness.cli.database_verbs.store.write_whole",
-        "adopt": "harness.store.marks.MarkRepository.adopt",
+        "copy_store": "oversight.harness.store.moving.copy_store",
+        "write_whole": "oversight.harness.cli.database_verbs.store.write_whole",
+        "adopt": "oversight.harness.store.marks.MarkRepository.adopt",
     }[step]
     code = (
         "import os\nfrom unittest import mock\n"
-        "from harness.cli.main import main\n"
+        "from oversight.harness.cli.main import main\n"
         f"with mock.patch({place!r}, side_effect=lambda *a, **k: os._exit(9)):\n"
         "    main(['store', 'move', 'new.db'])\n"
     )

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store import Store, copy_store
+from oversight.harness.errors import StoreError
+from oversight.harness.store import Store, copy_store
 
 STUDIES = Path(__file__).parents[1] / "studies"
 Oversight = Callable[..., Any]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import StoreError
-from harness.cli.main import main
-from harness.store import Store
-from harness.types import Prediction
+from oversight.harness import StoreError
+from oversight.harness.cli.main import main
+from oversight.harness.store import Store
+from oversight.harness.types import Prediction
 
 STUDIES = Path(__file__).parents[1] / "studies"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from harness.cli.main import main
-from harness.errors import StoreError
-from harness.store import Store
+from oversight.harness.cli.main import main
+from oversight.harness.errors import StoreError
+from oversight.harness.store import Store
 from tests.postgresql_server import connect_to_server
 
 HOLD = """
@@ -75,8 +75,17 @@ def test_a_held_database_is_told_with_its_holder_and_given_up(
 
 
 def test_the_work_goes_on_once_the_database_is_free(study: Path) -> None:
-    words = [sys.executable, "-m", "harness.cli.main", "predictions", "import", "p.csv", "--model", "m"]
-    code = f"import sys; from harness.cli.main import main; sys.exit(main({words[3:]!r}))"
+    words = [
+        sys.executable,
+        "-m",
+        "oversight.harness.cli.main",
+        "predictions",
+        "import",
+        "p.csv",
+        "--model",
+        "m",
+    ]
+    code = f"import sys; from oversight.harness.cli.main import main; sys.exit(main({words[3:]!r}))"
     with held() as let_go:
         command = [sys.executable, "-c", code]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as waiting:

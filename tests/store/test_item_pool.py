@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.store import ItemDraw, Store
-from harness.types import Item, Prediction
+from oversight.harness.store import ItemDraw, Store
+from oversight.harness.types import Item, Prediction
 
 ITEMS = [Item(f"i{j}", "?", ("a", "b"), (0, 1)) for j in range(5)]
 

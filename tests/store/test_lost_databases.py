@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from harness.errors import LostDatabase
-from harness.store import Store
-from harness.types import Item
+from oversight.harness.errors import LostDatabase
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 from tests.conftest import empty_server
 from tests.postgresql_server import connect_to_server
 
 WRITER = """
 import sys
-from harness.store import Store
-from harness.types import Item
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 with Store("sqlite:///study.db") as store:
     for j in range(300):
         store.content.add_items([Item(f"{sys.argv[1]}-{j}", "text " * 300, ("a", "b"), (0, 1))])
@@ -138,7 +138,7 @@ def test_processes_that_write_at_once_raise_no_alarm(tmp_path: Path) -> None:
 
 
 def test_an_idle_file_alone_has_all_rows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.store.engines.log_folding._PAUSE", 0.01)
+    monkeypatch.setattr("oversight.harness.store.engines.log_folding._PAUSE", 0.01)
     with Store(f"sqlite:///{file}") as store:
         store.content.add_items(make_items("one"))
         end = time.monotonic() + 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from harness import StoreError
-from harness.store import SOURCE, Pulled, Queue, QueuedTask, Store
-from harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
+from oversight.harness import StoreError
+from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Store
+from oversight.harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
 from tests.older_version import make_older
 from tests.store.test_study_store import fill, questions
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.machine import data_dir, repair_rights, repair_tree, write_whole
-from harness.store import Store
+from oversight.harness.machine import data_dir, repair_rights, repair_tree, write_whole
+from oversight.harness.store import Store
 
 
 def rights(path: Path) -> int:
@@ -32,7 +32,16 @@ def test_a_database_is_made_for_its_owner_and_an_old_one_is_repaired(tmp_path: P
 
 def test_a_command_makes_nothing_that_others_can_read(tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,text\n1,some text\n2,another text\n", encoding="utf-8")
-    command = [sys.executable, "-m", "harness.cli.main", "init", "--items", "items.csv", "--classes", "a,b"]
+    command = [
+        sys.executable,
+        "-m",
+        "oversight.harness.cli.main",
+        "init",
+        "--items",
+        "items.csv",
+        "--classes",
+        "a,b",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, umask=0o022, check=False)
     assert done.returncode == 0, done.stderr
     made = [path for path in tmp_path.rglob("*") if path.name != "items.csv"]

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from harness import FAILED, UNREADABLE
-from harness.columns import ABSENT, PredictionColumns
-from harness.store import RunColumns, Store
-from harness.store.columns import run_columns
-from harness.store.tables.run_tables import PredictionRow, RunColumnsRow
-from harness.types import Item, Prediction, PredictionStatus
+from oversight.harness import FAILED, UNREADABLE
+from oversight.harness.columns import ABSENT, PredictionColumns
+from oversight.harness.store import RunColumns, Store
+from oversight.harness.store.columns import run_columns
+from oversight.harness.store.tables.run_tables import PredictionRow, RunColumnsRow
+from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.store.test_study_store import SPEC
 
 _PREDICTION, _KEPT = PredictionRow.__table__, RunColumnsRow.__table__

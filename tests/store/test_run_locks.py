@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from harness.errors import RunHeld
-from harness.store import Store
-from harness.store.tables.run_tables import RunLockRow
+from oversight.harness.errors import RunHeld
+from oversight.harness.store import Store
+from oversight.harness.store.tables.run_tables import RunLockRow
 
 _LOCK = RunLockRow.__table__
 M, N = {"m1": "m"}, {"n1": "n"}
@@ -48,7 +48,7 @@ def test_a_run_has_one_holder_whom_the_refusal_names(url: str) -> None:
 
 def test_a_dead_holder_of_this_machine_is_in_nobodys_way(url: str) -> None:
     code = (
-        "import os, sys; from harness.store import Store; store = Store(sys.argv[1])\n"
+        "import os, sys; from oversight.harness.store import Store; store = Store(sys.argv[1])\n"
         "assert store.locks.acquire(['m1'], 'dead') is None; os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", code, url], check=False).returncode == 9
@@ -109,7 +109,7 @@ def test_who_waits_says_so_once_and_goes_on_afterwards(url: str) -> None:
 
 
 def test_several_processes_may_open_a_new_database_at_once(url: str, tmp_path: Path) -> None:
-    code = "import sys; from harness.store import Store; Store(sys.argv[1]).close()"
+    code = "import sys; from oversight.harness.store import Store; Store(sys.argv[1]).close()"
     started = [subprocess.Popen([sys.executable, "-c", code, url], stderr=subprocess.PIPE) for _ in range(6)]
     told = [process.communicate(timeout=120)[1].decode() for process in started]
     assert [process.returncode for process in started] == [0] * 6

@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from sqlmodel import SQLModel
 
-from harness import DataError, StoreError
-from harness.config import ModelSection
-from harness.llm import make_spec
-from harness.store import Store, schema
-from harness.store.database import Database
-from harness.store.tables.content_tables import ItemRow
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from oversight.harness import DataError, StoreError
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store, schema
+from oversight.harness.store.database import Database
+from oversight.harness.store.tables.content_tables import ItemRow
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
 
 SPEC = make_spec("m", ModelSection(model="m"), "$text", None)
 
@@ -84,7 +84,7 @@ def test_a_question_has_one_answer_and_a_bad_batch_writes_nothing(url: str, item
 def test_replies_keep_their_order_and_may_come_twice_in_whatever_portions(
     url: str, items: list[Item], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.store.replies.SORTED", 2)
+    monkeypatch.setattr("oversight.harness.store.replies.SORTED", 2)
     asked = [f"q{item.id}" for item in items[:5]]
     order = [asked[j] for j in (3, 1, 3, 0, 2, 1)]
     with Store(url) as store:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from harness import DataError, StoreError
-from harness.store import Store
-from harness.types import Item
+from oversight.harness import DataError, StoreError
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 from tests.older_version import make_older
 
 TEXTS = {
@@ -75,8 +75,8 @@ HOSTILE = [
 KILLED = """
 import os, signal, sys
 import sqlalchemy as sa
-from harness.store import Store
-from harness.store.words import word_index
+from oversight.harness.store import Store
+from oversight.harness.store.words import word_index
 
 word_index._PORTION = 100
 left = 3
@@ -186,7 +186,7 @@ def test_items_that_come_later_are_found_and_failed_imports_leave_nothing(url: s
 
 
 def test_an_older_study_is_indexed_at_the_first_search(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.store.words.word_index._PORTION", 100)
+    monkeypatch.setattr("oversight.harness.store.words.word_index._PORTION", 100)
     make_old(url, 250)
     with Store(url) as store:
         store.content.add_items([item("new", "text 250")])  # waits with all others

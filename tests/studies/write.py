@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.studies.filled import campaign, export_answers, fill_answers, fill_ratings
 from tests.studies.laid_out import LAID_OUT, PORT

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.types import Estimate, explain_flag
-from harness.types.flag_words import FLAG_WORDS
+from oversight.harness.types import Estimate, explain_flag
+from oversight.harness.types.flag_words import FLAG_WORDS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for wing in ("estimate", "panel") for path in (ROOT / "harness" / wing).rglob("*.py")]

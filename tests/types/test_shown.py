@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-import harness as h
-from harness.estimate import ModelEstimates
-from harness.types import HtmlTable, Shown
+from oversight import harness as h
+from oversight.harness.estimate import ModelEstimates
+from oversight.harness.types import HtmlTable, Shown
 
 EVIL = "<script>alert('x')</script>&"
 
@@ -88,7 +88,7 @@ def test_an_interval_that_may_not_hold_says_so() -> None:
 
 
 def test_comparisons_and_rankings() -> None:
-    from harness.types import LabelDesign, Labels
+    from oversight.harness.types import LabelDesign, Labels
 
     models, labels = labelled(3)
     asked = Labels(labels, LabelDesign(statements=(), asked=frozenset(x.item_id for x in labels)))

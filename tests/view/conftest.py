@@ -15,11 +15,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from harness.config import ModelSection, Study, read_study
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness.config import ModelSection, Study, read_study
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question, Verdict
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 CLASSES = ("red", "green", "blue", "black")
 N = 80
@@ -77,7 +77,7 @@ def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
     command = [
         sys.executable,
         "-m",
-        "harness.cli.main",
+        "oversight.harness.cli.main",
         "view",
         "--no-browser",
         "--port",

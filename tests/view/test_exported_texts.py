@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from harness.config import ModelSection, read_study
-from harness.llm import make_spec
-from harness.store import Pulled, Queue, QueuedTask, Revision, Store
-from harness.types import Answer, Item, Prediction, Question, Verdict
-from harness.view import ExportOptions, write_page, write_parts
+from oversight.harness.config import ModelSection, read_study
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store
+from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
+from oversight.harness.view import ExportOptions, write_page, write_parts
 from tests.view.conftest import fill, lay_out, serve
 
 SAID = [
@@ -109,7 +109,7 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
-    script = "import sys; from harness.machine import write_whole; write_whole('x' * 100_000, sys.argv[1])"
+    script = "import sys; from oversight.harness.machine import write_whole; write_whole('x' * 100_000, sys.argv[1])"
     (tmp_path / "page.html").write_text("the one before")
     done = subprocess.run(
         [sys.executable, "-c", script, "page.html"],

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from harness.errors import ConfigError
-from harness.machine import cache_dir, host_name
-from harness.view.server.guard import Guard
-from harness.view.server.token_file import read_token
+from oversight.harness.errors import ConfigError
+from oversight.harness.machine import cache_dir, host_name
+from oversight.harness.view.server.guard import Guard
+from oversight.harness.view.server.token_file import read_token
 from tests.view.conftest import Served, serve
 
 
@@ -212,7 +212,7 @@ def test_the_token_is_kept_and_its_owner_s_alone(folder: Path, served: Served) -
 def test_a_port_that_is_taken_is_said(
     folder: Path, served: Served, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from harness.cli.main import main
+    from oversight.harness.cli.main import main
 
     words = ["view", "--study", str(folder / "study.toml"), "--no-browser", "--port", str(served.port)]
     assert main(words) == 2
@@ -240,7 +240,7 @@ def test_wrong_parameters_are_said(served: Served) -> None:
 
 
 def test_the_browser_is_led_there_by_a_private_file() -> None:
-    from harness.cli.verbs.view import write_door
+    from oversight.harness.cli.verbs.view import write_door
 
     address = urlsplit(write_door("http://127.0.0.1:8642/#/?pass=secret-token"))
     path = Path(address.path)

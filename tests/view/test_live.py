@@ -18,15 +18,15 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
-from harness.store import Store
-from harness.view.server.live import ChangeFeed
+from oversight.harness.store import Store
+from oversight.harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database
 from tests.view.conftest import N, Served, fill, lay_out, serve
 
 ANSWER = """
 import sys
-from harness.store import Store
-from harness.types import Answer, Verdict
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Verdict
 with Store(sys.argv[1]) as store:
     answered = {a.question.id for a in store.content.read_answers()}
     q = next(q for q in store.content.read_questions() if q.id not in answered)
@@ -48,7 +48,7 @@ def answer_elsewhere(folder: Path) -> None:
 
 
 def lay_out_again(folder: Path) -> str:
-    from harness.config import read_study
+    from oversight.harness.config import read_study
 
     return read_study(folder / "study.toml").store_url
 
@@ -102,7 +102,7 @@ def test_a_restarted_server_goes_on_with_the_same_page(folder: Path) -> None:
 
 
 def test_items_arriving_are_found(folder: Path) -> None:
-    from harness.types import Item
+    from oversight.harness.types import Item
 
     with serve(folder) as served, listen(served) as told:
         next(told)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.view import page_parts
+from oversight.harness.view import page_parts
 
 FOLDER = Path(page_parts.__file__).parent / "page" / "script"
 MODULES = sorted(FOLDER.rglob("*.js"))

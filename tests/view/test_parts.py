@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.analysis import StudyItems
-from harness.store import Store
-from harness.view.payload import read_item, read_items
-from harness.view.payload.items import read_filter
+from oversight.harness.analysis import StudyItems
+from oversight.harness.store import Store
+from oversight.harness.view.payload import read_item, read_items
+from oversight.harness.view.payload.items import read_filter
 from tests.conftest import empty_database
 from tests.view.conftest import N, Served, fill, lay_out, serve
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
-from harness.columns import ItemIndex, LabelColumns
-from harness.store import ColumnRepository, Store
-from harness.types import Item
-from harness.view import remember_columns
+from oversight.harness.cli.main import main
+from oversight.harness.columns import ItemIndex, LabelColumns
+from oversight.harness.store import ColumnRepository, Store
+from oversight.harness.types import Item
+from oversight.harness.view import remember_columns
 from tests.view.conftest import fill, lay_out
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from harness import ConfigError
-from harness.output import did_you_mean, read_text
-from harness.types import Program
+from oversight.harness import ConfigError
+from oversight.harness.output import did_you_mean, read_text
+from oversight.harness.types import Program
 
 NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversity", "role-assignment")
 

@@ -1,6 +1,6 @@
 """Chain of thought: one call that reasons before it answers."""
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 TEMPERATURE = 0.5
 INSTRUCTION = "Think step by step, then answer."

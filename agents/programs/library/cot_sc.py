@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agents.workflow import Record, Task, vote
+from oversight.agents.workflow import Record, Task, vote
 
 SAMPLES = 5
 TEMPERATURE = 0.8

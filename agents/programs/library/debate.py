@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agents.workflow import Record, Role, Task
+from oversight.agents.workflow import Record, Role, Task
 
 ROUNDS = 2
 DEBATERS = 4

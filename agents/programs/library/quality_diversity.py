@@ -1,6 +1,6 @@
 """Quality and diversity: several attempts, each by another way than those before; a judge decides."""
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 ATTEMPTS = 4
 TEMPERATURE = 0.5

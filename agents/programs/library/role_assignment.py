@@ -1,6 +1,6 @@
 """Role assignment: a router picks the expert whose field it is, and that expert answers."""
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 TEMPERATURE = 0.5
 ROUTE = "Which of these experts should answer this question? Choose one of: "

@@ -1,6 +1,6 @@
 """Self-refinement: answer, criticise, answer again, until the critic is content."""
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 ROUNDS = 5
 TEMPERATURE = 0.5

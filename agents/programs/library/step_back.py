@@ -1,6 +1,6 @@
 """Step back: state the principles that the question rests on, then solve it with them at hand."""
 
-from agents.workflow import Record, Task
+from oversight.agents.workflow import Record, Task
 
 TEMPERATURE = 0.5
 PRINCIPLES = (

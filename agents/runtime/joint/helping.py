@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from agents.runtime.joint.program_portions import ProgramTerms, open_runner, share_budget
-from agents.runtime.joint.shared_calls import SharedCalls
-from harness import BudgetSpent, LeaseLost, ModelError, SandboxError, Stopped
-from harness.config import api_key
-from harness.llm import Membership, Watch, on_stop_signals, run_in_loop
-from harness.output import say
-from harness.store import ProgramWork, Store
+from oversight.agents.runtime.joint.program_portions import ProgramTerms, open_runner, share_budget
+from oversight.agents.runtime.joint.shared_calls import SharedCalls
+from oversight.harness import BudgetSpent, LeaseLost, ModelError, SandboxError, Stopped
+from oversight.harness.config import api_key
+from oversight.harness.llm import Membership, Watch, on_stop_signals, run_in_loop
+from oversight.harness.output import say
+from oversight.harness.store import ProgramWork, Store
 
 _LOOK = 1.0
 """Seconds between two looks whether a work is still led."""

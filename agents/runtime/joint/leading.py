@@ -8,8 +8,8 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from agents.runtime.broker import Broker
-from agents.runtime.joint.program_portions import (
+from oversight.agents.runtime.broker import Broker
+from oversight.agents.runtime.joint.program_portions import (
     PortionRunner,
     ProgramTerms,
     make_tasks,
@@ -17,11 +17,11 @@ from agents.runtime.joint.program_portions import (
     read_found,
     share_budget,
 )
-from agents.runtime.joint.shared_calls import SharedCalls
-from agents.sandbox import Sandbox
-from harness.llm import DEFAULT_LEASE, BudgetCaps, Crew, Membership, Watch
-from harness.store import Amounts, JointSpec, ProgramWork, Store, Uncertain
-from harness.types import Item, Prediction, Program
+from oversight.agents.runtime.joint.shared_calls import SharedCalls
+from oversight.agents.sandbox import Sandbox
+from oversight.harness.llm import DEFAULT_LEASE, BudgetCaps, Crew, Membership, Watch
+from oversight.harness.store import Amounts, JointSpec, ProgramWork, Store, Uncertain
+from oversight.harness.types import Item, Prediction, Program
 
 _LOOK = 0.05
 """Seconds between two looks at what others have found."""
@@ -29,7 +29,7 @@ _LOOK = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedTerms:
-    """How several processes run programs together, see `harness.llm.RunTerms`."""
+    """How several processes run programs together, see `oversight.harness.llm.RunTerms`."""
 
     lease: float = DEFAULT_LEASE
     uncertain: Uncertain = "retry"

@@ -11,17 +11,17 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-from agents.programs import PromptFormat, Role
-from agents.runtime.broker import Broker
-from agents.runtime.host import Workbench
-from agents.runtime.joint.shared_calls import SharedCalls
-from agents.runtime.program_answers import answer_items
-from agents.sandbox import Sandbox, open_sandbox
-from harness import ProgramRefused, StoreError
-from harness.config import ModelSection
-from harness.llm import Budget, JointAllowance, Membership, Price, make_model
-from harness.store import ProgramPortion, ProgramWork, Store
-from harness.types import Prediction, Program
+from oversight.agents.programs import PromptFormat, Role
+from oversight.agents.runtime.broker import Broker
+from oversight.agents.runtime.host import Workbench
+from oversight.agents.runtime.joint.shared_calls import SharedCalls
+from oversight.agents.runtime.program_answers import answer_items
+from oversight.agents.sandbox import Sandbox, open_sandbox
+from oversight.harness import ProgramRefused, StoreError
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Budget, JointAllowance, Membership, Price, make_model
+from oversight.harness.store import ProgramPortion, ProgramWork, Store
+from oversight.harness.types import Prediction, Program
 
 SIZE = 8
 """Items of a portion."""
@@ -44,7 +44,7 @@ class ProgramTerms:
     settings, price
         Of the model that answers the programs' calls.
     roles, shape, tier, blames_program
-        See `agents.runtime.host.Workbench`; `tier` names the sandbox.
+        See `oversight.agents.runtime.host.Workbench`; `tier` names the sandbox.
     asks_lost
         See `SharedCalls`.
     """

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from agents.runtime.call_cache import LINGER
-from agents.runtime.run_account import Note
-from harness import Fault, TransientModelError
-from harness.llm import Batches, Budget, Membership, Price
-from harness.store import ClaimChange, ProgramWork, Spending, Spent, Store, StoredCall
+from oversight.agents.runtime.call_cache import LINGER
+from oversight.agents.runtime.run_account import Note
+from oversight.harness import Fault, TransientModelError
+from oversight.harness.llm import Batches, Budget, Membership, Price
+from oversight.harness.store import ClaimChange, ProgramWork, Spending, Spent, Store, StoredCall
 
 _LOOK = 0.1
 """Seconds between two looks at a call that another process makes."""
@@ -77,7 +77,7 @@ class SharedCalls:
         return found if isinstance(found, StoredCall) else None
 
     def note(self, key: str, price: Price | None) -> Note:
-        """What stores how a claimed call's use changes, see `agents.runtime.run_account`."""
+        """What stores how a claimed call's use changes, see `oversight.agents.runtime.run_account`."""
 
         async def note(change: Spending) -> None:
             used = Spent.sum([change.paid, change.under_way])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, os.path.dirname(__file__))  # noqa: PTH120  nothing more is imported than must be
 
 if TYPE_CHECKING:
-    from agents.sandbox.jail import lockdown, session
+    from oversight.agents.sandbox.jail import lockdown, session
 else:
     import lockdown
     import session

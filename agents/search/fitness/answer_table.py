@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.runtime import FailureTimes
-from harness import FAILED, UNREADABLE, BoolArray, IntArray
-from harness.store import STATUSES, CandidateColumns
-from harness.types import Item, Prediction, PredictionStatus
+from oversight.agents.runtime import FailureTimes
+from oversight.harness import FAILED, UNREADABLE, BoolArray, IntArray
+from oversight.harness.store import STATUSES, CandidateColumns
+from oversight.harness.types import Item, Prediction, PredictionStatus
 
 _ABSENT = -1
 _FAILED = STATUSES.index(PredictionStatus.FAILED)

@@ -1,7 +1,7 @@
 """Everything a search knows: programs, where they come from, what they answered. No score is kept.
 
-Scores follow from answers and labels (`agents.search.fitness.board`), so that new labels re-score an
-archive without one call. Every change is stored before it counts; an archive is what the database says,
+Scores follow from answers and labels (`oversight.agents.search.fitness.board`), so that new labels re-score
+an archive without one call. Every change is stored before it counts; an archive is what the database says,
 which is how a search goes on after it was killed.
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from agents.runtime import read_failure_time, stamp_failure
-from agents.search.fitness.answer_table import AnswerTable
-from harness import IntArray, StoreError
-from harness.store import SearchRepository, Store
-from harness.types import Candidate, Item, Prediction, PredictionStatus
+from oversight.agents.runtime import read_failure_time, stamp_failure
+from oversight.agents.search.fitness.answer_table import AnswerTable
+from oversight.harness import IntArray, StoreError
+from oversight.harness.store import SearchRepository, Store
+from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 _FAILURES = "failed/"
 """How the keys of events begin that hold the times of failed answers."""
@@ -110,7 +110,7 @@ class Archive:
         return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Answers as `agents.search.fitness.scores.score_items` takes them, shape (M, n)."""
+        """Answers as `oversight.agents.search.fitness.scores.score_items` takes them, shape (M, n)."""
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.search.fitness.archive import Archive
-from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, shrink_scores
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.lineage import relate
-from agents.search.fitness.scored_rows import ScoredRows
-from agents.search.fitness.standings import LazyValues, Standings
-from harness import UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
-from harness.types import Item, Standing
+from oversight.agents.search.fitness.archive import Archive
+from oversight.agents.search.fitness.empirical_bayes import Paired, ShrunkScores, shrink_scores
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.fitness.lineage import relate
+from oversight.agents.search.fitness.scored_rows import ScoredRows
+from oversight.agents.search.fitness.standings import LazyValues, Standings
+from oversight.harness import UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
+from oversight.harness.types import Item, Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def score_candidates(
     items, labelled
         The items and what experts said of them, in the same order.
     estimator
-        See `agents.search.fitness.scores`.
+        See `oversight.agents.search.fitness.scores`.
     replicates
         How often every candidate was asked; an item's score is the mean over them, and the item stays
         the unit: repeated runs of one item are not independent.
@@ -108,8 +108,8 @@ def score_candidates(
     kept
         Where scores are found that were worked out before, and kept.
     by_parents
-        Whether a child is taken to be about as good as its parents (`agents.search.fitness.lineage`), else
-        all candidates for draws around one mean.
+        Whether a child is taken to be about as good as its parents
+        (`oversight.agents.search.fitness.lineage`), else all candidates for draws around one mean.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """The chance that a candidate is none of the crowd, and how good it is then.
 
-`agents.search.fitness.empirical_bayes` takes all candidates for draws around one mean. One that found what
-the others lack is no such draw: shrunken like the rest it is reported too low, by twenty points where one of
-.90 stands among .55. The upper end of an interval therefore allows for a second population, far wider than
-the first, to which two or three of all candidates are expected to belong:
+`oversight.agents.search.fitness.empirical_bayes` takes all candidates for draws around one mean. One that
+found what the others lack is no such draw: shrunken like the rest it is reported too low, by twenty points
+where one of .90 stands among .55. The upper end of an interval therefore allows for a second population, far
+wider than the first, to which two or three of all candidates are expected to belong:
 
     A_j − μ ~ (1 − ε) N(0, τ²) + ε N(0, ω²)
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from harness import FloatArray, find_root
+from oversight.harness import FloatArray, find_root
 
 EXPECTED = 2.5
 """Breakthroughs expected in an archive: fewer make narrower intervals that miss one in ten."""

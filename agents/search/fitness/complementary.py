@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.search.fitness.expert_labels import ExpertLabels
-from harness import BadInput, derive_seed
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.harness import BadInput, derive_seed
 
 
 def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLabels:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness import FloatArray, IntArray
-from harness.estimate import effective_clusters
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import effective_clusters
 
 _NEAR = 1e-9
 

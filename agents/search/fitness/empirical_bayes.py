@@ -10,14 +10,14 @@ averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Ana
 All values are paired on the same items, so what all find hard does not count. v is pooled over the
 candidates: few refutations make a candidate's own variance small exactly where it was lucky.
 Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
-a few points; where it is known who was made from whom, the prior says so (`agents.search.fitness.lineage`).
-A single one far above all others is shrunken by up to twenty; the upper ends of intervals allow
-for it (`agents.search.fitness.breakthroughs`).
+a few points; where it is known who was made from whom, the prior says so
+(`oversight.agents.search.fitness.lineage`). A single one far above all others is shrunken by up to twenty;
+the upper ends of intervals allow for it (`oversight.agents.search.fitness.breakthroughs`).
 
 Is a child better than its parent? Three answers. The difference is taken item by item on the items both
 answered. Its standard error counts two imaginary items on which they disagree, one each way, as
-`harness.estimate.comparison.paired` does for proportions (Bonett & Price 2012): otherwise three lucky
-items in a row would pass for proof, though a fair coin does that one time in eight, and programs that
+`oversight.harness.estimate.comparison.paired` does for proportions (Bonett & Price 2012): otherwise three
+lucky items in a row would pass for proof, though a fair coin does that one time in eight, and programs that
 have not differed yet would pass for equal. The difference is then shrunk by how far candidates differ
 at all. ``better`` needs 95 %: a program compared with itself passes at most one time in twenty.
 ``worse`` needs only 80 %, since it merely discourages a repetition; all else is ``undecided``.
@@ -32,9 +32,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
-from agents.search.fitness.design_effects import add_up, design_effect, least_variance
-from harness import EstimateError, FloatArray, IntArray
+from oversight.agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
+from oversight.agents.search.fitness.design_effects import add_up, design_effect, least_variance
+from oversight.harness import EstimateError, FloatArray, IntArray
 
 PRIOR_SPREAD = 0.1
 """Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""
@@ -86,14 +86,15 @@ def shrink_scores(
     Parameters
     ----------
     scores
-        Shape (M, n) of `agents.search.fitness.scores.score_items`; NaN where there is none. Candidates may
-        have answered different items: those that answered nearly all are what the others are held against.
+        Shape (M, n) of `oversight.agents.search.fitness.scores.score_items`; NaN where there is none.
+        Candidates may have answered different items: those that answered nearly all are what the others are
+        held against.
     unit
         How large one point of accuracy is on the scores' scale: 1, or 1/(K − 1) for raw q.
     cluster
         Shape (n,): number of the item's cluster; by default every item is independent.
     related
-        Shape (M, M): prior covariances in units of τ² (`agents.search.fitness.lineage`); by default
+        Shape (M, M): prior covariances in units of τ² (`oversight.agents.search.fitness.lineage`); by default
         candidates are independent draws.
 
     Raises
@@ -229,7 +230,7 @@ def compare_paired(
     Parameters
     ----------
     child, other
-        Rows of `agents.search.fitness.scores.score_items`; NaN where there is none.
+        Rows of `oversight.agents.search.fitness.scores.score_items`; NaN where there is none.
     spread
         τ of the archive (`ShrunkScores.spread`); the prior of a difference is N(0, 2τ²).
     cluster

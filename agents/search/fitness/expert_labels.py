@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness import BoolArray, EstimateError, FloatArray, IntArray
-from harness.columns import (
+from oversight.harness import BoolArray, EstimateError, FloatArray, IntArray
+from oversight.harness.columns import (
     ABSTAINED,
     NO,
     YES,
@@ -20,8 +20,8 @@ from harness.columns import (
     answering_rates,
     read_questions,
 )
-from harness.estimate import RoutedSample
-from harness.types import Item
+from oversight.harness.estimate import RoutedSample
+from oversight.harness.types import Item
 
 COMMON = 5
 """A class is an option that this many questions are about; rarer options are taken together by expert."""
@@ -128,7 +128,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Answers about some items, as the estimators of `harness.estimate.routed` take them."""
+        """Answers about some items, as the estimators of `oversight.harness.estimate.routed` take them."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness import FloatArray
+from oversight.harness import FloatArray
 
 
 def count_fronts(ids: Sequence[str], scores: FloatArray) -> dict[str, int]:

@@ -3,10 +3,10 @@
 A_j = A_parent + N(0, τ²), the mean of both where there are two parents; whoever has none is a draw
 around the archive's mean, A_j = μ + N(0, τ²). So what a parent and its other children scored tells of a
 child, too: at a hundred labels more than the child's own answers do. Without parents this is the one
-population of `agents.search.fitness.empirical_bayes`. It is the animal model of breeding (Henderson 1975,
-Biometrics 31: best linear unbiased prediction by relationship), without inbreeding's discount. It holds where
-edits are small and about as often good as bad; a leap is shrunken towards its parent, for which the upper
-ends of intervals allow.
+population of `oversight.agents.search.fitness.empirical_bayes`. It is the animal model of breeding (Henderson
+1975, Biometrics 31: best linear unbiased prediction by relationship), without inbreeding's discount. It holds
+where edits are small and about as often good as bad; a leap is shrunken towards its parent, for which the
+upper ends of intervals allow.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from harness import FloatArray
+from oversight.harness import FloatArray
 
 
 def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArray | None:

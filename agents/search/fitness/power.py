@@ -1,8 +1,8 @@
 """The power of a search, before it starts: the smallest difference its labels show, and what would help.
 
 Two programs of accuracy .6 are simulated as language models err
-(`harness.estimate.planning.synthetic_population`), labelled as the items at hand are, and scored as the
-search scores; the spread of their difference per item is what counts.
+(`oversight.harness.estimate.planning.synthetic_population`), labelled as the items at hand are, and scored as
+the search scores; the spread of their difference per item is what counts.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 
-from agents.search.fitness.empirical_bayes import items_for, minimum_detectable
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.scores import score_items
-from harness import FloatArray, IntArray
-from harness.estimate import draw_options, effective_clusters, synthesise_population
+from oversight.agents.search.fitness.empirical_bayes import items_for, minimum_detectable
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.fitness.scores import score_items
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.estimate import draw_options, effective_clusters, synthesise_population
 
 SIMULATED = 8000
 GUESS = 0.6

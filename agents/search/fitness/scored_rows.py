@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.search.fitness.answer_table import AnswerTable
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.fitness.scores import score_items
-from harness import FAILED, FloatArray
-from harness.store import split_into_batches
-from harness.types import Item
+from oversight.agents.search.fitness.answer_table import AnswerTable
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.fitness.scores import score_items
+from oversight.harness import FAILED, FloatArray
+from oversight.harness.store import split_into_batches
+from oversight.harness.types import Item
 
 _AT_ONCE = 128
 """Rows that are scored together: many more take memory, and no less time."""

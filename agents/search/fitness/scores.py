@@ -19,14 +19,15 @@ item whose mean over the items *is* the estimate.
 An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
 texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
 whose option was drawn with other than uniform propensities score by the doubly robust outcome of
-`harness.estimate.routed.doubly_robust`. Items of different K are separate samples, weighted by their number.
+`oversight.harness.estimate.routed.doubly_robust`. Items of different K are separate samples, weighted by
+their number.
 
 Where experts of some classes answered fewer of their questions, items weigh differently
 (`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
 and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
 as their spread.
 Sources: "Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
-the delta method, u_i from (★) in `harness.estimate.estimators.likelihood`.
+the delta method, u_i from (★) in `oversight.harness.estimate.estimators.likelihood`.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.search.fitness.expert_labels import ExpertLabels
-from harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
-from harness.estimate import (
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
+from oversight.harness.estimate import (
     BinomialSample,
     accuracy_target,
     crossfitted_posterior,
@@ -77,7 +78,7 @@ def score_items(
     EstimateError
         If the estimator is unknown, or an answer is not one of the item's options.
     NotIdentified
-        If routed answers cannot score a candidate (see `harness.estimate.routed.doubly_robust`).
+        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed.doubly_robust`).
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")

@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from agents.search.fitness.answer_table import AnswerCounts
-from agents.search.fitness.breakthroughs import interval_ends
-from agents.search.fitness.empirical_bayes import Paired, ShrunkScores, compare_paired
-from harness import FloatArray, IntArray
-from harness.types import Candidate, Standing
+from oversight.agents.search.fitness.answer_table import AnswerCounts
+from oversight.agents.search.fitness.breakthroughs import interval_ends
+from oversight.agents.search.fitness.empirical_bayes import Paired, ShrunkScores, compare_paired
+from oversight.harness import FloatArray, IntArray
+from oversight.harness.types import Candidate, Standing
 
 _DRAWS = 2000
 """From the posterior, for how often each candidate is the best."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agents.runtime import Replay
-from agents.search.policies.optimizer import render_template
-from agents.search.policies.program_guide import quote_data
-from agents.search.policies.proposal import PolicyView
-from harness.types import Item
+from oversight.agents.runtime import Replay
+from oversight.agents.search.policies.optimizer import render_template
+from oversight.agents.search.policies.program_guide import quote_data
+from oversight.agents.search.policies.proposal import PolicyView
+from oversight.harness.types import Item
 
 BEST, LATEST = 5, 5
 ALWAYS = 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from agents.search.policies import feedback
-from agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from agents.search.policies.program_guide import quote_data
-from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_leader
-from harness.types import Program
+from oversight.agents.search.policies import feedback
+from oversight.agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
+from oversight.agents.search.policies.program_guide import quote_data
+from oversight.agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_leader
+from oversight.harness.types import Program
 
 FAILURES = 3
 ERROR_CHARACTERS = 600

@@ -144,7 +144,7 @@ def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
 def _import_vote(tree: ast.Module) -> str:
     """Import what the added functions use, above everything but the docstring."""
     place = int(bool(tree.body) and _is_docstring(tree.body[0]))
-    lines = "import asyncio\nfrom agents.workflow import vote"
+    lines = "import asyncio\nfrom oversight.agents.workflow import vote"
     have = {ast.unparse(s) for s in tree.body if isinstance(s, _IMPORTS)}
     added = [s for s in ast.parse(lines).body if ast.unparse(s) not in have]
     tree.body[place:place] = added

@@ -18,11 +18,11 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from harness import ModelError
-from harness.llm import Message, ModelReply, Request
+from oversight.harness import ModelError
+from oversight.harness.llm import Message, ModelReply, Request
 
 Ask = Callable[[Request, str], Awaitable[ModelReply]]
-"""`agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
+"""`oversight.agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
 
 LONGEST = 60_000
 """Characters of a program beyond which it is not one."""
@@ -45,7 +45,8 @@ class Optimizer:
     task
         What the items are like, with one example; never an answer.
     guide
-        What a workflow may use, and what the sandbox forbids, see `agents.search.policies.program_guide`.
+        What a workflow may use, and what the sandbox forbids, see
+        `oversight.agents.search.policies.program_guide`.
     temperature, max_tokens
         Of every call; the cap is on a reply.
     """

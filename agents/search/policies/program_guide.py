@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from agents.programs import PromptFormat, Role
-from agents.search.policies.optimizer import render_template
+from oversight.agents.programs import PromptFormat, Role
+from oversight.agents.search.policies.optimizer import render_template
 
 MOST_ROLES = 24
 _ROLE_CHARACTERS = 160
@@ -22,7 +22,7 @@ def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -
     Parameters
     ----------
     restrictions
-        What the sandbox refuses, see `agents.sandbox.Sandbox.restrictions`.
+        What the sandbox refuses, see `oversight.agents.sandbox.Sandbox.restrictions`.
     roles, shape
         The study's experts, and how it words calls.
     """

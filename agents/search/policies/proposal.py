@@ -18,11 +18,11 @@ from typing import Protocol
 
 import numpy as np
 
-from agents.runtime import Replay
-from agents.search.fitness import Board
-from agents.search.policies.optimizer import Conversation
-from harness import FloatArray
-from harness.types import Candidate, Item, Program
+from oversight.agents.runtime import Replay
+from oversight.agents.search.fitness import Board
+from oversight.agents.search.policies.optimizer import Conversation
+from oversight.harness import FloatArray
+from oversight.harness.types import Candidate, Item, Program
 
 DOUBT = 0.25
 """Share of a posterior's standard deviation in the draw of a parent."""
@@ -104,7 +104,7 @@ class Proposal:
     program
         None if the proposer could not come up with one.
     op, parents, note
-        As in `harness.types.program.Candidate`.
+        As in `oversight.harness.types.program.Candidate`.
     refused
         Why there is no program.
     log

@@ -1,9 +1,9 @@
 """A proposer that needs no strong model: it recombines and changes workflows that are there.
 
-Children are made from selected parents by edits of their source (`agents.search.policies.mutations`): other
-numbers of samples, rounds and examples, other temperatures, roles and wordings, the thinking left out,
-constants of a second parent, a vote over runs, two workflows side by side. Free, seeded, and always a
-program.
+Children are made from selected parents by edits of their source
+(`oversight.agents.search.policies.mutations`): other numbers of samples, rounds and examples, other
+temperatures, roles and wordings, the thinking left out, constants of a second parent, a vote over runs, two
+workflows side by side. Free, seeded, and always a program.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from importlib.resources import files
 
 import numpy as np
 
-from agents.search.policies import mutations
-from agents.search.policies.mutations import Value, read_constants, replace_constants
-from agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_any
-from harness.types import Candidate, Program
+from oversight.agents.search.policies import mutations
+from oversight.agents.search.policies.mutations import Value, read_constants, replace_constants
+from oversight.agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_any
+from oversight.harness.types import Candidate, Program
 
 TRIES = 60
 MOST_CALLS = 8

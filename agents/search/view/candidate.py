@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agents.search.view.search_parts import shorten_text
-from harness import BadInput, StoreError
-from harness.config import Study
-from harness.store import SearchProgress, Store, split_into_batches
-from harness.types import Candidate, Item, Prediction, PredictionStatus
+from oversight.agents.search.view.search_parts import shorten_text
+from oversight.harness import BadInput, StoreError
+from oversight.harness.config import Study
+from oversight.harness.store import SearchProgress, Store, split_into_batches
+from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus
 
 SHOWN_BEFORE = ("feedback", "select")
 """Splits whose items are shown before a winner is named; those of the others must not steer a search."""

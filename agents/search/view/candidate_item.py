@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agents.runtime import Replay, name_model, replay_program
-from agents.sandbox import Sandbox, open_sandbox
-from agents.search.setup import read_format
-from agents.search.view.candidate import (
+from oversight.agents.runtime import Replay, name_model, replay_program
+from oversight.agents.sandbox import Sandbox, open_sandbox
+from oversight.agents.search.setup import read_format
+from oversight.agents.search.view.candidate import (
     find_candidate,
     find_search,
     is_shown,
     read_verdicts,
     tell_answer,
 )
-from agents.search.view.search_parts import SearchParts, shorten_text
-from harness import BadInput
-from harness.config import ModelSection, SearchSection, Study
-from harness.llm import run_in_loop
-from harness.store import SearchProgress, Store
-from harness.types import Candidate, Item, Prediction
+from oversight.agents.search.view.search_parts import SearchParts, shorten_text
+from oversight.harness import BadInput
+from oversight.harness.config import ModelSection, SearchSection, Study
+from oversight.harness.llm import run_in_loop
+from oversight.harness.store import SearchProgress, Store
+from oversight.harness.types import Candidate, Item, Prediction
 
 _SECONDS = 30.0
 """A run that is told again takes no longer than this in all."""

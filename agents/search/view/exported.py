@@ -9,15 +9,15 @@ from urllib.parse import urlencode
 
 import orjson
 
-from agents.search.context import SearchContext
-from agents.search.setup import open_search
-from agents.search.view.candidate import find_search
-from agents.search.view.candidate_item import tell_items
-from agents.search.view.held_candidates import HeldCandidates
-from agents.search.view.listed_searches import show_searches
-from agents.search.view.search_parts import SearchParts
-from harness.config import Study
-from harness.store import Store
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.setup import open_search
+from oversight.agents.search.view.candidate import find_search
+from oversight.agents.search.view.candidate_item import tell_items
+from oversight.agents.search.view.held_candidates import HeldCandidates
+from oversight.agents.search.view.listed_searches import show_searches
+from oversight.agents.search.view.search_parts import SearchParts
+from oversight.harness.config import Study
+from oversight.harness.store import Store
 
 _ITEMS_TOLD = 10
 """Items whose calls are held, of winner and start each."""

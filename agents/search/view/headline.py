@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agents.search.view.search_parts import share
-from harness.report import SearchedCandidate, SearchedWinner
-from harness.types import Estimate
+from oversight.agents.search.view.search_parts import share
+from oversight.harness.report import SearchedCandidate, SearchedWinner
+from oversight.harness.types import Estimate
 
 _TEST = (
     "Experts' answers about the test items, which no decision of the search has seen: luck has not raised "

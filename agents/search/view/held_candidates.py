@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.search.context import SearchContext
-from agents.search.view.candidate import (
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.view.candidate import (
     PAGE,
     assemble_candidate,
     is_shown,
@@ -19,9 +19,9 @@ from agents.search.view.candidate import (
     read_verdicts,
     tell_answer,
 )
-from harness import UNREADABLE
-from harness.store import STATUSES, SearchProgress, Store, split_into_batches
-from harness.types import Item, Prediction
+from oversight.harness import UNREADABLE
+from oversight.harness.store import STATUSES, SearchProgress, Store, split_into_batches
+from oversight.harness.types import Item, Prediction
 
 _PORTION = 200
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from agents.search.context import SearchContext
-from agents.search.fitness import Board
-from agents.search.search_report import a_a, count_spent, report_candidates, report_winner
-from agents.search.setup import open_search
-from agents.search.view.headline import headline, other_numbers
-from agents.search.view.search_parts import SearchParts, finite, share, shorten_text
-from harness import BadInput, EstimateError
-from harness.config import Study
-from harness.report import SearchedCandidate
-from harness.store import SearchProgress, Store
-from harness.types import Standing
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.fitness import Board
+from oversight.agents.search.search_report import a_a, count_spent, report_candidates, report_winner
+from oversight.agents.search.setup import open_search
+from oversight.agents.search.view.headline import headline, other_numbers
+from oversight.agents.search.view.search_parts import SearchParts, finite, share, shorten_text
+from oversight.harness import BadInput, EstimateError
+from oversight.harness.config import Study
+from oversight.harness.report import SearchedCandidate
+from oversight.harness.store import SearchProgress, Store
+from oversight.harness.types import Standing
 
 _MOST_REFUSED = 200
 """Refused proposals that are listed; all are counted."""

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from harness import OversightError, StoreError
-from harness.output import redact
+from oversight.harness import OversightError, StoreError
+from oversight.harness.output import redact
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from harness.analysis.audit.findings import AuditFindings
-from harness.store import AuditRecord, BatchDigest, KeptAnswer
+from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.store import AuditRecord, BatchDigest, KeptAnswer
 
 _PORTION = 2_000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from harness.store import START
+from oversight.harness.store import START
 
 FORMAT = "oversight-audit"
 VERSION_OF_FORMAT = 1

@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.audit.answer_check import AnswerCheck
-from harness.analysis.audit.bundle_lines import (
+from oversight.harness.analysis.audit.answer_check import AnswerCheck
+from oversight.harness.analysis.audit.bundle_lines import (
     FORMAT,
     LONGEST_LINE,
     VERSION_OF_FORMAT,
@@ -19,12 +19,12 @@ from harness.analysis.audit.bundle_lines import (
     read_body,
     split_line,
 )
-from harness.analysis.audit.findings import AuditFindings
-from harness.analysis.audit.trail_check import TrailCheck
-from harness.config import Study
-from harness.errors import BadInput, ConfigError
-from harness.machine import write_whole
-from harness.store import (
+from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.analysis.audit.trail_check import TrailCheck
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, ConfigError
+from oversight.harness.machine import write_whole
+from oversight.harness.store import (
     DESIGN_PARTS,
     REPLY_TABLES,
     AuditRecord,

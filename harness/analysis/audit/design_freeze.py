@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
-from harness.config import Study
-from harness.output import make_storable, read_text
-from harness.store import AuditEvent, RowsDigest, Store
+from oversight.harness.config import Study
+from oversight.harness.output import make_storable, read_text
+from oversight.harness.store import AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
 _APART: Any = {"experts": {"deadline"}}

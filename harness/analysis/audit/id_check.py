@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.audit.findings import AuditFindings
-from harness.registry import PROTOCOLS
-from harness.store import DESIGN_PARTS
-from harness.types import SECOND_QUESTIONS, control_id, question_id, seal_ids
+from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.registry import PROTOCOLS
+from oversight.harness.store import DESIGN_PARTS
+from oversight.harness.types import SECOND_QUESTIONS, control_id, question_id, seal_ids
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
-from harness.analysis.audit.design_freeze import compare_parts, describe_settings, find_changes
-from harness.analysis.audit.findings import AuditFindings
-from harness.analysis.audit.id_check import CheckedIds, IdCheck
-from harness.analysis.audit.trail_check import TrailCheck
-from harness.config import Study
-from harness.errors import BadInput, StoreError
-from harness.store import REPLY_TABLES, Handover, Store, has_database
+from oversight.harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
+from oversight.harness.analysis.audit.design_freeze import compare_parts, describe_settings, find_changes
+from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.analysis.audit.id_check import CheckedIds, IdCheck
+from oversight.harness.analysis.audit.trail_check import TrailCheck
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, StoreError
+from oversight.harness.store import REPLY_TABLES, Handover, Store, has_database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def audit_study(study: Study, head: str | None = None) -> StudyAudit:
 
 
 def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAudit:
-    """`audit_study` of an open database, inside of `harness.store.Store.together`."""
+    """`audit_study` of an open database, inside of `oversight.harness.store.Store.together`."""
     findings = AuditFindings()
     trail = TrailCheck(findings, head)
     try:

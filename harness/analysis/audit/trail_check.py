@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis.audit.answer_check import BatchCheck
-from harness.analysis.audit.findings import AuditFindings
-from harness.store import START, AuditRecord
+from oversight.harness.analysis.audit.answer_check import BatchCheck
+from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.store import START, AuditRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.datasets import BadRows, Row, read_portions
+from oversight.harness.datasets import BadRows, Row, read_portions
 
 MOST_VALUES = 30
 """A column of more different values has many."""

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.analysis.inputs import load_study_preset, stream_fields, study_items, template_of
-from harness.columns import RepeatedTexts, count_repeated, digest_text
-from harness.config import Study
-from harness.datasets import BadRows, PresetReading
-from harness.errors import BadInput
-from harness.machine import write_whole
-from harness.output import guard_cell
-from harness.types import Item
+from oversight.harness.analysis.inputs import load_study_preset, stream_fields, study_items, template_of
+from oversight.harness.columns import RepeatedTexts, count_repeated, digest_text
+from oversight.harness.config import Study
+from oversight.harness.datasets import BadRows, PresetReading
+from oversight.harness.errors import BadInput
+from oversight.harness.machine import write_whole
+from oversight.harness.output import guard_cell
+from oversight.harness.types import Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.analysis.beginning.study_proposal import StudyProposal, limit_tokens
-from harness.analysis.beginning.study_text import ASK_CLASS, ASK_LETTER, FIXED, OWN, PRESET, STUDY
-from harness.config import SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
-from harness.datasets import PRESETS
-from harness.errors import BadInput
+from oversight.harness.analysis.beginning.study_proposal import StudyProposal, limit_tokens
+from oversight.harness.analysis.beginning.study_text import ASK_CLASS, ASK_LETTER, FIXED, OWN, PRESET, STUDY
+from oversight.harness.config import SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
+from oversight.harness.datasets import PRESETS
+from oversight.harness.errors import BadInput
 
 _TYPICAL = 100
 """Characters of the longest option where nothing is known of the options yet."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.analysis.beginning.column_looks import ColumnLook, look_at_columns
+from oversight.harness.analysis.beginning.column_looks import ColumnLook, look_at_columns
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
 _TEXT = (

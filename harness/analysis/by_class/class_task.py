@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import doubt_repeated, study_labels
-from harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
-from harness.analysis.options import EstimateOptions
-from harness.columns import LabelColumns, PredictionColumns, keep_drawn
-from harness.config import Study
-from harness.datasets import read_costs
-from harness.errors import BadInput, EstimateError
-from harness.estimate import (
+from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.collected_labels import doubt_repeated, study_labels
+from oversight.harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
+from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.config import Study
+from oversight.harness.datasets import read_costs
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.estimate import (
     ClassComparison,
     ClassEstimates,
     CostTable,
@@ -23,7 +23,7 @@ from harness.estimate import (
     classification_report,
     compare_classes,
 )
-from harness.store import Store
+from oversight.harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,8 @@ def compare_study_classes(
     costs: Path | None = None,
     level: float | None = None,
 ) -> ClassComparison:
-    """`harness.compare_classes` of the newest runs of a study, or of those named; at the study's level.
+    """`oversight.harness.compare_classes` of the newest runs of a study, or of those named; at the study's
+    level.
 
     Raises
     ------

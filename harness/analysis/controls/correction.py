@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.analysis.controls.expert_quality import ControlAnswers
-from harness.arrays import IntArray
-from harness.columns import LabelColumns, PredictionColumns
-from harness.config import Study
-from harness.errors import EstimateError
-from harness.estimate import ErrorRanges, Estimates, GoldCounts, Rate, allow_for_errors
-from harness.types import Estimate
+from oversight.harness.analysis.controls.expert_quality import ControlAnswers
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import ErrorRanges, Estimates, GoldCounts, Rate, allow_for_errors
+from oversight.harness.types import Estimate
 
 ALLOWING = ("corrected", "hui_walter", "bounded")
 """Estimates that allow for experts' errors; where the study's own controls make them, they come first."""

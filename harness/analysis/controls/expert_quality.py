@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.columns import ItemIndex
-from harness.config import Study
-from harness.store import ControlKind, ControlQuestion, Response, Store
-from harness.types import Verdict
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import ItemIndex
+from oversight.harness.config import Study
+from oversight.harness.store import ControlKind, ControlQuestion, Response, Store
+from oversight.harness.types import Verdict
 
 if TYPE_CHECKING:
-    from harness.estimate import Rate, RateChange
+    from oversight.harness.estimate import Rate, RateChange
 
 ALL = "all experts"
 SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
@@ -181,7 +181,7 @@ def _describe(
     level: float,
 ) -> ExpertQuality:
     """One expert, or all together: halves are then those of each, and a pair counts once."""
-    from harness.estimate import compare_rates  # as in `_rate`
+    from oversight.harness.estimate import compare_rates  # as in `_rate`
 
     gold = [pair for one in said for pair in one.gold]
     first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
@@ -201,7 +201,9 @@ def _describe(
 
 
 def _rate(outcomes: Iterable[bool], level: float) -> Rate | None:
-    from harness.estimate import Rate  # with statistics, which a study without control questions needs not
+    from oversight.harness.estimate import (
+        Rate,  # with statistics, which a study without control questions needs not
+    )
 
     found = list(outcomes)
     return Rate.of_outcomes(found, level) if found else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.analysis.inputs import study_items
-from harness.config import Study
-from harness.datasets import PRESETS, ItemMapping, Row, iterate_items, read_rows
-from harness.errors import DataError
-from harness.output import did_you_mean, unguard_cell
-from harness.store import GoldItem
-from harness.types import Item, find_option
+from oversight.harness.analysis.inputs import study_items
+from oversight.harness.config import Study
+from oversight.harness.datasets import PRESETS, ItemMapping, Row, iterate_items, read_rows
+from oversight.harness.errors import DataError
+from oversight.harness.output import did_you_mean, unguard_cell
+from oversight.harness.store import GoldItem
+from oversight.harness.types import Item, find_option
 
 _ANSWERS = ("answer", "label")
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.analysis.controls.expert_quality import SAID, ControlAnswers
-from harness.arrays import BoolArray, IntArray
-from harness.columns import ItemIndex, PredictionColumns
-from harness.estimate import GoldAnswer
-from harness.store import ControlKind, Store
+from oversight.harness.analysis.controls.expert_quality import SAID, ControlAnswers
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import ItemIndex, PredictionColumns
+from oversight.harness.estimate import GoldAnswer
+from oversight.harness.store import ControlKind, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

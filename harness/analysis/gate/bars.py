@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import BadInput
-from harness.estimate import FAIL, PASS, UNDECIDED, GateVerdict
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import FAIL, PASS, UNDECIDED, GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.columns import ABSTAINED, LabelColumns, PredictionColumns
-from harness.config import Study
-from harness.errors import EstimateError
-from harness.estimate import collected_part, explain_failures
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import collected_part, explain_failures
 
 MANY_FAILED = 0.02
 """Share of a model's calls that may have failed: those left out may be the hard items."""

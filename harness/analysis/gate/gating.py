@@ -11,16 +11,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
-from harness.analysis.controls import describe_rates, doubt_answers, find_rates, read_control_answers
-from harness.analysis.gate.bars import Bars, GateCheck, GateReport
-from harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
-from harness.analysis.looks import check_look, note_look
-from harness.columns import ItemIndex, LabelColumns, PredictionColumns
-from harness.config import Study
-from harness.errors import BadInput, EstimateError
-from harness.estimate import (
+from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
+from oversight.harness.analysis.controls import (
+    describe_rates,
+    doubt_answers,
+    find_rates,
+    read_control_answers,
+)
+from oversight.harness.analysis.gate.bars import Bars, GateCheck, GateReport
+from oversight.harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
+from oversight.harness.analysis.looks import check_look, note_look
+from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.estimate import (
     ANY_TIME,
     ErrorRanges,
     GateVerdict,
@@ -30,8 +35,8 @@ from harness.estimate import (
     gate_difference,
     obrien_fleming_level,
 )
-from harness.output import pool_text
-from harness.store import PlannedLook, Store
+from oversight.harness.output import pool_text
+from oversight.harness.store import PlannedLook, Store
 
 
 def gate_study(

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.errors import BadInput
-from harness.estimate import accuracy, decode
-from harness.types import Answer, Estimate, Prediction, PredictionStatus, Question, Verdict
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import accuracy, decode
+from oversight.harness.types import Answer, Estimate, Prediction, PredictionStatus, Question, Verdict
 
 KEY = "oversight"
 """Of the metadata of a score."""
@@ -28,7 +28,7 @@ class CarriedQuestion:
     Attributes
     ----------
     option, propensity, propensities, protocol
-        As in `harness.types.Question`.
+        As in `oversight.harness.types.Question`.
     expert
         Number of who was asked: names stay in the study.
     place
@@ -38,7 +38,7 @@ class CarriedQuestion:
     arrived
         In the order of arrival, from 0; None where there is no answer yet.
     handed_out
-        `harness.types.Question.place`.
+        `oversight.harness.types.Question.place`.
     """
 
     option: int
@@ -94,7 +94,8 @@ class CarriedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateSettings:
-    """How the study estimates: `level` and `interval` of `harness.accuracy`, and what its strata are of.
+    """How the study estimates: `level` and `interval` of `oversight.harness.accuracy`, and what its strata
+    are of.
 
     `strata` is ``"confidence"``, the name of a column, or None.
     """
@@ -169,14 +170,14 @@ def estimate_carried(
     estimator: str = "ml",
     level: float | None = None,
 ) -> Estimate:
-    """Estimate the model's accuracy as the study does; raises as `harness.accuracy` does.
+    """Estimate the model's accuracy as the study does; raises as `oversight.harness.accuracy` does.
 
     Parameters
     ----------
     items, settings
         See `unpack_scores`.
     estimator, level
-        As in `harness.accuracy`; None takes the study's level.
+        As in `oversight.harness.accuracy`; None takes the study's level.
     """
     asked = sorted(((q, item) for item in items for q in item.questions), key=lambda pair: pair[0].place)
     questions = {q.place: _question(q, item) for q, item in asked}

@@ -9,22 +9,22 @@ from typing import Any
 
 import orjson
 
-from harness.analysis.chosen_runs import find_newest_runs
-from harness.analysis.inputs import study_clusters
-from harness.analysis.inspect_scores.carried_answers import (
+from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.inputs import study_clusters
+from oversight.harness.analysis.inspect_scores.carried_answers import (
     CarriedItem,
     CarriedQuestion,
     EstimateSettings,
     estimate_carried,
     pack_scores,
 )
-from harness.analysis.options import EstimateOptions
-from harness.config import Study
-from harness.errors import BadInput
-from harness.estimate import CONFIDENCE
-from harness.machine import write_whole
-from harness.store import Store
-from harness.types import Estimate, Item
+from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import CONFIDENCE
+from oversight.harness.machine import write_whole
+from oversight.harness.store import Store
+from oversight.harness.types import Estimate, Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

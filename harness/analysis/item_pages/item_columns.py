@@ -8,8 +8,8 @@ from typing import Self
 
 import numpy as np
 
-from harness.arrays import AnyIntArray
-from harness.columns import LabelColumns, QuestionColumns
+from oversight.harness.arrays import AnyIntArray
+from oversight.harness.columns import LabelColumns, QuestionColumns
 
 OPEN = -2
 """In place of what an expert said: there is no answer yet."""

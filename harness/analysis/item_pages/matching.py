@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from harness.analysis.item_pages.item_columns import OPEN, AskedQuestions, ItemColumns
-from harness.analysis.item_pages.item_filter import ItemFilter, ItemVerdict, ModelOutcome
-from harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray
-from harness.columns import ABSENT, ABSTAINED, NO, YES, mark
-from harness.errors import BadInput
-from harness.output import did_you_mean
+from oversight.harness.analysis.item_pages.item_columns import OPEN, AskedQuestions, ItemColumns
+from oversight.harness.analysis.item_pages.item_filter import ItemFilter, ItemVerdict, ModelOutcome
+from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray
+from oversight.harness.columns import ABSENT, ABSTAINED, NO, YES, mark
+from oversight.harness.errors import BadInput
+from oversight.harness.output import did_you_mean
 
 _SAID = {
     ItemVerdict.CONFIRMED: YES,

@@ -11,13 +11,13 @@ from typing import Self
 
 import numpy as np
 
-from harness.analysis.item_pages.item_columns import AskedQuestions, ItemColumns
-from harness.analysis.item_pages.item_filter import ItemFilter
-from harness.analysis.item_pages.matching import find_name, match_columns
-from harness.arrays import BoolArray, IntArray
-from harness.columns import ItemValues, mark
-from harness.errors import BadInput
-from harness.store import Store
+from oversight.harness.analysis.item_pages.item_columns import AskedQuestions, ItemColumns
+from oversight.harness.analysis.item_pages.item_filter import ItemFilter
+from oversight.harness.analysis.item_pages.matching import find_name, match_columns
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import ItemValues, mark
+from oversight.harness.errors import BadInput
+from oversight.harness.store import Store
 
 MOST_ITEMS = 500
 """On one page."""

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from harness.analysis.panels.panel_study import PanelStudy, class_values
-from harness.arrays import IntArray
-from harness.datasets import Source, is_frame
-from harness.errors import WrongType
-from harness.expected import check_mapping, check_names, check_records
-from harness.panel import (
+from oversight.harness.analysis.panels.panel_study import PanelStudy, class_values
+from oversight.harness.arrays import IntArray
+from oversight.harness.datasets import Source, is_frame
+from oversight.harness.errors import WrongType
+from oversight.harness.expected import check_mapping, check_names, check_records
+from oversight.harness.panel import (
     EDGES,
     AgreementReport,
     Panel,
@@ -22,7 +22,7 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.types import Rating
+from oversight.harness.types import Rating
 
 AnyRatings: TypeAlias = "Source | Iterable[Rating] | Panel"
 """Ratings: a file or frame with one row a rating, a list, or a panel."""
@@ -94,7 +94,7 @@ def certify(
     oracle
         True labels of some items, which check the assumptions.
     aggregate, weights, pool, test, seed, level
-        As in `harness.panel.assess_superhuman`.
+        As in `oversight.harness.panel.assess_superhuman`.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def parity(
     predicted
         As in `certify`.
     humans, voters, circular, edges, positive, bootstrap, seed, level
-        As in `harness.panel.measure_parity`.
+        As in `oversight.harness.panel.measure_parity`.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[Pane
     if isinstance(ratings, Panel):
         return study, ratings if study.classes is None else ratings.in_order(study.classes)
     if not isinstance(ratings, Iterable):
-        raise WrongType("ratings", "a path, a frame, a list of harness.Rating or a Panel", ratings)
+        raise WrongType("ratings", "a path, a frame, a list of oversight.harness.Rating or a Panel", ratings)
     rows = list(ratings)
     check_records("ratings", rows, Rating)
     return study, make_panel(rows, study.classes).clustered(study.clusters)

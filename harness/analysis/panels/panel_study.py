@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.arrays import FloatArray, IntArray
-from harness.datasets import Source, name_source, read_choices, read_ratings
-from harness.errors import BadInput, EstimateError
-from harness.expected import check_names
-from harness.panel import Panel, find_class_values, make_panel, parse_number
-from harness.types import PredictionStatus
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.datasets import Source, name_source, read_choices, read_ratings
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.expected import check_names
+from oversight.harness.panel import Panel, find_class_values, make_panel, parse_number
+from oversight.harness.types import PredictionStatus
 
 if TYPE_CHECKING:
-    from harness.panel import HumanLevel
-    from harness.store import Store
+    from oversight.harness.panel import HumanLevel
+    from oversight.harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class PanelStudy:
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes).clustered(self.clusters)
-        from harness.store import Store  # a third of a second, which files need not pay
+        from oversight.harness.store import Store  # a third of a second, which files need not pay
 
         with Store(self.database) as store:
             return read_study_panel(store, self.classes, self.clusters)
@@ -93,7 +93,7 @@ class PanelStudy:
         """
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
-        from harness.store import Store  # a third of a second, which files need not pay
+        from oversight.harness.store import Store  # a third of a second, which files need not pay
 
         with Store(self.database) as store:
             return read_study_model(store, panel, model)
@@ -158,7 +158,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
     EstimateError
         Naming the item that has no prediction.
     """
-    from harness.analysis.chosen_runs import find_newest_runs
+    from oversight.harness.analysis.chosen_runs import find_newest_runs
 
     (run,) = find_newest_runs(store, [model]).runs
     options = {item.id: item.options for item in store.content.read_items()}
@@ -184,7 +184,7 @@ def compare_with_reference(
     """
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
-    from harness.panel import human_level_choices
+    from oversight.harness.panel import human_level_choices
 
     return human_level_choices(people, reference, {"model": predicted}, cluster=panel.cluster)
 

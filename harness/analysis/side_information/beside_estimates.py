@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.chosen_runs import find_judges, find_newest_runs
-from harness.analysis.model_report import Collected, ModelReport
-from harness.columns import PredictionColumns
-from harness.config import Study
-from harness.errors import BadInput
-from harness.estimate import (
+from oversight.harness.analysis.chosen_runs import find_judges, find_newest_runs
+from oversight.harness.analysis.model_report import Collected, ModelReport
+from oversight.harness.columns import PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import (
     ASSISTED,
     DEEPENED,
     JUDGED,
@@ -27,8 +27,8 @@ from harness.estimate import (
     withhold_assisted,
     withhold_judged,
 )
-from harness.store import Store
-from harness.types import ESTIMATOR_NAMES
+from oversight.harness.store import Store
+from oversight.harness.types import ESTIMATOR_NAMES
 
 
 def add_side_information(

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.analysis.chosen_runs import find_judges, find_newest_runs
-from harness.analysis.collected_labels import study_labels
-from harness.analysis.controls import find_correction, read_control_answers
-from harness.analysis.options import requested_interval
-from harness.columns import LabelColumns
-from harness.config import Study
-from harness.errors import BadInput
-from harness.estimate import PilotPlan, plan_from_pilot
-from harness.store import Store
+from oversight.harness.analysis.chosen_runs import find_judges, find_newest_runs
+from oversight.harness.analysis.collected_labels import study_labels
+from oversight.harness.analysis.controls import find_correction, read_control_answers
+from oversight.harness.analysis.options import requested_interval
+from oversight.harness.columns import LabelColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import PilotPlan, plan_from_pilot
+from oversight.harness.store import Store
 
 
 def plan_study(

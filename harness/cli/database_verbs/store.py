@@ -20,12 +20,12 @@ import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.cli.conventions import add_study, emit, study_of
-from harness.config import Study, refuse_password
-from harness.errors import BadInput
-from harness.machine import write_whole
-from harness.output import counted
-from harness.store import Store, copy_store, has_database, move_rows
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import Study, refuse_password
+from oversight.harness.errors import BadInput
+from oversight.harness.machine import write_whole
+from oversight.harness.output import counted
+from oversight.harness.store import Store, copy_store, has_database, move_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.conventions import add_study, emit, study_of
-from harness.config import STUDY_FILE
-from harness.errors import BadInput
-from harness.output import counted, make_printable
-from harness.store import Store
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import STUDY_FILE
+from oversight.harness.errors import BadInput
+from oversight.harness.output import counted, make_printable
+from oversight.harness.store import Store
 
 if TYPE_CHECKING:
-    from harness.analysis import AuditFindings, BundleAudit, CheckedIds, Freeze, StudyAudit
+    from oversight.harness.analysis import AuditFindings, BundleAudit, CheckedIds, Freeze, StudyAudit
 
 _UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check, and say what does not hold; the exit code is 1 then."""
-    from harness.analysis import audit_bundle, audit_study
+    from oversight.harness.analysis import audit_bundle, audit_study
 
     if args.bundle is not None:
         if args.study != STUDY_FILE:

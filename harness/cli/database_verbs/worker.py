@@ -15,13 +15,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from harness.cli.conventions import emit
-from harness.cli.verbs import describe_run
-from harness.config import refuse_password
-from harness.errors import BadInput
-from harness.output import counted, say
-from harness.registry import load_module
-from harness.store import Store
+from oversight.harness.cli.conventions import emit
+from oversight.harness.cli.verbs import describe_run
+from oversight.harness.config import refuse_password
+from oversight.harness.errors import BadInput
+from oversight.harness.output import counted, say
+from oversight.harness.registry import load_module
+from oversight.harness.store import Store
 
 _LOOK = 1.0
 """Seconds between two looks for a run that has begun."""
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Join what is open, and with ``--stay`` what comes; 1 if a model was stopped or any item failed."""
-    from harness.analysis import join_study_runs
+    from oversight.harness.analysis import join_study_runs
 
     try:
         refuse_password(args.join)
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         )
     known, results, programs = set[str](), dict[str, Any](), dict[str, Any]()
     # Named as a string: nothing here imports upwards.
-    help_works = load_module("agents.runtime").help_works
+    help_works = load_module("oversight.agents.runtime").help_works
     # a signal is how a worker that stays comes to its end
     with Store(args.join) as store, suppress(*[KeyboardInterrupt] * args.stay):
         results |= join_study_runs(store, known)

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis import class_values
-from harness.arrays import FloatArray
-from harness.cli.panel_verbs.panel_arguments import (
+from oversight.harness.analysis import class_values
+from oversight.harness.arrays import FloatArray
+from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     panel_study,
 )
-from harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
-from harness.plot import agreement, agreement_height, draw_svg
-from harness.report import agreement_to_json, to_json
-from harness.types import format_number
+from oversight.harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
+from oversight.harness.plot import agreement, agreement_height, draw_svg
+from oversight.harness.report import agreement_to_json, to_json
+from oversight.harness.types import format_number
 
 _ROWS = 20
 """Classes, and annotators, that the tables show; JSON has all."""

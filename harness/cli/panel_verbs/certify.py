@@ -11,15 +11,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from harness.cli.conventions import parse_json, parse_numbers
-from harness.cli.panel_verbs.panel_arguments import (
+from oversight.harness.cli.conventions import parse_json, parse_numbers
+from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     panel_study,
 )
-from harness.errors import BadInput
-from harness.panel import (
+from oversight.harness.errors import BadInput
+from oversight.harness.panel import (
     AGGREGATES,
     CEILING_NAMES,
     SUPERHUMAN_TESTS,
@@ -30,9 +30,9 @@ from harness.panel import (
     assess_superhuman_from_counts,
     compute_bounds_by_size,
 )
-from harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
-from harness.report import certificate_to_json
-from harness.types import format_number
+from oversight.harness.plot import CERTIFICATE_HEIGHT, certificate, draw_svg
+from oversight.harness.report import certificate_to_json
+from oversight.harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis import PanelStudy
-from harness.cli.conventions import add_study, emit, split_names, study_of
-from harness.machine import write_whole
-from harness.panel import LEVELS
+from oversight.harness.analysis import PanelStudy
+from oversight.harness.cli.conventions import add_study, emit, split_names, study_of
+from oversight.harness.machine import write_whole
+from oversight.harness.panel import LEVELS
 
 if TYPE_CHECKING:
-    from harness.config import Study
+    from oversight.harness.config import Study
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +58,9 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
 
 
 def _clusters(study: Study) -> dict[str, str]:
-    from harness.analysis import study_clusters  # loads the database's tables, which files need not pay
+    from oversight.harness.analysis import (
+        study_clusters,  # loads the database's tables, which files need not pay
+    )
 
     return study_clusters(study)
 

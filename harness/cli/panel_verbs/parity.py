@@ -13,19 +13,19 @@ from typing import Any
 
 from rich.table import Table
 
-from harness.analysis import compare_with_reference
-from harness.cli.conventions import split_names
-from harness.cli.panel_verbs.panel_arguments import (
+from oversight.harness.analysis import compare_with_reference
+from oversight.harness.cli.conventions import split_names
+from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
     emit_panel,
     panel_study,
 )
-from harness.errors import BadInput
-from harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
-from harness.plot import draw_svg, parity
-from harness.report import parity_to_json
-from harness.types import explain_flag, format_number
+from oversight.harness.errors import BadInput
+from oversight.harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
+from oversight.harness.plot import draw_svg, parity
+from oversight.harness.report import parity_to_json
+from oversight.harness.types import explain_flag, format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

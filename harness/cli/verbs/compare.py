@@ -18,18 +18,18 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from harness.analysis import compare_study, compare_study_classes
-from harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
-from harness.errors import BadInput
-from harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
-from harness.report import (
+from oversight.harness.analysis import compare_study, compare_study_classes
+from oversight.harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
+from oversight.harness.report import (
     comparison_to_json,
     differences_table,
     differences_to_json,
     gather_cautions,
     questions_text,
 )
-from harness.types import method_words
+from oversight.harness.types import method_words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

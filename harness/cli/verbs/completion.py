@@ -11,8 +11,8 @@ import argparse
 import sys
 from collections.abc import Mapping
 
-from harness.errors import ConfigError
-from harness.registry import load_module
+from oversight.harness.errors import ConfigError
+from oversight.harness.registry import load_module
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     except ImportError:
         raise ConfigError("completion needs: pip install shtab") from None
     # Loaded by its name, as it loads this module.
-    verbs: Mapping[str, tuple[str, str]] = load_module("harness.cli.main").VERBS
+    verbs: Mapping[str, tuple[str, str]] = load_module("oversight.harness.cli.main").VERBS
     sys.stdout.write(shtab.complete(make_whole_parser(verbs), shell=args.shell) + "\n")
     return 0
 

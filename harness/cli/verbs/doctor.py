@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from harness.cli.conventions import add_study, emit
+from oversight.harness.cli.conventions import add_study, emit
 
 _MARKS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "wrong": ("!!", "red")}
 
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    from harness.analysis import diagnose
+    from oversight.harness.analysis import diagnose
 
     findings = diagnose(args.study)
     table = Table("", "what", "detail", title="oversight doctor")

@@ -11,8 +11,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.analysis import EstimateOptions, report_study, requested_interval, study_costs, study_truth
-from harness.cli.conventions import (
+from oversight.harness.analysis import (
+    EstimateOptions,
+    report_study,
+    requested_interval,
+    study_costs,
+    study_truth,
+)
+from oversight.harness.cli.conventions import (
     add_class_options,
     add_study,
     emit,
@@ -21,11 +27,17 @@ from harness.cli.conventions import (
     split_names,
     study_of,
 )
-from harness.config import EstimateSection, Study
-from harness.errors import BadInput
-from harness.estimate import GoldCounts, estimate_counts
-from harness.report import classes_tables, counts_table, estimate_to_json, estimates_table, study_to_json
-from harness.store import Store
+from oversight.harness.config import EstimateSection, Study
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import GoldCounts, estimate_counts
+from oversight.harness.report import (
+    classes_tables,
+    counts_table,
+    estimate_to_json,
+    estimates_table,
+    study_to_json,
+)
+from oversight.harness.store import Store
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
 _WITH_COUNTS = {"counts", "level", "interval", "published", "json", "study"}

@@ -15,13 +15,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from harness.analysis import Bars, GateReport, gate_study
-from harness.cli.conventions import add_study, emit, parse_look, study_of
-from harness.errors import BadInput
-from harness.estimate import FAIL, PASS, UNDECIDED
-from harness.machine import write_whole
-from harness.output import read_text
-from harness.report import gate_table, gate_to_json, gate_to_junit, gate_to_markdown
+from oversight.harness.analysis import Bars, GateReport, gate_study
+from oversight.harness.cli.conventions import add_study, emit, parse_look, study_of
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import FAIL, PASS, UNDECIDED
+from oversight.harness.machine import write_whole
+from oversight.harness.output import read_text
+from oversight.harness.report import gate_table, gate_to_json, gate_to_junit, gate_to_markdown
 
 EXIT_CODES = {PASS: 0, FAIL: 1, UNDECIDED: 3}
 

@@ -16,7 +16,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from harness.analysis import (
+from oversight.harness.analysis import (
     StudyProposal,
     begin_study,
     check_proposal,
@@ -24,10 +24,10 @@ from harness.analysis import (
     propose,
     refuse_study,
 )
-from harness.cli.conventions import emit, join_names, split_names
-from harness.datasets import PRESETS
-from harness.errors import BadInput
-from harness.output import counted, did_you_mean
+from oversight.harness.cli.conventions import emit, join_names, split_names
+from oversight.harness.datasets import PRESETS
+from oversight.harness.errors import BadInput
+from oversight.harness.output import counted, did_you_mean
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 
-from harness.analysis import advise_on_texts, check_items, write_items
-from harness.cli.conventions import add_study, emit, study_of
-from harness.config import Study
-from harness.errors import BadInput
-from harness.output import counted
+from oversight.harness.analysis import advise_on_texts, check_items, write_items
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.output import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from harness.cli.conventions import emit
-from harness.llm import find_local_model, start_local_model, stop_local_model
+from oversight.harness.cli.conventions import emit
+from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

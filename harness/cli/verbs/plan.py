@@ -21,10 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness.cli.conventions import add_study, emit, study_of
-from harness.config import STUDY_FILE
-from harness.errors import BadInput
-from harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import STUDY_FILE
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
 
 _NOTE = (
     "In 80 % of studies the half-width is at most the one shown; in brackets: the expected one.\n"
@@ -82,8 +82,8 @@ def _plan_study(args: argparse.Namespace) -> int:
     _refuse(args, _GUESSES, "is for a plan without a study, with --options K; a study's answers tell it")
     if args.study == STUDY_FILE and not Path(STUDY_FILE).exists():
         raise BadInput("there is no study.toml here; name one with --study, or plan without: --options K")
-    from harness.analysis import plan_study
-    from harness.store import Store
+    from oversight.harness.analysis import plan_study
+    from oversight.harness.store import Store
 
     study = study_of(args)
     with Store(study.store_url) as store:

@@ -15,15 +15,15 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from harness.cli.conventions import add_study, emit, study_of
-from harness.config import check_pattern
-from harness.datasets import READERS, tell_left_out
-from harness.errors import ConfigError
-from harness.output import counted, shorten
-from harness.types import reading_lines
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.config import check_pattern
+from oversight.harness.datasets import READERS, tell_left_out
+from oversight.harness.errors import ConfigError
+from oversight.harness.output import counted, shorten
+from oversight.harness.types import reading_lines
 
 if TYPE_CHECKING:
-    from harness.analysis import RunRereading
+    from oversight.harness.analysis import RunRereading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reread(args: argparse.Namespace) -> None:
-    from harness.analysis import reread_study
+    from oversight.harness.analysis import reread_study
 
     if args.file is not None or args.format is not None:
         raise ConfigError("reread reads stored replies; leave out the file and --format")
@@ -101,7 +101,7 @@ def _describe_rereading(run: RunRereading) -> list[str]:
 
 
 def _import(args: argparse.Namespace) -> None:
-    from harness.analysis import import_predictions
+    from oversight.harness.analysis import import_predictions
 
     found = import_predictions(study_of(args), args.file, args.model, args.format)
     counts = ", ".join(f"{n} {status}" for status, n in found.by_status.items())
@@ -130,7 +130,7 @@ def _import(args: argparse.Namespace) -> None:
 
 
 def _write_items(args: argparse.Namespace) -> None:
-    from harness.analysis import write_log_items
+    from oversight.harness.analysis import write_log_items
 
     made = write_log_items(args.file, args.out, args.format)
     text = f"wrote {counted(made.items, 'item')} to {args.out}"
@@ -143,8 +143,8 @@ def _write_items(args: argparse.Namespace) -> None:
 
 
 def _write_scores(args: argparse.Namespace) -> None:
-    from harness.analysis import write_scores
-    from harness.report import estimate_to_json
+    from oversight.harness.analysis import write_scores
+    from oversight.harness.report import estimate_to_json
 
     made = write_scores(study_of(args), args.file, args.model)
     payload = {"written": args.file, "right": made.right, "wrong": made.wrong, "unscored": made.unscored}
@@ -154,7 +154,7 @@ def _write_scores(args: argparse.Namespace) -> None:
 
 
 def _export(args: argparse.Namespace) -> None:
-    from harness.analysis import export_predictions
+    from oversight.harness.analysis import export_predictions
 
     n = export_predictions(study_of(args), args.file)
     emit(args, {"written": args.file, "rows": n}, f"wrote {counted(n, 'answer')} to {args.file}")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 
-from harness.analysis import report_study, study_truth
-from harness.cli.conventions import add_study, emit, study_of
-from harness.store import Store
-from harness.view import ExportOptions, remember_columns, write_page
+from oversight.harness.analysis import report_study, study_truth
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.store import Store
+from oversight.harness.view import ExportOptions, remember_columns, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,17 +10,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.cli.conventions import add_study, duration, emit, study_of
-from harness.cli.shared_terms import add_shared_terms, open_crew, read_shared_terms
-from harness.cluster import add_placement
-from harness.errors import ConfigError
-from harness.output import counted, say
-from harness.registry import load_module
-from harness.types import reading_lines
+from oversight.harness.cli.conventions import add_study, duration, emit, study_of
+from oversight.harness.cli.shared_terms import add_shared_terms, open_crew, read_shared_terms
+from oversight.harness.cluster import add_placement
+from oversight.harness.errors import ConfigError
+from oversight.harness.output import counted, say
+from oversight.harness.registry import load_module
+from oversight.harness.types import reading_lines
 
 if TYPE_CHECKING:
-    from harness.config import Study
-    from harness.llm import RunTerms
+    from oversight.harness.config import Study
+    from oversight.harness.llm import RunTerms
 
 
 _REASONS = {
@@ -67,14 +67,14 @@ def run(args: argparse.Namespace) -> int:
         if not study.has_server:
             _refuse_alone(args, "--workflow")
         # Named as a string: nothing here imports upwards.
-        results, text = load_module("agents.cli.workflow_run").run(args, study)
+        results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
         return 1 if any(result["failed"] for result in results.values()) else 0
     return _ask(args, study)
 
 
 def _ask(args: argparse.Namespace, study: Study) -> int:
-    from harness.analysis import Asking, batch_study, forecast_study, give_up_batches, run_study
+    from oversight.harness.analysis import Asking, batch_study, forecast_study, give_up_batches, run_study
 
     asking = Asking(names=args.model, retry_failed=args.retry_errors, sample=args.sample)
     if args.dry_run:
@@ -101,7 +101,7 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
-    from harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
+    from oversight.harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
 
     lease, uncertain = read_shared_terms(args, study)
     return RunTerms(

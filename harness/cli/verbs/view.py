@@ -16,10 +16,10 @@ import threading
 import webbrowser
 from urllib.parse import urlsplit
 
-from harness.cli.conventions import add_study, study_of
-from harness.errors import ConfigError
-from harness.machine import cache_dir, write_whole
-from harness.output import reveal
+from oversight.harness.cli.conventions import add_study, study_of
+from oversight.harness.errors import ConfigError
+from oversight.harness.machine import cache_dir, write_whole
+from oversight.harness.output import reveal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def write_door(url: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
-    from harness.view import serve_study
+    from oversight.harness.view import serve_study
 
     if not 0 <= args.port <= 65535:
         raise ConfigError(f"--port must be 0 to 65535, is {args.port}")

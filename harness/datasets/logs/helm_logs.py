@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.logs.json_logs import OWN_FILE, read_each, read_texts, read_whole
-from harness.datasets.logs.option_labels import is_label, place_labels, read_label, strip_label
-from harness.datasets.row import Row, parse_json
-from harness.errors import DataError
-from harness.output import shorten
-from harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.datasets.logs.json_logs import OWN_FILE, read_each, read_texts, read_whole
+from oversight.harness.datasets.logs.option_labels import is_label, place_labels, read_label, strip_label
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.errors import DataError
+from oversight.harness.output import shorten
+from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
 _SEPARATE = "multiple_choice_separate"  # how the names of its methods begin

@@ -16,12 +16,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.datasets.logs.option_labels import find_listed_options
-from harness.datasets.row import Row, parse_json
-from harness.distribution import install_line
-from harness.errors import DataError
-from harness.output import explain_kind, shorten
-from harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.datasets.logs.option_labels import find_listed_options
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import DataError
+from oversight.harness.output import explain_kind, shorten
+from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 T = TypeVar("T")
 OWN_FILE = "write a table with the columns id, text and prediction yourself"

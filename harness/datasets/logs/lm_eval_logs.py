@@ -12,12 +12,12 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from harness.datasets.logs.json_logs import OWN_FILE, read_each, read_one
-from harness.datasets.logs.option_labels import find_listed_options, place_labels, strip_label
-from harness.datasets.row import Row, parse_json
-from harness.datasets.rows import read_rows
-from harness.output import shorten
-from harness.types import ForeignAnswer, fold_text
+from oversight.harness.datasets.logs.json_logs import OWN_FILE, read_each, read_one
+from oversight.harness.datasets.logs.option_labels import find_listed_options, place_labels, strip_label
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.output import shorten
+from oversight.harness.types import ForeignAnswer, fold_text
 
 _INVALID = "[invalid]"  # lm-eval's filters write this if they find no answer
 _QUESTIONS = (

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from harness.datasets.logs.helm_logs import read_helm
-from harness.datasets.logs.json_logs import read_inspect
-from harness.datasets.logs.lm_eval_logs import read_lm_eval
-from harness.datasets.logs.row_logs import read_table
-from harness.datasets.portions import split_records
-from harness.datasets.text_files import no_file
-from harness.errors import DataError
-from harness.types import ForeignAnswer
+from oversight.harness.datasets.logs.helm_logs import read_helm
+from oversight.harness.datasets.logs.json_logs import read_inspect
+from oversight.harness.datasets.logs.lm_eval_logs import read_lm_eval
+from oversight.harness.datasets.logs.row_logs import read_table
+from oversight.harness.datasets.portions import split_records
+from oversight.harness.datasets.text_files import no_file
+from oversight.harness.errors import DataError
+from oversight.harness.types import ForeignAnswer
 
 _Key = str | tuple[str, str, int]
 """An item's id, or what takes its place and the number of the sample."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from harness.datasets.portions import Portion, are_texts
-from harness.datasets.row import Row
-from harness.datasets.rows import read_portions
-from harness.output import shorten, unguard_cell
-from harness.types import ForeignAnswer, PredictionStatus
+from oversight.harness.datasets.portions import Portion, are_texts
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_portions
+from oversight.harness.output import shorten, unguard_cell
+from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _EXPORTED = {"model", "item_id", "option_text", "status"}
 """Columns by which an export of a study is known."""

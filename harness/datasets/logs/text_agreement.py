@@ -11,8 +11,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 
-from harness.errors import DataError
-from harness.output import shorten
+from oversight.harness.errors import DataError
+from oversight.harness.output import shorten
 
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|\\(?:text|emph|math)[a-z]*(?=\{)")
 # Scripts without blanks between words: each sign counts as a word.

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from harness.datasets.item_files import iterate_items
-from harness.datasets.item_mapping import ItemMapping
-from harness.datasets.presets.public_benchmarks import PRESETS, Preset
-from harness.datasets.row import Row
-from harness.datasets.rows import read_hub, read_rows
-from harness.errors import BadInput, DataError
-from harness.types import Item, fold_text
+from oversight.harness.datasets.item_files import iterate_items
+from oversight.harness.datasets.item_mapping import ItemMapping
+from oversight.harness.datasets.presets.public_benchmarks import PRESETS, Preset
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_hub, read_rows
+from oversight.harness.errors import BadInput, DataError
+from oversight.harness.types import Item, fold_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness.datasets.presets.published_rows import (
+from oversight.harness.datasets.presets.published_rows import (
     EDINET_INDUSTRIES,
     MEDICAL_ABSTRACTS_CLASSES,
     Convert,

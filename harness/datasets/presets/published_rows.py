@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.datasets.row import Row
-from harness.output import shorten
-from harness.seeding import derive_seed
-from harness.types import fold_text
+from oversight.harness.datasets.row import Row
+from oversight.harness.output import shorten
+from oversight.harness.seeding import derive_seed
+from oversight.harness.types import fold_text
 
 Fields = dict[str, Any]
 Convert = Callable[[Row, int], Fields | str]

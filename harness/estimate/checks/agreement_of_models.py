@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtr
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.drawn_options import DrawnOptions
-from harness.estimate.checks.model_votes import ModelVotes
-from harness.estimate.core import z_of_sum
-from harness.estimate.routed import vote_posterior
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.drawn_options import DrawnOptions
+from oversight.harness.estimate.checks.model_votes import ModelVotes
+from oversight.harness.estimate.core import z_of_sum
+from oversight.harness.estimate.routed import vote_posterior
 
 LEAST_SLOPE = 0.1
 """Part of the association of answers with votes that independent models would show, which must be seen."""

@@ -12,10 +12,10 @@ from statistics import variance
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from harness.columns import LabelColumns, OfferedOptions, PredictionColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.core import sign_p_value, two_sided, z_of_sum
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import LabelColumns, OfferedOptions, PredictionColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.core import sign_p_value, two_sided, z_of_sum
 
 _NEAR = 1e-6
 _NOTHING = "no item has one question whose option was drawn with unequal chances"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.expert_answers import odds_p_value
-from harness.estimate.checks.family_levels import GOLD_ALPHA
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.expert_answers import odds_p_value
+from oversight.harness.estimate.checks.family_levels import GOLD_ALPHA
 
 _SUPPOSED = "; the correction supposes that experts err equally often whatever the model predicts"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ABSTAINED, YES, LabelColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.model_votes import ModelVotes
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, YES, LabelColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.model_votes import ModelVotes
 
 TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
 _LEAST = 10

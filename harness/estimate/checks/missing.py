@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.columns import LabelColumns, PredictionColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.core import two_sided, z_of_sum
-from harness.estimate.missing_answers import Estimator, find_hidden
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.core import two_sided, z_of_sum
+from oversight.harness.estimate.missing_answers import Estimator, find_hidden
 
 
 def abstention(make: Estimator, predictions: PredictionColumns, labels: LabelColumns) -> Check:

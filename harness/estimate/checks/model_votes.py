@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 
 _NEAR = 1e-9
 

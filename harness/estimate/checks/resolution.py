@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, BoolArray, IntArray
-from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
-from harness.estimate.checks.check import Check
-from harness.estimate.routed import read_item_answers
+from oversight.harness.arrays import UNKNOWN, BoolArray, IntArray
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.routed import read_item_answers
 
 
 def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import bdtr
 
-from harness.columns import LabelColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.model_votes import ModelVotes
-from harness.estimate.core import binomial_at_least
+from oversight.harness.columns import LabelColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.model_votes import ModelVotes
+from oversight.harness.estimate.core import binomial_at_least
 
 
 def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:

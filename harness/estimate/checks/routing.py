@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import BoolArray
-from harness.columns import ABSTAINED, YES
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.family_levels import OPTIONS_ALPHA
-from harness.estimate.core import chi2_tail, two_sided, z_of_sum
-from harness.estimate.data import LabelledArrays
+from oversight.harness.arrays import BoolArray
+from oversight.harness.columns import ABSTAINED, YES
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.family_levels import OPTIONS_ALPHA
+from oversight.harness.estimate.core import chi2_tail, two_sided, z_of_sum
+from oversight.harness.estimate.data import LabelledArrays
 
 _NEAR = 1e-6
 

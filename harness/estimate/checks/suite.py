@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from harness.columns import (
+from oversight.harness.columns import (
     AnyLabels,
     AnyPredictions,
     ItemValues,
@@ -21,21 +21,27 @@ from harness.columns import (
     PredictionColumns,
     align_models,
 )
-from harness.errors import EstimateError
-from harness.estimate.by_design import estimate_by_design
-from harness.estimate.checks.agreement_of_models import agreement, seen_answers
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.check_names import UNIFORM_CHECKS
-from harness.estimate.checks.drawn_options import DrawnOptions, coin, find_drawn, propensities, routed_for
-from harness.estimate.checks.expert_answers import yes_rate_by_expert
-from harness.estimate.checks.family_levels import FamilyLevels, split_levels
-from harness.estimate.checks.missing import abstention, readability
-from harness.estimate.checks.model_votes import ModelVotes
-from harness.estimate.checks.resolution import resolution
-from harness.estimate.checks.routed_answers import routed_yes_rate
-from harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate
-from harness.estimate.core import chi2_tail
-from harness.estimate.data import (
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.by_design import estimate_by_design
+from oversight.harness.estimate.checks.agreement_of_models import agreement, seen_answers
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.check_names import UNIFORM_CHECKS
+from oversight.harness.estimate.checks.drawn_options import (
+    DrawnOptions,
+    coin,
+    find_drawn,
+    propensities,
+    routed_for,
+)
+from oversight.harness.estimate.checks.expert_answers import yes_rate_by_expert
+from oversight.harness.estimate.checks.family_levels import FamilyLevels, split_levels
+from oversight.harness.estimate.checks.missing import abstention, readability
+from oversight.harness.estimate.checks.model_votes import ModelVotes
+from oversight.harness.estimate.checks.resolution import resolution
+from oversight.harness.estimate.checks.routed_answers import routed_yes_rate
+from oversight.harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate
+from oversight.harness.estimate.core import chi2_tail
+from oversight.harness.estimate.data import (
     LabelledArrays,
     Strata,
     Tallies,
@@ -45,8 +51,8 @@ from harness.estimate.data import (
     tally_columns,
     to_arrays,
 )
-from harness.estimate.estimators import information, inside, make_point
-from harness.types import Estimate
+from oversight.harness.estimate.estimators import information, inside, make_point
+from oversight.harness.types import Estimate
 
 LEAST_IN_STRATUM = 30
 
@@ -75,7 +81,7 @@ def run_checks(
 
     Examples
     --------
-    >>> from harness.types import Label, LabelKind, Prediction
+    >>> from oversight.harness.types import Label, LabelKind, Prediction
     >>> model = [Prediction(f"i{j}", 0) for j in range(60)]
     >>> said = [Label(f"i{j}", j % 4, LabelKind.COMPLEMENTARY, 4, 0.25) for j in range(60)]
     >>> [check.name for check in run_checks(model, said) if check.state == "failed"]

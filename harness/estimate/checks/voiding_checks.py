@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from harness.columns import LabelColumns, PredictionColumns
-from harness.estimate.checks.check import Check
-from harness.estimate.checks.suite import run_checks
-from harness.estimate.data import find_unequal
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.estimate.checks.check import Check
+from oversight.harness.estimate.checks.suite import run_checks
+from oversight.harness.estimate.data import find_unequal
 
 VOIDING_CHECKS = (
     "asked_predicted",

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.classes.ratios import Part
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.classes.ratios import Part
 
 _MOST = 0.95
 """Largest correlation that a difference makes use of: models that were never seen to differ may differ."""

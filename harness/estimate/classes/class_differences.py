@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from harness.columns import ABSENT, AnyLabels, AnyPredictions, align_models
-from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate.classes.averages import cautious_correlation, difference_part
-from harness.estimate.classes.class_names import COST, check_classes, check_metrics, name_results
-from harness.estimate.classes.class_parts import ClassEvidence
-from harness.estimate.classes.cost_table import CostTable
-from harness.estimate.classes.mean_costs import mean_cost
-from harness.estimate.classes.model_by_class import ClassResults
-from harness.estimate.classes.ratios import METHOD, Part
-from harness.estimate.comparison import TIED, Comparison, pairs_table
-from harness.estimate.core import check_level, z_value
-from harness.estimate.model_comparison import why_unfinished
-from harness.expected import check_mapping
-from harness.types import HtmlTable, Shown
+from oversight.harness.columns import ABSENT, AnyLabels, AnyPredictions, align_models
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate.classes.averages import cautious_correlation, difference_part
+from oversight.harness.estimate.classes.class_names import COST, check_classes, check_metrics, name_results
+from oversight.harness.estimate.classes.class_parts import ClassEvidence
+from oversight.harness.estimate.classes.cost_table import CostTable
+from oversight.harness.estimate.classes.mean_costs import mean_cost
+from oversight.harness.estimate.classes.model_by_class import ClassResults
+from oversight.harness.estimate.classes.ratios import METHOD, Part
+from oversight.harness.estimate.comparison import TIED, Comparison, pairs_table
+from oversight.harness.estimate.core import check_level, z_value
+from oversight.harness.estimate.model_comparison import why_unfinished
+from oversight.harness.expected import check_mapping
+from oversight.harness.types import HtmlTable, Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness.errors import BadInput
-from harness.estimate.classes.cost_table import CostTable
-from harness.expected import check_names
+from oversight.harness.errors import BadInput
+from oversight.harness.estimate.classes.cost_table import CostTable
+from oversight.harness.expected import check_names
 
 COST = "cost"
 BY_CLASS = ("precision", "recall", "f1", "prevalence")

@@ -7,17 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
-from harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
-from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate.by_design import enough_clusters, number_clusters
-from harness.estimate.classes.ratios import Part
-from harness.estimate.collected import collected_part
-from harness.estimate.data import Strata, find_strata
-from harness.estimate.evaluation import accuracy, complete
-from harness.estimate.intervals import effective_size, share_interval
-from harness.estimate.routed import read_item_answers, resolved_accuracy
-from harness.types import Estimate
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate.by_design import enough_clusters, number_clusters
+from oversight.harness.estimate.classes.ratios import Part
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import Strata, find_strata
+from oversight.harness.estimate.evaluation import accuracy, complete
+from oversight.harness.estimate.intervals import effective_size, share_interval
+from oversight.harness.estimate.routed import read_item_answers, resolved_accuracy
+from oversight.harness.types import Estimate
 
 LEAST = 2.0
 """Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.columns import AnyLabels, AnyPredictions, align
-from harness.errors import NotIdentified
-from harness.estimate.classes.class_names import USUAL, check_classes, check_metrics, name_results
-from harness.estimate.classes.class_parts import ClassEvidence
-from harness.estimate.classes.cost_table import CostTable
-from harness.estimate.classes.model_by_class import ClassEstimates, ClassResults
-from harness.estimate.core import check_level
-from harness.estimate.data import Strata
+from oversight.harness.columns import AnyLabels, AnyPredictions, align
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.classes.class_names import USUAL, check_classes, check_metrics, name_results
+from oversight.harness.estimate.classes.class_parts import ClassEvidence
+from oversight.harness.estimate.classes.cost_table import CostTable
+from oversight.harness.estimate.classes.model_by_class import ClassEstimates, ClassResults
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.data import Strata
 
 
 def classification_report(
@@ -33,7 +33,7 @@ def classification_report(
     Parameters
     ----------
     predictions, labels, strata
-        As in `harness.accuracy`. An unreadable prediction is one of no class.
+        As in `oversight.harness.accuracy`. An unreadable prediction is one of no class.
     classes
         Names of the options, the same for every item.
     metrics

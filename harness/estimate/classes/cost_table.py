@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.errors import BadInput, EstimateError
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.errors import BadInput, EstimateError
 
 UNREADABLE_COLUMN = "unreadable"
 

@@ -2,7 +2,7 @@
 
 A ratio's influence is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of
 F1 ((2·1{ŷ = c} − F) 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ
-= c). The truth in them is estimated by equation (G), see `harness.estimate.routed.doubly_robust`.
+= c). The truth in them is estimated by equation (G), see `oversight.harness.estimate.routed.doubly_robust`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import ItemValues, LabelColumns, PredictionColumns
-from harness.estimate.by_design import number_clusters
-from harness.estimate.data import find_unequal
-from harness.estimate.routed import RoutedSample, informed, pseudo_outcomes, read_item_answers, routed_pool
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import ItemValues, LabelColumns, PredictionColumns
+from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.data import find_unequal
+from oversight.harness.estimate.routed import (
+    RoutedSample,
+    informed,
+    pseudo_outcomes,
+    read_item_answers,
+    routed_pool,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

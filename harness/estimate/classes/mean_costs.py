@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import PredictionColumns
-from harness.errors import NotIdentified
-from harness.estimate.classes.averages import correlate, sum_part
-from harness.estimate.classes.class_names import COST
-from harness.estimate.classes.class_parts import ClassEvidence
-from harness.estimate.classes.cost_table import CostForm, CostTable
-from harness.estimate.classes.influence import ItemTruths
-from harness.estimate.classes.ratios import METHOD, Part
-from harness.estimate.intervals import scale_by_share, share_interval
-from harness.estimate.routed import ROUTED_ASSUMPTIONS
-from harness.types import Estimate
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import PredictionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.classes.averages import correlate, sum_part
+from oversight.harness.estimate.classes.class_names import COST
+from oversight.harness.estimate.classes.class_parts import ClassEvidence
+from oversight.harness.estimate.classes.cost_table import CostForm, CostTable
+from oversight.harness.estimate.classes.influence import ItemTruths
+from oversight.harness.estimate.classes.ratios import METHOD, Part
+from oversight.harness.estimate.intervals import scale_by_share, share_interval
+from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS
+from oversight.harness.types import Estimate
 
 Entry = tuple[float, Part, IntArray, FloatArray]
 """Weight, part, and by item the option whose truth it is of (−1: none) and what is known without (0, 1)."""

@@ -8,17 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import BadInput, EstimateError, NotIdentified
-from harness.estimate.classes.averages import correlate, sum_part
-from harness.estimate.classes.class_names import COST, name_results
-from harness.estimate.classes.class_parts import LEAST, ClassEvidence
-from harness.estimate.classes.cost_table import CostTable
-from harness.estimate.classes.influence import ItemTruths
-from harness.estimate.classes.mean_costs import mean_cost
-from harness.estimate.classes.ratios import METHOD, Part, f1_weights, ratio_part, recall_weights
-from harness.estimate.data import Estimates
-from harness.types import Estimate, HtmlTable, estimate_table
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate.classes.averages import correlate, sum_part
+from oversight.harness.estimate.classes.class_names import COST, name_results
+from oversight.harness.estimate.classes.class_parts import LEAST, ClassEvidence
+from oversight.harness.estimate.classes.cost_table import CostTable
+from oversight.harness.estimate.classes.influence import ItemTruths
+from oversight.harness.estimate.classes.mean_costs import mean_cost
+from oversight.harness.estimate.classes.ratios import METHOD, Part, f1_weights, ratio_part, recall_weights
+from oversight.harness.estimate.data import Estimates
+from oversight.harness.types import Estimate, HtmlTable, estimate_table
 
 
 class ClassEstimates(Estimates):

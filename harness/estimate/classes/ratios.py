@@ -20,9 +20,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.errors import EstimateError
-from harness.estimate.core import find_root, z_value
-from harness.estimate.intervals import share_interval
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_root, z_value
+from oversight.harness.estimate.intervals import share_interval
 
 METHOD = "square-and-add"
 """As intervals made of those of their parts are named."""

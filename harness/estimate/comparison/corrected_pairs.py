@@ -22,12 +22,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.errors import NotIdentified
-from harness.estimate.comparison.difference import difference_interval
-from harness.estimate.comparison.two_models import Comparison
-from harness.estimate.core import check_level, effective_clusters
-from harness.estimate.routed import (
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.comparison.difference import difference_interval
+from oversight.harness.estimate.comparison.two_models import Comparison
+from oversight.harness.estimate.core import check_level, effective_clusters
+from oversight.harness.estimate.routed import (
     GOLD_ASSUMPTIONS,
     ErrorRanges,
     GoldCounts,
@@ -38,7 +38,7 @@ from harness.estimate.routed import (
     rate_ranges,
     youden_interval,
 )
-from harness.types import Interval
+from oversight.harness.types import Interval
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
 _NEAR = 1e-9

@@ -18,10 +18,10 @@ import math
 import numpy as np
 from scipy.special import stdtr
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import clopper_pearson, effective_clusters, sign_p_value
-from harness.estimate.intervals import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import clopper_pearson, effective_clusters, sign_p_value
+from oversight.harness.estimate.intervals import (
     collapse_rows,
     effective_size,
     scale_by_share,
@@ -30,8 +30,8 @@ from harness.estimate.intervals import (
     tilt_items,
     tilted_score,
 )
-from harness.estimate.routed import RoutedSample, difference_target, informed, routed_mean
-from harness.types import Interval
+from oversight.harness.estimate.routed import RoutedSample, difference_target, informed, routed_mean
+from oversight.harness.types import Interval
 
 _NEAR = 1e-9
 

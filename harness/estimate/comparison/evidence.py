@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.comparison.corrected_pairs import corrected_difference
-from harness.estimate.comparison.paired import mcnemar, paired_difference, sign_test
-from harness.estimate.comparison.two_models import Comparison
-from harness.estimate.routed import (
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.comparison.corrected_pairs import corrected_difference
+from oversight.harness.estimate.comparison.paired import mcnemar, paired_difference, sign_test
+from oversight.harness.estimate.comparison.two_models import Comparison
+from oversight.harness.estimate.routed import (
     ErrorRanges,
     PoolKinds,
     RoutedSample,

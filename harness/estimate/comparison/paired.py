@@ -10,20 +10,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.comparison.difference import (
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.comparison.difference import (
     clustered_difference,
     difference_interval,
     paired_proportions,
 )
-from harness.estimate.comparison.two_models import Comparison
-from harness.estimate.comparison.unequal_pairs import unequal_difference
-from harness.estimate.core import check_items, check_level, check_rows, sign_p_value
-from harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
-from harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
-from harness.estimate.routed import RoutedSample, check_predicted
-from harness.types import Interval
+from oversight.harness.estimate.comparison.two_models import Comparison
+from oversight.harness.estimate.comparison.unequal_pairs import unequal_difference
+from oversight.harness.estimate.core import check_items, check_level, check_rows, sign_p_value
+from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
+from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.estimate.routed import RoutedSample, check_predicted
+from oversight.harness.types import Interval
 
 
 def paired_difference(

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.estimate.comparison.paired import mcnemar
-from harness.estimate.comparison.two_models import TIED, Comparison
-from harness.estimate.core import (
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.comparison.paired import mcnemar
+from oversight.harness.estimate.comparison.two_models import TIED, Comparison
+from oversight.harness.estimate.core import (
     bonferroni,
     check_known,
     check_level,
@@ -32,8 +32,8 @@ from harness.estimate.core import (
     range_tail,
     z_value,
 )
-from harness.estimate.routed import t_quantile
-from harness.types import HtmlTable, Shown, percent
+from oversight.harness.estimate.routed import t_quantile
+from oversight.harness.types import HtmlTable, Shown, percent
 
 RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")

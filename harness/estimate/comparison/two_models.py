@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from harness.types import HtmlTable, Interval, Shown, explain_flag
+from oversight.harness.types import HtmlTable, Interval, Shown, explain_flag
 
 TIED = "tie"
 

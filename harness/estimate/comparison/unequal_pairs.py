@@ -1,10 +1,10 @@
 """The difference of two models where items were drawn from a pool with unequal, recorded chances.
 
-As in `harness.estimate.comparison.difference` D = δ Δ, the share of items on which the two differ times the
-mean difference there, both by weights (`harness.columns.weigh_draws`): δ is a share of as many items as the
-weights leave effective, (Σw)²/Σw², and Δ has the weighted score interval of
-`harness.estimate.routed.unequal_items`. Where every differing item tells +1, 0 or −1 by itself, D is a
-difference of two shares of the effective items.
+As in `oversight.harness.estimate.comparison.difference` D = δ Δ, the share of items on which the two differ
+times the mean difference there, both by weights (`oversight.harness.columns.weigh_draws`): δ is a share of as
+many items as the weights leave effective, (Σw)²/Σw², and Δ has the weighted score interval of
+`oversight.harness.estimate.routed.unequal_items`. Where every differing item tells +1, 0 or −1 by itself, D
+is a difference of two shares of the effective items.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.comparison.difference import paired_proportions, read_votes
-from harness.estimate.core import clopper_pearson, count_effective
-from harness.estimate.intervals import scale_by_share, score_at, tilted_score
-from harness.estimate.routed import RoutedSample, difference_target, weigh_items
-from harness.types import Interval
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.comparison.difference import paired_proportions, read_votes
+from oversight.harness.estimate.core import clopper_pearson, count_effective
+from oversight.harness.estimate.intervals import scale_by_share, score_at, tilted_score
+from oversight.harness.estimate.routed import RoutedSample, difference_target, weigh_items
+from oversight.harness.types import Interval
 
 
 def unequal_difference(

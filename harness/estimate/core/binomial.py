@@ -24,8 +24,13 @@ from dataclasses import dataclass
 
 from scipy.special import betaincinv, ndtri
 
-from harness.errors import EstimateError
-from harness.estimate.core.validation import check_level, check_options, check_positive, check_successes
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core.validation import (
+    check_level,
+    check_options,
+    check_positive,
+    check_successes,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from scipy.special import bdtr, bdtrc
 
-from harness.estimate.core.binomial import clopper_pearson
+from oversight.harness.estimate.core.binomial import clopper_pearson
 
 _HALVINGS = 60
 _MANY = 5_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import NotIdentified
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import NotIdentified
 
 FEWEST_EFFECTIVE = 4.0
 """Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, betainc, chdtrc, ndtr
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.estimate.core.validation import check_count, check_rows
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core.validation import check_count, check_rows
 
 
 def two_sided(z: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from harness.estimate.core.binomial import clopper_pearson
+from oversight.harness.estimate.core.binomial import clopper_pearson
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from scipy.special import gammaln, ndtr
 
-from harness.arrays import FloatArray
-from harness.estimate.core.roots import find_root
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate.core.roots import find_root
 
 _NODES, _SCALES = 400, 64
 _LARGEST = 1e5

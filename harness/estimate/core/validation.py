@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import BoolArray
-from harness.errors import EstimateError
+from oversight.harness.arrays import BoolArray
+from oversight.harness.errors import EstimateError
 
 
 def check_level(level: float) -> None:

@@ -17,10 +17,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.errors import EstimateError
-from harness.estimate.core import blaker, z_value
-from harness.estimate.intervals import scale_by_share
-from harness.types import Interval
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import blaker, z_value
+from oversight.harness.estimate.intervals import scale_by_share
+from oversight.harness.types import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from harness.columns import ItemValues, LabelColumns, PredictionColumns
-from harness.errors import EstimateError
+from oversight.harness.columns import ItemValues, LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError
 
 CONFIDENCE: Literal["confidence"] = "confidence"
 """In place of strata: by the model's own confidence."""

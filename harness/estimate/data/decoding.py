@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.errors import BadInput
-from harness.registry import state_protocols
-from harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
+from oversight.harness.errors import BadInput
+from oversight.harness.registry import state_protocols
+from oversight.harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
 
 _KIND = {
     Verdict.YES: LabelKind.ORDINARY,

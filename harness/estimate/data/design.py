@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray
-from harness.columns import ABSTAINED, YES, ItemValues, LabelColumns
-from harness.errors import EstimateError
-from harness.estimate.data.labelled_arrays import LabelledArrays
-from harness.estimate.data.stratified import Conditioning
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
+from oversight.harness.columns import ABSTAINED, YES, ItemValues, LabelColumns
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.data.labelled_arrays import LabelledArrays
+from oversight.harness.estimate.data.stratified import Conditioning
 
 _NEAR = 1e-6
 """Propensities that differ by less are equal."""
@@ -96,7 +96,7 @@ class LabelSource:
     Attributes
     ----------
     labels, strata, split
-        As in `harness.estimate.data.tallies.tally`.
+        As in `oversight.harness.estimate.data.tallies.tally`.
     arrays
         The labels gathered, perhaps with a model's predictions, which a design does not look at.
     """

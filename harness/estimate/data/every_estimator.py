@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_counts, check_level
-from harness.estimate.data.stratified import Tallies, Tally, estimate_tallies
-from harness.estimate.estimators import POINTS
-from harness.estimate.intervals import check_method
-from harness.types import Estimate, HtmlTable, Shown, estimate_table
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, check_counts, check_level
+from oversight.harness.estimate.data.stratified import Tallies, Tally, estimate_tallies
+from oversight.harness.estimate.estimators import POINTS
+from oversight.harness.estimate.intervals import check_method
+from oversight.harness.types import Estimate, HtmlTable, Shown, estimate_table
 
 
 class Estimates(dict[str, Estimate], Shown):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import AnyIntArray
-from harness.columns import ABSTAINED, NO, YES
+from oversight.harness.arrays import AnyIntArray
+from oversight.harness.columns import ABSTAINED, NO, YES
 
 
 def fill_answers(

@@ -10,9 +10,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
-from harness.errors import EstimateError
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from harness.estimate.core import chi2_tail
-from harness.estimate.data.combine import StratumEstimate, none_readable, with_unreadable
-from harness.estimate.estimators import make_point
-from harness.estimate.intervals import join_rows, tilted_score, uniform_rows, weighted_score
-from harness.types import Interval
+from oversight.harness.estimate.core import chi2_tail
+from oversight.harness.estimate.data.combine import StratumEstimate, none_readable, with_unreadable
+from oversight.harness.estimate.estimators import make_point
+from oversight.harness.estimate.intervals import join_rows, tilted_score, uniform_rows, weighted_score
+from oversight.harness.types import Interval
 
 _LIKELY = 0.2
 """p of the χ² test of proportional labelling from which on it is taken for that."""
 
 if TYPE_CHECKING:
-    from harness.estimate.data.stratified import Tally
+    from oversight.harness.estimate.data.stratified import Tally
 
 
 def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list[tuple[float, Tally]]:

@@ -17,14 +17,19 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, blaker, check_level
-from harness.estimate.data.combine import StratumEstimate, combine_strata, none_readable, with_unreadable
-from harness.estimate.data.mixed_groups import estimate_groups, merge_tallies
-from harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
-from harness.estimate.estimators import check_estimator, make_point
-from harness.estimate.intervals import check_method, make_interval
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, blaker, check_level
+from oversight.harness.estimate.data.combine import (
+    StratumEstimate,
+    combine_strata,
+    none_readable,
+    with_unreadable,
+)
+from oversight.harness.estimate.data.mixed_groups import estimate_groups, merge_tallies
+from oversight.harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.estimators import check_estimator, make_point
+from oversight.harness.estimate.intervals import check_method, make_interval
+from oversight.harness.types import Counts, Estimate, Interval
 
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -39,7 +44,7 @@ _ALWAYS = UNIFORM_ASSUMPTIONS[1:]
 _COUNTED = ("n_yes", "n_no", "n_unreadable", "n_failed", "n_abstained")
 
 Conditioning = Literal["answers", "questions"]
-"""Which numbers are taken as given; see `harness.estimate.data.tallies`."""
+"""Which numbers are taken as given; see `oversight.harness.estimate.data.tallies`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,14 +24,21 @@ from typing import Literal
 
 import numpy as np
 
-from harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
-from harness.columns import AnyLabels, AnyPredictions, ItemValues, LabelColumns, PredictionColumns, align
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import BinomialSample, effective_options
-from harness.estimate.data.confidence_strata import Strata, find_strata
-from harness.estimate.data.design import Design, LabelSource, gather_design
-from harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
-from harness.estimate.data.stratified import Conditioning, Tallies, Tally
+from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, IntArray
+from oversight.harness.columns import (
+    AnyLabels,
+    AnyPredictions,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align,
+)
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import BinomialSample, effective_options
+from oversight.harness.estimate.data.confidence_strata import Strata, find_strata
+from oversight.harness.estimate.data.design import Design, LabelSource, gather_design
+from oversight.harness.estimate.data.labelled_arrays import LabelledArrays, to_arrays
+from oversight.harness.estimate.data.stratified import Conditioning, Tallies, Tally
 
 
 def tally(

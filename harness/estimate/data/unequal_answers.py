@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.columns import YES, LabelColumns, QuestionColumns, answering_rates, read_questions
-from harness.errors import NotIdentified
-from harness.estimate.core import blaker, count_effective, z_value
-from harness.estimate.data.combine import mover_sum, with_unreadable
-from harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
-from harness.estimate.routed import FEW_OPEN, RoutedSample
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.columns import YES, LabelColumns, QuestionColumns, answering_rates, read_questions
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.core import blaker, count_effective, z_value
+from oversight.harness.estimate.data.combine import mover_sum, with_unreadable
+from oversight.harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.routed import FEW_OPEN, RoutedSample
+from oversight.harness.types import Counts, Estimate, Interval
 
 REFUSALS = "weighted-refusals"
 """Name of the interval of `estimate_refusals`."""

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import check_count, check_level, z_value
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import check_count, check_level, z_value
+from oversight.harness.types import Counts, Estimate, Interval
 
 HUI_WALTER_ASSUMPTIONS = (
     "both experts of a question judge independently given the truth, with equal error rates",

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_counts, check_options, check_positive, check_unit
-from harness.estimate.estimators.likelihood import closed_form, information, inside
-from harness.estimate.estimators.unbiased import (
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import (
+    BinomialSample,
+    check_counts,
+    check_options,
+    check_positive,
+    check_unit,
+)
+from oversight.harness.estimate.estimators.likelihood import closed_form, information, inside
+from oversight.harness.estimate.estimators.unbiased import (
     complementary_accuracy,
     complementary_variance,
     ordinary_accuracy,

@@ -13,10 +13,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import EstimateError
-from harness.estimate.core import check_counts, check_unit
-from harness.estimate.estimators.ivw import ivw_accuracy, mix_variance, safe_plugin_weight, variances_at
-from harness.estimate.estimators.likelihood import closed_form, inside
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_counts, check_unit
+from oversight.harness.estimate.estimators.ivw import (
+    ivw_accuracy,
+    mix_variance,
+    safe_plugin_weight,
+    variances_at,
+)
+from oversight.harness.estimate.estimators.likelihood import closed_form, inside
 
 
 def sample_split(

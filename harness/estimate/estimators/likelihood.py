@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_counts, check_unit, success_probability
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, check_counts, check_unit, success_probability
 
 _MAX_STEPS = 200
 

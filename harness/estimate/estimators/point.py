@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_positive
-from harness.estimate.estimators.ivw import plugin_weight, varies
-from harness.estimate.estimators.likelihood import (
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, check_positive
+from oversight.harness.estimate.estimators.ivw import plugin_weight, varies
+from oversight.harness.estimate.estimators.likelihood import (
     information,
     inside,
     maximum_likelihood,
     pool_samples,
     published_se,
 )
-from harness.estimate.estimators.unbiased import (
+from oversight.harness.estimate.estimators.unbiased import (
     complementary_accuracy,
     complementary_variance,
     moment_weights,

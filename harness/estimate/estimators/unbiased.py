@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_options, check_positive, check_successes
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, check_options, check_positive, check_successes
 
 
 def ordinary_accuracy(S_o: int, n_o: int) -> float:

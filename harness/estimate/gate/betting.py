@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Shares of the largest bet. Those far below it are for bars that the mean is near to."""

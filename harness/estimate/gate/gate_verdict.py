@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from harness.errors import EstimateError
-from harness.estimate.core import check_level
-from harness.estimate.planning import outcomes_to_settle
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.planning import outcomes_to_settle
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 ANY_TIME, WORST_CASE = "any time", "worst case"
@@ -27,9 +27,9 @@ class GateVerdict:
         not tell, or may not be trusted; `why` says so.
     value
         Mean of the outcomes that are bet on; NaN without any. It is unbiased, but its weights follow from the
-        bar (`outcomes`): it differs a little from bar to bar and from `harness.accuracy`, which gives the
-        number to quote. Where items are asked about until resolved, it is the mean of those resolved; at a
-        look, it is the estimate.
+        bar (`outcomes`): it differs a little from bar to bar and from `oversight.harness.accuracy`, which
+        gives the number to quote. Where items are asked about until resolved, it is the mean of those
+        resolved; at a look, it is the estimate.
     bar
         What it must reach.
     level

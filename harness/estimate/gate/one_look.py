@@ -1,7 +1,7 @@
 """A verdict from one look, or from one of several that were planned.
 
-It comes from the interval that `harness.accuracy` and `harness.compare` give at the level of the look, so
-that both verdicts together are wrong with probability at most 1 − level.
+It comes from the interval that `oversight.harness.accuracy` and `oversight.harness.compare` give at the level
+of the look, so that both verdicts together are wrong with probability at most 1 − level.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import EstimateError
-from harness.estimate.core import z_value
-from harness.estimate.evaluation import accuracy
-from harness.estimate.gate.gate_verdict import (
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import z_value
+from oversight.harness.estimate.evaluation import accuracy
+from oversight.harness.estimate.gate.gate_verdict import (
     EITHER_SIDE,
     FAIL,
     PASS,
@@ -24,13 +24,13 @@ from harness.estimate.gate.gate_verdict import (
     GateVerdict,
     further_answers,
 )
-from harness.estimate.intervals import obrien_fleming_level
-from harness.estimate.many_estimates import accuracies, keep_predicted
-from harness.estimate.model_comparison import compare
-from harness.estimate.planning import outcomes_to_settle
-from harness.estimate.routed import ErrorRanges
-from harness.estimate.second_experts import allow_for_errors
-from harness.types import Estimate
+from oversight.harness.estimate.intervals import obrien_fleming_level
+from oversight.harness.estimate.many_estimates import accuracies, keep_predicted
+from oversight.harness.estimate.model_comparison import compare
+from oversight.harness.estimate.planning import outcomes_to_settle
+from oversight.harness.estimate.routed import ErrorRanges
+from oversight.harness.estimate.second_experts import allow_for_errors
+from oversight.harness.types import Estimate
 
 
 def gate_at_look(

@@ -1,8 +1,8 @@
 """What every item says of a mean, from the answers there are: outcomes to bet on.
 
-An outcome is equation (G) of `harness.estimate.routed.doubly_robust` with a working posterior and a constant
-that follow from the bar and the draw alone, never from answers, so that its mean is the item's own value and
-its bounds are known before any answer.
+An outcome is equation (G) of `oversight.harness.estimate.routed.doubly_robust` with a working posterior and a
+constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
+value and its bounds are known before any answer.
 
 Items that were passed over on purpose (an unreadable prediction that nobody need be asked about, an item
 where two models agree) are known before any answer. If all of them counted at once, the items there would
@@ -19,18 +19,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
-from harness.errors import NotIdentified
-from harness.estimate.by_design import number_clusters
-from harness.estimate.routed import (
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.routed import (
     RoutedSample,
     accuracy_target,
     difference_target,
     optimal_constant,
     routed_pool,
 )
-from harness.seeding import derive_seed
+from oversight.harness.seeding import derive_seed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.columns import (
+from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
     AnyPredictions,
@@ -21,11 +21,11 @@ from harness.columns import (
     PredictionColumns,
     align_models,
 )
-from harness.errors import NotIdentified
-from harness.estimate.collected import collected_part
-from harness.estimate.gate.betting import refuting_wealth
-from harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, GateVerdict, check_bar, judge
-from harness.estimate.gate.outcomes import (
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.gate.betting import refuting_wealth
+from oversight.harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, GateVerdict, check_bar, judge
+from oversight.harness.estimate.gate.outcomes import (
     NO_ERRORS,
     Gains,
     WorstRates,
@@ -33,8 +33,8 @@ from harness.estimate.gate.outcomes import (
     difference_gains,
     make_pool,
 )
-from harness.estimate.gate.resolved import resolved_ends, worst_p_values
-from harness.estimate.routed import ErrorRanges, rate_ranges
+from oversight.harness.estimate.gate.resolved import resolved_ends, worst_p_values
+from oversight.harness.estimate.routed import ErrorRanges, rate_ranges
 
 UNTOLD = (
     "the answers fit a value on either side of the bar, by what is known of experts' errors; more gold tells"
@@ -57,7 +57,7 @@ def gate_accuracy(
     Parameters
     ----------
     predictions, labels
-        As in `harness.accuracy`. Unreadable predictions are wrong, failed ones left out.
+        As in `oversight.harness.accuracy`. Unreadable predictions are wrong, failed ones left out.
     at_least
         The bar, in (0, 1).
     level

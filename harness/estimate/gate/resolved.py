@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, gammaln, xlog1py, xlogy
 
-from harness.arrays import UNKNOWN, FloatArray, IntArray
-from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import EstimateError
-from harness.estimate.by_design import number_clusters
-from harness.estimate.core import binomial_at_least, clopper_pearson
-from harness.estimate.gate.betting import refuting_wealth
-from harness.estimate.routed import read_item_answers
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.core import binomial_at_least, clopper_pearson
+from oversight.harness.estimate.gate.betting import refuting_wealth
+from oversight.harness.estimate.routed import read_item_answers
 
 _GAMMA = 0.001
 _SHARES = 15

@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.estimate.core import check_count, check_level, find_root
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_count, check_level, find_root
+from oversight.harness.types import Counts, Estimate, Interval
 
 
 @lru_cache(maxsize=64)

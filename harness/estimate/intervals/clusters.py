@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 
 _ONE_MORE = 0.1
 """Part of one more cluster, wrong as a whole, that is added to the moment equation."""

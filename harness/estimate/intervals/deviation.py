@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample, check_options, check_successes, check_unit
-from harness.estimate.estimators import mix_variance, safe_plugin_weight
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample, check_options, check_successes, check_unit
+from oversight.harness.estimate.estimators import mix_variance, safe_plugin_weight
 
 
 def hoeffding(K: float, n: int, delta: float) -> float:

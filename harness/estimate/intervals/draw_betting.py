@@ -8,10 +8,10 @@ is above m, with λ < 0 that it is below; a mixture over λ stands in for the be
 those not known wrong, so that an accuracy A of the pool leaves a range for m, whose nearer end the draw has
 to refute.
 
-The outcome g is that of equation (G) (`harness.estimate.routed.doubly_robust`) with p = m at the prediction
-and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant of least
-variance is C = m (K − 1)/(m K + K − 2). Where the prediction itself is asked about for certain, g is right
-or not.
+The outcome g is that of equation (G) (`oversight.harness.estimate.routed.doubly_robust`) with p = m at the
+prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
+of least variance is C = m (K − 1)/(m K + K − 2). Where the prediction itself is asked about for certain, g is
+right or not.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.estimate.core import check_level
-from harness.types import Interval
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.estimate.core import check_level
+from oversight.harness.types import Interval
 
 _SIZE = 500
 _BETS = np.geomspace(1e-3, 0.999, 12)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.estimate.core import blaker
-from harness.estimate.intervals.shares import share_interval
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.intervals.shares import share_interval
 
 FAR_ITEMS = 4.0
 """Items far from the mean that are added to both variances, so that few or no wrong answers prove nothing."""

@@ -20,8 +20,8 @@ import math
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.core import BinomialSample, check_level
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.core import BinomialSample, check_level
 
 _CELLS = 16
 _TABLE_RATIO = 50

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
 _PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from harness.errors import EstimateError
-from harness.estimate.core import (
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
     check_level,
@@ -17,12 +17,12 @@ from harness.estimate.core import (
     wilson,
     z_value,
 )
-from harness.estimate.estimators import Point
-from harness.estimate.intervals.deviation import union_radius
-from harness.estimate.intervals.exact import exact_interval, lattice_size
-from harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
-from harness.estimate.intervals.weighting import weighted_score
-from harness.types import Interval
+from oversight.harness.estimate.estimators import Point
+from oversight.harness.estimate.intervals.deviation import union_radius
+from oversight.harness.estimate.intervals.exact import exact_interval, lattice_size
+from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
+from oversight.harness.estimate.intervals.weighting import weighted_score
+from oversight.harness.types import Interval
 
 _STEPS = 8
 """Levels tried, each ten times nearer to 1, before labels count as contradictory."""

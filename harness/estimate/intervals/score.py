@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.estimate.core import BinomialSample, z_value
-from harness.estimate.estimators import log_likelihood
+from oversight.harness.estimate.core import BinomialSample, z_value
+from oversight.harness.estimate.estimators import log_likelihood
 
 _GRID = 64
 _HALVINGS = 60

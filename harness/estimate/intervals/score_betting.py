@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.core import check_level
-from harness.types import Interval
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.core import check_level
+from oversight.harness.types import Interval
 
 _SIZE = 1000
 _BETS = np.geomspace(1e-3, 1.0, 12)

@@ -19,9 +19,9 @@ import math
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.core import effective_clusters, z_value
-from harness.estimate.intervals.clusters import cluster_correlation
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.core import effective_clusters, z_value
+from oversight.harness.estimate.intervals.clusters import cluster_correlation
 
 
 def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
@@ -34,10 +34,10 @@ def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
     """Number of independent items that would tell the mean of the values as exactly, at most N.
 
-    N over the design effect 1 + ρ N P, with ρ and P of `harness.estimate.intervals.clusters`, and over (t/z)²
-    for the few clusters that ρ is measured with; t has the effective clusters (`effective_clusters`) less one
-    as degrees of freedom. At least the effective clusters: a cluster tells as much as one item. Source:
-    Korn & Graubard 1998, Surv. Methodol. 24.
+    N over the design effect 1 + ρ N P, with ρ and P of `oversight.harness.estimate.intervals.clusters`, and
+    over (t/z)² for the few clusters that ρ is measured with; t has the effective clusters
+    (`effective_clusters`) less one as degrees of freedom. At least the effective clusters: a cluster tells as
+    much as one item. Source: Korn & Graubard 1998, Surv. Methodol. 24.
 
     Parameters
     ----------

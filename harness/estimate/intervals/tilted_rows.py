@@ -1,8 +1,8 @@
 """Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
 
 Where options were drawn with unequal propensities π, q is fitted to π and the answers
-(`harness.estimate.intervals.fitted_working`). Where they were drawn uniformly, the options named by c
-weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
+(`oversight.harness.estimate.intervals.fitted_working`). Where they were drawn uniformly, the options named by
+c weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import find_equal
-from harness.estimate.intervals.fitted_working import fit_working, prior_working
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import find_equal
+from oversight.harness.estimate.intervals.fitted_working import fit_working, prior_working
 
 _EXCESS = 0.5
 """Share of the observed variance beyond the model's that counts where q is fitted: where votes mislead, 0

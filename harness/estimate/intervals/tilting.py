@@ -4,14 +4,14 @@ The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the pred
 models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
 item has a working distribution q over its options; the null hypotheses are its exponential tilts
 p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
-With g of equation (G) at p = p_λ (`harness.estimate.routed.doubly_robust`),
+With g of equation (G) at p = p_λ (`oversight.harness.estimate.routed.doubly_robust`),
 
     U(λ) = Σ_i w_i g_i − θ(λ)
     M(λ) = Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],   S(λ) = Σ_i w_i² (g_i − θ − U)²
     W(λ) = M + ε max{0, S − M}
 
-(of items in clusters: see `harness.estimate.intervals.clusters`; of items drawn in proportion within strata:
-both around the means of the strata, see `harness.estimate.intervals.drawn_strata`)
+(of items in clusters: see `oversight.harness.estimate.intervals.clusters`; of items drawn in proportion
+within strata: both around the means of the strata, see `oversight.harness.estimate.intervals.drawn_strata`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
 distribution costs width, not validity. The model's variance M keeps samples without an error, or without
@@ -19,7 +19,7 @@ a miss, from looking certain; the observed one S widens the interval where the a
 counts in full (ε = 1) for clusters and for a q fixed before the answers, and by half for a q fitted to
 them. The estimate is where U = 0.
 
-`harness.estimate.intervals.tilted_rows` says which q. Simulated in `benchmarks/coverage_matrix.py`.
+`oversight.harness.estimate.intervals.tilted_rows` says which q. Simulated in `benchmarks/coverage_matrix.py`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.arrays import FloatArray
-from harness.estimate.core import find_root
-from harness.estimate.intervals.clusters import ClusterVariance, skewed_step
-from harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate.core import find_root
+from oversight.harness.estimate.intervals.clusters import ClusterVariance, skewed_step
+from oversight.harness.estimate.intervals.tilted_rows import TiltedRows, collapse_rows
 
 _FARTHEST = 22.0
 """Tilts beyond ±22 put less than 1e-9 on what they tilt away from."""

@@ -1,8 +1,8 @@
 """Score interval of a weighted mean of accuracies from binomial samples: no estimate per group is clipped.
 
 A success of a sample is worth 1 and a failure 2 − K', so that X = (K' − 1)·1{success} − (K' − 2) has mean A
-(`harness.estimate.core.BinomialSample`). At a hypothetical A the samples of a group are weighted by their
-information, n/(A + K' − 2) up to a common factor, and groups by their share. With v_j those weights and
+(`oversight.harness.estimate.core.BinomialSample`). At a hypothetical A the samples of a group are weighted by
+their information, n/(A + K' − 2) up to a common factor, and groups by their share. With v_j those weights and
 M(A) = Σ_j v_j X̄_j, A is accepted where |M(A) − A| ≤ t √W,
 
     W = max{ Σ v_j² (1−A)(A+K'_j−2)/n_j,  Σ v_j² Σ (X − M)²/n_j² },
@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.errors import EstimateError
-from harness.estimate.core import BinomialSample
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import BinomialSample
 
 _HALVINGS = 60
 _EDGE = 1e-9

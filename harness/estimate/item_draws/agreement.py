@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from harness.estimate.routed import vote_posterior
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.estimate.routed import vote_posterior
 
 _ROUNDS = 10
 _EACH, _MOST = 4, 60

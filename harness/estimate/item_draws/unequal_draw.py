@@ -5,15 +5,15 @@ what was found, each item weighed by one over its chance, most exact (Neyman 193
 share `EVEN` of the draw is spread evenly, whatever is thought: no item weighs more than 1/`EVEN` times what
 it would in an even draw, so that a wrong guess costs width and nothing else.
 
-Of several draws one after the other, `harness.columns.weigh_draws` says what each item stands for.
+Of several draws one after the other, `oversight.harness.columns.weigh_draws` says what each item stands for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.estimate.item_draws.agreement import DIGITS
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.estimate.item_draws.agreement import DIGITS
 
 EVEN = 0.25
 """Share of a draw that goes to all items alike."""
@@ -29,7 +29,8 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
     number
         Items to draw, at most N.
     most
-        Largest chance, at least number/N; `harness.columns.share_of_draw`, so that no item weighs less than
+        Largest chance, at least number/N; `oversight.harness.columns.share_of_draw`, so that no item weighs
+        less than
         1.
     """
     n, even = len(deviation), number / len(deviation)

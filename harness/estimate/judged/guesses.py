@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, FloatArray, IntArray
-from harness.estimate.judged.judge_features import JudgeOpinion, describe_options
-from harness.estimate.judged.option_logit import option_probabilities
-from harness.estimate.judged.working import FLAT, learn_parameters
-from harness.estimate.routed import flat_posterior
+from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
+from oversight.harness.estimate.judged.judge_features import JudgeOpinion, describe_options
+from oversight.harness.estimate.judged.option_logit import option_probabilities
+from oversight.harness.estimate.judged.working import FLAT, learn_parameters
+from oversight.harness.estimate.routed import flat_posterior
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

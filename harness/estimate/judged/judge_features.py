@@ -2,7 +2,7 @@
 
 A judge is a model that was asked the same items. How sure it is counts by rank among its own answers and by
 its logarithmic odds, so that a scale which means nothing (all at .99, a share of five samples) does no harm;
-what either is worth, experts' answers tell (`harness.estimate.judged.option_logit`).
+what either is worth, experts' answers tell (`oversight.harness.estimate.judged.option_logit`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import PredictionColumns
-from harness.estimate.judged.option_logit import OptionFeatures
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import PredictionColumns
+from oversight.harness.estimate.judged.option_logit import OptionFeatures
 
 _NAMED = (1.0, 2.0)
 """Mean and standard deviation of the prior: a judge is right more often than not (.73)."""

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.intervals import tilt_items, tilted_outcomes
-from harness.estimate.judged.judge_features import JudgeOpinion
-from harness.estimate.judged.pool_rows import arrange, tilt_pool
-from harness.estimate.judged.working import split_items_evenly, working_distribution
-from harness.estimate.routed import RoutedSample, t_quantile
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.intervals import tilt_items, tilted_outcomes
+from oversight.harness.estimate.judged.judge_features import JudgeOpinion
+from oversight.harness.estimate.judged.pool_rows import arrange, tilt_pool
+from oversight.harness.estimate.judged.working import split_items_evenly, working_distribution
+from oversight.harness.estimate.routed import RoutedSample, t_quantile
 
 LEAST_KINDS = 5
 """Answers about items of either kind, right and wrong, from which on what a judge saved can be told."""

@@ -11,19 +11,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.columns import LabelColumns, PredictionColumns, keep_drawn
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import enough_clusters
-from harness.estimate.collected import collected_part
-from harness.estimate.data import Estimates, find_unequal
-from harness.estimate.evaluation import complete
-from harness.estimate.judged.judge_features import JudgeOpinion
-from harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
-from harness.estimate.judged.whole_pool import spread_over_pool
-from harness.estimate.judged.with_judges import judged_accuracy
-from harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
-from harness.types import Estimate
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.by_design import enough_clusters
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import Estimates, find_unequal
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.judged.judge_features import JudgeOpinion
+from oversight.harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
+from oversight.harness.estimate.judged.whole_pool import spread_over_pool
+from oversight.harness.estimate.judged.with_judges import judged_accuracy
+from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
+from oversight.harness.types import Estimate
 
 JUDGED = "judged"
 _MAIN = ("resolved", "routed", "ml")

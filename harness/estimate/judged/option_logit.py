@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 
 _STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 _PORTION = 10_000

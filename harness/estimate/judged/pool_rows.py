@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.intervals import TiltedRows, join_rows, tilt_items
-from harness.estimate.routed import RoutedSample, accuracy_target
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.intervals import TiltedRows, join_rows, tilt_items
+from oversight.harness.estimate.routed import RoutedSample, accuracy_target
 
 
 def arrange(predicted: IntArray, data: RoutedSample, cluster: IntArray | None) -> dict[str, Any]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import LabelColumns, PredictionColumns
-from harness.errors import NotIdentified
-from harness.estimate.routed import RoutedSample
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.routed import RoutedSample
 
 LARGEST_POOL = 200_000
 """Items up to which a whole pool is looked at."""

@@ -2,9 +2,9 @@
 
 The judges' opinions and the model's own prediction give every item a working distribution of its true option
 (`option_logit`), whose parameters are learned from experts' answers about the items of the other folds
-(cross-fitting, as in `harness.estimate.routed.doubly_robust`). It enters the score interval of
-`harness.estimate.intervals.tilting`, where E U = 0 for every distribution made without the item's own answer:
-a judge that is wrong, reversed or constant costs width, never validity.
+(cross-fitting, as in `oversight.harness.estimate.routed.doubly_robust`). It enters the score interval of
+`oversight.harness.estimate.intervals.tilting`, where E U = 0 for every distribution made without the item's
+own answer: a judge that is wrong, reversed or constant costs width, never validity.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.errors import NotIdentified
-from harness.estimate.core import check_level
-from harness.estimate.intervals import tilted_score
-from harness.estimate.judged.judge_features import JudgeOpinion
-from harness.estimate.judged.pool_rows import arrange, tilt_pool
-from harness.estimate.judged.working import working_distribution
-from harness.estimate.routed import RoutedSample, check_predicted, tilted_accuracy
-from harness.types import Estimate
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.intervals import tilted_score
+from oversight.harness.estimate.judged.judge_features import JudgeOpinion
+from oversight.harness.estimate.judged.pool_rows import arrange, tilt_pool
+from oversight.harness.estimate.judged.working import working_distribution
+from oversight.harness.estimate.routed import RoutedSample, check_predicted, tilted_accuracy
+from oversight.harness.types import Estimate
 
 
 def judged_accuracy(

@@ -1,7 +1,7 @@
 """The working distribution of every item's true option, from judges and the model's own prediction.
 
-Its parameters (`harness.estimate.judged.option_logit`) are learned from experts' answers about the items of
-the other folds: cross-fitting, as in `harness.estimate.routed.doubly_robust`.
+Its parameters (`oversight.harness.estimate.judged.option_logit`) are learned from experts' answers about the
+items of the other folds: cross-fitting, as in `oversight.harness.estimate.routed.doubly_robust`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.judged.judge_features import JudgeOpinion, describe_options
-from harness.estimate.judged.option_logit import OptionFeatures, fit_parameters, option_probabilities
-from harness.estimate.routed import RoutedSample, flat_posterior
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.judged.judge_features import JudgeOpinion, describe_options
+from oversight.harness.estimate.judged.option_logit import (
+    OptionFeatures,
+    fit_parameters,
+    option_probabilities,
+)
+from oversight.harness.estimate.routed import RoutedSample, flat_posterior
 
 FLAT = 0.05
 """Share of the working distribution that is left flat, so that sure judges leave room for surprise."""

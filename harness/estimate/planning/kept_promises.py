@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from harness.estimate.core import z_value
-from harness.estimate.planning.rehearsed_studies import (
+from oversight.harness.estimate.core import z_value
+from oversight.harness.estimate.planning.rehearsed_studies import (
     SHARES,
     StandIn,
     questions_per_item,

@@ -8,13 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.estimate.core import find_root, z_value
-from harness.estimate.judged import split_items_evenly
-from harness.estimate.planning.pilot_answers import PilotAnswers
-from harness.estimate.planning.side_variances import NONE, ItemVariance, SideVariances, side_variances
-from harness.estimate.routed import t_quantile
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_root, z_value
+from oversight.harness.estimate.judged import split_items_evenly
+from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
+from oversight.harness.estimate.planning.side_variances import (
+    NONE,
+    ItemVariance,
+    SideVariances,
+    side_variances,
+)
+from oversight.harness.estimate.routed import t_quantile
 
 _GROUPS, _LEAST_GROUPS = 10, 8
 """Groups, and how many of them must tell."""

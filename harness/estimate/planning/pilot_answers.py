@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.judged import JudgeOpinion
-from harness.estimate.routed import RoutedSample, accuracy_target, pseudo_outcomes
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.judged import JudgeOpinion
+from oversight.harness.estimate.routed import RoutedSample, accuracy_target, pseudo_outcomes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, FloatArray, IntArray
-from harness.columns import ABSTAINED, LabelColumns, PredictionColumns, keep_drawn
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.collected import collected_part
-from harness.estimate.item_draws import guess_right, split_by_agreement
-from harness.estimate.judged import JudgeOpinion
-from harness.estimate.planning.pilot_answers import PilotAnswers
-from harness.estimate.routed import (
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
+from oversight.harness.estimate.judged import JudgeOpinion
+from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
+from oversight.harness.estimate.routed import (
     RoutedSample,
     flat_posterior,
     propensities_for,
@@ -25,7 +25,7 @@ from harness.estimate.routed import (
     targeted_propensities,
     vote_posterior,
 )
-from harness.registry import name_protocol
+from oversight.harness.registry import name_protocol
 
 _MOST_DRAWN = 240
 """Items drawn from which on strata get no finer."""

@@ -11,22 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.arrays import IntArray
-from harness.columns import AnyLabels, AnyPredictions, align_pool
-from harness.errors import EstimateError
-from harness.estimate.core import check_level
-from harness.estimate.planning.needed_questions import Aim
-from harness.estimate.planning.pilot_gathering import (
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import AnyLabels, AnyPredictions, align_pool
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.planning.needed_questions import Aim
+from oversight.harness.estimate.planning.pilot_gathering import (
     PARTITIONED,
     SEQUENTIAL,
     TARGETED,
     PilotStudy,
     refuse_pilot,
 )
-from harness.estimate.planning.pilot_rows import plan_model
-from harness.estimate.planning.planned_row import PlannedRow
-from harness.expected import check_mapping, check_names
-from harness.types import HtmlTable, Shown
+from oversight.harness.estimate.planning.pilot_rows import plan_model
+from oversight.harness.estimate.planning.planned_row import PlannedRow
+from oversight.harness.expected import check_mapping, check_names
+from oversight.harness.types import HtmlTable, Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

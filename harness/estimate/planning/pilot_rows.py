@@ -9,17 +9,17 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import z_value
-from harness.estimate.judged import LEAST_KINDS
-from harness.estimate.planning.kept_promises import REACHED, log_spread
-from harness.estimate.planning.needed_questions import Aim, FoundRatio, find_ratios
-from harness.estimate.planning.pilot_answers import PilotAnswers
-from harness.estimate.planning.pilot_gathering import PARTITIONED, SEQUENTIAL, PilotStudy
-from harness.estimate.planning.planned_row import PlannedRow, PlanWords
-from harness.estimate.planning.rehearsed_studies import SHARED, TARGETED, UNIFORM
-from harness.estimate.planning.side_variances import (
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import z_value
+from oversight.harness.estimate.judged import LEAST_KINDS
+from oversight.harness.estimate.planning.kept_promises import REACHED, log_spread
+from oversight.harness.estimate.planning.needed_questions import Aim, FoundRatio, find_ratios
+from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
+from oversight.harness.estimate.planning.pilot_gathering import PARTITIONED, SEQUENTIAL, PilotStudy
+from oversight.harness.estimate.planning.planned_row import PlannedRow, PlanWords
+from oversight.harness.estimate.planning.rehearsed_studies import SHARED, TARGETED, UNIFORM
+from oversight.harness.estimate.planning.side_variances import (
     JUDGE,
     NONE,
     POOL,
@@ -30,7 +30,7 @@ from harness.estimate.planning.side_variances import (
     accuracy_variance,
     side_variances,
 )
-from harness.estimate.routed import routed_accuracy, weigh_votes
+from oversight.harness.estimate.routed import routed_accuracy, weigh_votes
 
 LEAST_ANSWERS = 50
 """Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""

@@ -1,13 +1,13 @@
 """How outcomes will vary under a planned draw of options, by what the truth may be.
 
-The interval of `harness.estimate.intervals.tilting` is made of outcomes g, whose variance depends on the
-draw, on the working distribution, and on the truth, which is not known. But given item x and truth k
+The interval of `oversight.harness.estimate.intervals.tilting` is made of outcomes g, whose variance depends
+on the draw, on the working distribution, and on the truth, which is not known. But given item x and truth k
 
     f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
 
 is a number, π being the planned propensities and g taken at the tilt of mean A. So E f is one more mean of
 Σ_k f_k 1{y = k}, and a pilot tells it as it tells an accuracy, by equation (G) of
-`harness.estimate.routed.doubly_robust`, whatever options the pilot's own draw asked about.
+`oversight.harness.estimate.routed.doubly_robust`, whatever options the pilot's own draw asked about.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.intervals import outcomes_at, plan_working, tilt_items, tilt_of
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.intervals import outcomes_at, plan_working, tilt_items, tilt_of
 
 _PORTION = 2_000
 """Items at a time: there is a row for every option that may be asked about, and either answer."""

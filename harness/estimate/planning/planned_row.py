@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from harness.estimate.planning.needed_questions import Aim, FoundRatio
-from harness.estimate.planning.pilot_gathering import PilotStudy
-from harness.estimate.planning.side_variances import JUDGE, NONE, POOL, VOTES
+from oversight.harness.estimate.planning.needed_questions import Aim, FoundRatio
+from oversight.harness.estimate.planning.pilot_gathering import PilotStudy
+from oversight.harness.estimate.planning.side_variances import JUDGE, NONE, POOL, VOTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from harness.errors import EstimateError
-from harness.estimate.core import check_least, check_unit
-from harness.estimate.planning.kept_promises import PlannedTest, RehearsedProtocol
-from harness.estimate.planning.rehearsed_studies import SIGN_TEST, UNIFORM, stand_in
-from harness.estimate.planning.sample_size import (
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_least, check_unit
+from oversight.harness.estimate.planning.kept_promises import PlannedTest, RehearsedProtocol
+from oversight.harness.estimate.planning.rehearsed_studies import SIGN_TEST, UNIFORM, stand_in
+from oversight.harness.estimate.planning.sample_size import (
     SamplePlan,
     accuracy_variances,
     difference_variances,
     power_factor,
 )
-from harness.types import HtmlTable, Shown
+from oversight.harness.types import HtmlTable, Shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

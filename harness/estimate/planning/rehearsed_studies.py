@@ -13,13 +13,13 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaln, ndtri, xlogy
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate.comparison import Comparison, mcnemar, paired_difference, sign_test
-from harness.estimate.core import BinomialSample, blaker
-from harness.estimate.estimators import make_point
-from harness.estimate.intervals import make_interval
-from harness.estimate.planning.synthetic_population import synthesise_population
-from harness.estimate.routed import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate.comparison import Comparison, mcnemar, paired_difference, sign_test
+from oversight.harness.estimate.core import BinomialSample, blaker
+from oversight.harness.estimate.estimators import make_point
+from oversight.harness.estimate.intervals import make_interval
+from oversight.harness.estimate.planning.synthetic_population import synthesise_population
+from oversight.harness.estimate.routed import (
     RoutedSample,
     difference_target,
     disagreement,
@@ -30,8 +30,8 @@ from harness.estimate.routed import (
     routed_accuracy,
     vote_posterior,
 )
-from harness.registry import name_protocol
-from harness.types import Estimate, Interval
+from oversight.harness.registry import name_protocol
+from oversight.harness.types import Estimate, Interval
 
 COMPLEMENTARY, UNIFORM, SHARED = "uniform, complementary only", "uniform", "shared"
 TARGETED, SEQUENTIAL = map(name_protocol, ("Targeted", "Sequential"))

@@ -3,8 +3,8 @@
 Every protocol has a variance per question v, so that n questions give a half-width z√(v/n), detect
 a difference (z_{1−α/2} + z_power)√(v/n), and need n = v (z/h)². Experts may err at known rates s, t
 (J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1) as in
-`harness.estimate.routed.annotator_error`. For several models the agreement between them matters; it is
-taken from `harness.estimate.planning.synthetic_population` until there are predictions.
+`oversight.harness.estimate.routed.annotator_error`. For several models the agreement between them matters; it
+is taken from `oversight.harness.estimate.planning.synthetic_population` until there are predictions.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import check_level, z_value
-from harness.estimate.planning.rehearsed_studies import SIGN_TEST
-from harness.estimate.planning.synthetic_population import (
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_level, z_value
+from oversight.harness.estimate.planning.rehearsed_studies import SIGN_TEST
+from oversight.harness.estimate.planning.synthetic_population import (
     check_accuracy,
     population_variance,
     synthesise_population,
 )
-from harness.estimate.routed import (
+from oversight.harness.estimate.routed import (
     accuracy_target,
     difference_target,
     disagreement,
@@ -35,7 +35,7 @@ from harness.estimate.routed import (
     vote_posterior,
     youden,
 )
-from harness.registry import name_protocol
+from oversight.harness.registry import name_protocol
 
 _POPULATION = 20_000
 

@@ -1,8 +1,8 @@
 """How many answers settle on which side of a bar a mean lies: a forecast from the answers so far.
 
 With outcomes x_i of mean b + m, m ≠ 0, and second moment q around the bar b, the best bet λ = m/q lets the
-log of the wealth of `harness.estimate.gate` grow by m²/(2q) an outcome, with standard deviation |m|/√q. It
-must reach log(1/α) + c, c what the mixture over bets costs. With power β
+log of the wealth of `oversight.harness.estimate.gate` grow by m²/(2q) an outcome, with standard deviation
+|m|/√q. It must reach log(1/α) + c, c what the mixture over bets costs. With power β
 
     √n |m|/√q = z_β + √(z_β² + 2 (log(1/α) + c)),
 
@@ -16,7 +16,7 @@ import math
 
 from scipy.special import ndtri
 
-from harness.estimate.core import check_level, z_value
+from oversight.harness.estimate.core import check_level, z_value
 
 _MIXTURE = 1.6
 """What bets that are spread over two decades lose to the best one, in logs."""

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import NotIdentified
-from harness.estimate.intervals import FAR_ITEMS
-from harness.estimate.judged import working_distribution
-from harness.estimate.planning.pilot_answers import PilotAnswers
-from harness.estimate.planning.planned_outcomes import model_variances, plan_outcomes
-from harness.estimate.routed import weigh_votes
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.intervals import FAR_ITEMS
+from oversight.harness.estimate.judged import working_distribution
+from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
+from oversight.harness.estimate.planning.planned_outcomes import model_variances, plan_outcomes
+from oversight.harness.estimate.routed import weigh_votes
 
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"

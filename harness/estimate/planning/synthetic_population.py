@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import check_options
-from harness.estimate.routed import optimal_constant
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_options
+from oversight.harness.estimate.routed import optimal_constant
 
 CORRELATION = 0.59
 TEMPTATION = 0.5

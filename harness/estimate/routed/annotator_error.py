@@ -8,7 +8,7 @@ probability t (specificity), J = s + t − 1. About a predicted option (hit) and
 
 Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
 rates (gold items), or one kind of error known to be absent, do. Two experts per question do too
-(`harness.estimate.estimators.hui_walter`).
+(`oversight.harness.estimate.estimators.hui_walter`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import (
     check_items,
     check_level,
     check_positive,
@@ -29,10 +29,10 @@ from harness.estimate.core import (
     effective_clusters,
     z_value,
 )
-from harness.estimate.routed.doubly_robust import informed, question_weights
-from harness.estimate.routed.means import t_quantile
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.estimate.routed.doubly_robust import informed, question_weights
+from oversight.harness.estimate.routed.means import t_quantile
+from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
+from oversight.harness.types import Counts, Estimate, Interval
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",

@@ -30,11 +30,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.arrays import AnyIntArray, FloatArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.routed.pool_kinds import PoolKinds
-from harness.estimate.routed.propensities import vote_posterior
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, flat_posterior
+from oversight.harness.arrays import AnyIntArray, FloatArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.routed.pool_kinds import PoolKinds
+from oversight.harness.estimate.routed.propensities import vote_posterior
+from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, flat_posterior
 
 _LEAST = 20
 _FLAT = 0.05

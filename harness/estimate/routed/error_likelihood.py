@@ -18,15 +18,15 @@ from math import comb
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import chi2_tail, find_root, sign_p_value
-from harness.estimate.intervals import effective_size, scale_by_share
-from harness.estimate.routed.annotator_error import GoldCounts
-from harness.estimate.routed.gold_score import independent_share
-from harness.estimate.routed.means import t_quantile
-from harness.estimate.routed.routed_sample import RoutedSample
-from harness.types import Estimate, Interval
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import chi2_tail, find_root, sign_p_value
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
+from oversight.harness.estimate.routed.annotator_error import GoldCounts
+from oversight.harness.estimate.routed.gold_score import independent_share
+from oversight.harness.estimate.routed.means import t_quantile
+from oversight.harness.estimate.routed.routed_sample import RoutedSample
+from oversight.harness.types import Estimate, Interval
 
 ERROR_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",

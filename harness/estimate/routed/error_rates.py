@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import NotIdentified
-from harness.estimate.core import clopper_pearson
-from harness.estimate.intervals import likelihood_sequence
-from harness.estimate.routed.error_likelihood import ErrorRanges
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.core import clopper_pearson
+from oversight.harness.estimate.intervals import likelihood_sequence
+from oversight.harness.estimate.routed.error_likelihood import ErrorRanges
 
 
 def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, float]:

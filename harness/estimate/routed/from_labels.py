@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, AnyIntArray, BoolArray, IntArray
-from harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
-from harness.errors import EstimateError
-from harness.estimate.routed.item_answers import read_item_answers
-from harness.estimate.routed.routed_sample import RoutedSample
-from harness.seeding import derive_seed
+from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, IntArray
+from oversight.harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns, mark
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.routed.item_answers import read_item_answers
+from oversight.harness.estimate.routed.routed_sample import RoutedSample
+from oversight.harness.seeding import derive_seed
 
 FEW_OPEN = 0.02
 """Share of what was asked that may be open and is left out like what experts were silent about."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.errors import NotIdentified
-from harness.estimate.intervals import effective_size, scale_by_share
-from harness.estimate.routed.annotator_error import GOLD_ASSUMPTIONS, GoldCounts
-from harness.estimate.routed.means import t_quantile
-from harness.estimate.routed.routed_sample import RoutedSample
-from harness.types import Estimate, Interval
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
+from oversight.harness.estimate.routed.annotator_error import GOLD_ASSUMPTIONS, GoldCounts
+from oversight.harness.estimate.routed.means import t_quantile
+from oversight.harness.estimate.routed.routed_sample import RoutedSample
+from oversight.harness.types import Estimate, Interval
 
 _GRID = np.linspace(0.0, 1.0, 2001)
 _ROUNDS = 400

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import UNKNOWN, IntArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, key_of
-from harness.errors import EstimateError
+from oversight.harness.arrays import UNKNOWN, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, key_of
+from oversight.harness.errors import EstimateError
 
 _NOT_ASKED = 2
 

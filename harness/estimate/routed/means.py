@@ -1,7 +1,8 @@
 """Estimates from routed answers: means of equation (G), and of items drawn by a known probability.
 
-The per-item outcome g, its derivation and its validity are in `harness.estimate.routed.doubly_robust`; here
-it becomes an `Estimate`, items being the independent units.
+The per-item outcome g, its derivation and its validity are in
+`oversight.harness.estimate.routed.doubly_robust`; here it becomes an `Estimate`, items being the independent
+units.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import blaker, check_items, check_level, effective_clusters
-from harness.estimate.intervals import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import blaker, check_items, check_level, effective_clusters
+from oversight.harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
     design_effect,
@@ -25,9 +26,9 @@ from harness.estimate.intervals import (
     tilt_items,
     tilted_score,
 )
-from harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
-from harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
+from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
+from oversight.harness.types import Counts, Estimate, Interval
 
 ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -48,7 +49,7 @@ def routed_mean(
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
     into the range of c. Several answers on one item enter one g_i, so they are not counted twice.
     With rare large g the interval covers less than its level and says so; an accuracy or a difference
-    from one question an item has a better one (`routed_accuracy`, `harness.estimate.comparison`).
+    from one question an item has a better one (`routed_accuracy`, `oversight.harness.estimate.comparison`).
     With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units, and N is
     their effective number (`effective_clusters`) in both N − 1 and t.
 

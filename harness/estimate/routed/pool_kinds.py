@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.core import find_equal
-from harness.estimate.routed.routed_sample import RoutedSample
+from oversight.harness.arrays import AnyIntArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_equal
+from oversight.harness.estimate.routed.routed_sample import RoutedSample
 
 _WORTH = 4
 """Least number of items a kind, on average, for which counting pays."""

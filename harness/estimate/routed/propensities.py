@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
 
 
 def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.core import blaker, check_level, count_effective
-from harness.estimate.intervals import (
+from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.core import blaker, check_level, count_effective
+from oversight.harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
     TiltedRows,
@@ -21,8 +21,8 @@ from harness.estimate.intervals import (
     tilt_items,
     tilted_score,
 )
-from harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS
-from harness.types import Counts, Estimate, Interval
+from oversight.harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS
+from oversight.harness.types import Counts, Estimate, Interval
 
 SILENCE = "experts are silent as often about true options as about others"
 
@@ -49,7 +49,7 @@ def resolved_accuracy(
     correct
         Shape (N,) of 1, 0 and `UNKNOWN`.
     own
-        Shape (N,), of `harness.estimate.routed.from_labels.Resolution`.
+        Shape (N,), of `oversight.harness.estimate.routed.from_labels.Resolution`.
     cluster
         Shape (N,): number of the item's cluster, where items are not independent.
     strata

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.types import Counts
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.types import Counts
 
 
 @dataclass(frozen=True, slots=True)

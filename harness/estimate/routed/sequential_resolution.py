@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.routed.propensities import predicted_counts
+from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.routed.propensities import predicted_counts
 
 RESOLUTION_ASSUMPTIONS = (
     "each item's predicted options were asked about until one was confirmed or all refuted",

@@ -1,11 +1,11 @@
 """A model's accuracy from items that were drawn of a pool with unequal, recorded chances.
 
-Every item weighs as much as it stands for (`harness.columns.weigh_draws`), over the sum of all: U(θ) of
-`harness.estimate.intervals.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums (Hájek
-1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of freedom as the
-weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more than a few of
-average weight. Where some predictions are unreadable, it is that of the readable ones times their share
-(`scale_by_share`), which is one of the effective items.
+Every item weighs as much as it stands for (`oversight.harness.columns.weigh_draws`), over the sum of all:
+U(θ) of `oversight.harness.estimate.intervals.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two
+unbiased sums (Hájek 1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of
+freedom as the weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more
+than a few of average weight. Where some predictions are unreadable, it is that of the readable ones times
+their share (`scale_by_share`), which is one of the effective items.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.errors import NotIdentified
-from harness.estimate.core import check_level, count_effective
-from harness.estimate.intervals import (
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.core import check_level, count_effective
+from oversight.harness.estimate.intervals import (
     TiltedRows,
     scale_by_share,
     tilt_items,
     tilted_score,
 )
-from harness.estimate.routed.means import ROUTED_ASSUMPTIONS
-from harness.estimate.routed.routed_sample import (
+from oversight.harness.estimate.routed.means import ROUTED_ASSUMPTIONS
+from oversight.harness.estimate.routed.routed_sample import (
     RoutedSample,
     accuracy_target,
     check_predicted,
 )
-from harness.types import Estimate, Interval
+from oversight.harness.types import Estimate, Interval
 
 
 def unequal_accuracy(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate.routed import accuracy_target, item_variance, neyman_rates
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.routed import accuracy_target, item_variance, neyman_rates
 
 _FLAT = 0.1
 """Share of the draw of an option that is flat over all that are left, and share of the working posterior."""

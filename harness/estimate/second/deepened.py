@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.arrays import AnyIntArray, BoolArray, FloatArray
-from harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate.by_design import enough_clusters
-from harness.estimate.collected import collected_part
-from harness.estimate.data import Estimates
-from harness.estimate.evaluation import complete
-from harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
-from harness.estimate.second.two_phase import TwoPhase, two_phase_score
-from harness.types import Estimate
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.by_design import enough_clusters
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.data import Estimates
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
+from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
+from oversight.harness.types import Estimate
 
 DEEPENED = "deepened"
 _MAIN = ("routed", "ml")

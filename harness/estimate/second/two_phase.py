@@ -18,9 +18,9 @@ answers. λ is one number for all items, of least variance in the model p: with 
 
 For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
 the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
-`harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the variance
-is the larger of the model's (with the larger of that T and the one that the items drawn tell without bias)
-and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
+`oversight.harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the
+variance is the larger of the model's (with the larger of that T and the one that the items drawn tell without
+bias) and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from harness.arrays import BoolArray, FloatArray, IntArray
-from harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
-from harness.estimate.routed import optimal_constant
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
+from oversight.harness.estimate.routed import optimal_constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +78,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
     Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
-    variance is that of `harness.estimate.intervals.clusters`.
+    variance is that of `oversight.harness.estimate.intervals.clusters`.
 
     Raises
     ------

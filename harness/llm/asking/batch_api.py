@@ -12,17 +12,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from harness.distribution import require
-from harness.errors import ConfigError, FatalModelError, ModelError
-from harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
-from harness.llm.asking.batch_endpoint import BatchEndpoint
-from harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
-from harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
-from harness.output import say
-from harness.store import Store, Uncertain
+from oversight.harness.distribution import require
+from oversight.harness.errors import ConfigError, FatalModelError, ModelError
+from oversight.harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
+from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
+from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
+from oversight.harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
+from oversight.harness.output import say
+from oversight.harness.store import Store, Uncertain
 
 if TYPE_CHECKING:
-    from harness.llm.limits import PriceTable
+    from oversight.harness.llm.limits import PriceTable
 
 
 def run_batches(

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.config import ModelSection
-from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.asking.batch_file import has_same_requests
-from harness.llm.models import load_body, translate_errors
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from oversight.harness.llm.asking.batch_file import has_same_requests
+from oversight.harness.llm.models import load_body, translate_errors
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

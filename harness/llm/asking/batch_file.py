@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
-from harness.config import ModelSection
-from harness.errors import Fault, ModelError, TransientModelError
-from harness.llm.models import (
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import Fault, ModelError, TransientModelError
+from oversight.harness.llm.models import (
     CallCounts,
     LimitField,
     ModelReply,
@@ -24,9 +24,9 @@ from harness.llm.models import (
     read_usage,
     request_body,
 )
-from harness.llm.reading import ANY_FORM, ReplyForm
-from harness.llm.runner import make_failed, read_prediction
-from harness.types import Item, Prediction, Source
+from oversight.harness.llm.reading import ANY_FORM, ReplyForm
+from oversight.harness.llm.runner import make_failed, read_prediction
+from oversight.harness.types import Item, Prediction, Source
 
 
 def name(number: int) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
-from harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
-from harness.llm.models import CallCounts, TokenGuess
-from harness.llm.runner import (
+from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
+from oversight.harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
+from oversight.harness.llm.models import CallCounts, TokenGuess
+from oversight.harness.llm.runner import (
     Target,
     Wanted,
     load_items,
@@ -24,9 +24,9 @@ from harness.llm.runner import (
     make_served,
     reply_form_of,
 )
-from harness.output import say
-from harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
-from harness.types import Item, Prediction, PredictionStatus, Source
+from oversight.harness.output import say
+from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
+from oversight.harness.types import Item, Prediction, PredictionStatus, Source
 
 LONGEST_POLL = 60.0
 _TRIES = 5  # to hand over or cancel a batch

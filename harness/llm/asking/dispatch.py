@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.llm.asking.joint_run import open_jointly, work_on
-from harness.llm.limits import PriceTable
-from harness.llm.runner import DEFAULT_TERMS, RunResult, RunTerms, Target, Wanted, open_runs, run_alone
+from oversight.harness.llm.asking.joint_run import open_jointly, work_on
+from oversight.harness.llm.limits import PriceTable
+from oversight.harness.llm.runner import (
+    DEFAULT_TERMS,
+    RunResult,
+    RunTerms,
+    Target,
+    Wanted,
+    open_runs,
+    run_alone,
+)
 
 
 def run_targets(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from harness.config import ModelSection, RunSpec
-from harness.errors import StoreError
-from harness.llm.asking.joint_run import Opening, work_on
-from harness.llm.limits import Price
-from harness.llm.runner import RunResult, Target, Wanted, refuse_without_keys
-from harness.output import say
-from harness.store import JointRun, Store
+from oversight.harness.config import ModelSection, RunSpec
+from oversight.harness.errors import StoreError
+from oversight.harness.llm.asking.joint_run import Opening, work_on
+from oversight.harness.llm.limits import Price
+from oversight.harness.llm.runner import RunResult, Target, Wanted, refuse_without_keys
+from oversight.harness.output import say
+from oversight.harness.store import JointRun, Store
 
 
 def join_runs(store: Store, known: set[str], only: str | None = None) -> list[RunResult]:

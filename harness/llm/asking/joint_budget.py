@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from harness.errors import BudgetSpent
-from harness.store import Amounts, JointRun, Store
+from oversight.harness.errors import BudgetSpent
+from oversight.harness.store import Amounts, JointRun, Store
 
 _CALLS = 64
 """Calls of one grant: few asks, and little that waits unused with one worker while another needs it."""
@@ -15,7 +15,7 @@ _LOOK = 0.25
 
 
 class JointAllowance:
-    """What a worker may spend, see `harness.llm.limits.Allowance`.
+    """What a worker may spend, see `oversight.harness.llm.limits.Allowance`.
 
     Attributes
     ----------

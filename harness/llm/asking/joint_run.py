@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 
-from harness.errors import LeaseLost, ModelError, OversightError, Stopped
-from harness.llm.asking.joint_budget import JointAllowance
-from harness.llm.asking.leased_items import LeasedItems
-from harness.llm.asking.membership import Membership, Watch
-from harness.llm.limits import Budget, dollars
-from harness.llm.runner import (
+from oversight.harness.errors import LeaseLost, ModelError, OversightError, Stopped
+from oversight.harness.llm.asking.joint_budget import JointAllowance
+from oversight.harness.llm.asking.leased_items import LeasedItems
+from oversight.harness.llm.asking.membership import Membership, Watch
+from oversight.harness.llm.limits import Budget, dollars
+from oversight.harness.llm.runner import (
     Batches,
     Crew,
     JobsEnd,
@@ -34,9 +34,9 @@ from harness.llm.runner import (
     run_in_loop,
     run_jobs,
 )
-from harness.output import counted, say
-from harness.store import Amounts, JointRun, JointSpec, ReservedAnswer, Store, WorkerWrite
-from harness.types import Source
+from oversight.harness.output import counted, say
+from oversight.harness.store import Amounts, JointRun, JointSpec, ReservedAnswer, Store, WorkerWrite
+from oversight.harness.types import Source
 
 _LINGER = 0.002  # seconds for which claims gather, to be stored together
 _LOOK = 0.5  # seconds between two looks at what the others do

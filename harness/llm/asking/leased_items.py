@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from harness.errors import LeaseLost
-from harness.llm.asking.membership import Membership
-from harness.llm.runner import StoredRow, Target, Wanted, load_items
-from harness.store import JointRun, Lease, split_into_batches
-from harness.types import Item
+from oversight.harness.errors import LeaseLost
+from oversight.harness.llm.asking.membership import Membership
+from oversight.harness.llm.runner import StoredRow, Target, Wanted, load_items
+from oversight.harness.store import JointRun, Lease, split_into_batches
+from oversight.harness.types import Item
 
 _MOST = 200
 """Items of a lease at most: so many are taken over from a worker that is lost."""

@@ -8,9 +8,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from harness.errors import LeaseLost, StoreError
-from harness.output import counted, say
-from harness.store import JointRun, Store
+from oversight.harness.errors import LeaseLost, StoreError
+from oversight.harness.output import counted, say
+from oversight.harness.store import JointRun, Store
 
 _SHOWN = 4
 """A worker shows itself so many times in the time of a lease."""

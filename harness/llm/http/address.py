@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote, urlsplit
 
-from harness.errors import ConfigError
+from oversight.harness.errors import ConfigError
 
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(r"[\x00-\x20\x7f]")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from harness.errors import ConfigError
-from harness.llm.http.address import Address
-from harness.llm.http.connection import Connection
-from harness.llm.http.dialling import Dialler
-from harness.llm.http.failures import ConnectionLost
-from harness.llm.http.proxy import find_proxy, proxy_authorization
-from harness.llm.http.reply import READABLE, HttpReply
-from harness.llm.http.request_head import make_head
+from oversight.harness.errors import ConfigError
+from oversight.harness.llm.http.address import Address
+from oversight.harness.llm.http.connection import Connection
+from oversight.harness.llm.http.dialling import Dialler
+from oversight.harness.llm.http.failures import ConnectionLost
+from oversight.harness.llm.http.proxy import find_proxy, proxy_authorization
+from oversight.harness.llm.http.reply import READABLE, HttpReply
+from oversight.harness.llm.http.request_head import make_head
 
 _KEPT = 30.0
 """Seconds that an idle connection is used again; most servers close theirs after 60 or more."""

@@ -7,8 +7,8 @@ from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from harness.llm.http.failures import BadReply, ConnectionLost
-from harness.llm.http.reply import HttpReply, ReplyBody
+from oversight.harness.llm.http.failures import BadReply, ConnectionLost
+from oversight.harness.llm.http.reply import HttpReply, ReplyBody
 
 _HEAD_BYTES = 64 * 1024
 _FRAMING = 8

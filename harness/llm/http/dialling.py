@@ -10,11 +10,11 @@ from typing import Any
 
 from aiohappyeyeballs import AddrInfoType, start_connection
 
-from harness.llm.http.address import Address
-from harness.llm.http.connection import Connection
-from harness.llm.http.failures import HttpFailure, NoConnection
-from harness.llm.http.proxy import proxy_authorization
-from harness.llm.http.request_head import make_head
+from oversight.harness.llm.http.address import Address
+from oversight.harness.llm.http.connection import Connection
+from oversight.harness.llm.http.failures import HttpFailure, NoConnection
+from oversight.harness.llm.http.proxy import proxy_authorization
+from oversight.harness.llm.http.request_head import make_head
 
 CONNECT_SECONDS = 15.0
 _NEXT_ADDRESS = 0.25  # seconds until another address is tried beside a silent one (RFC 8305)

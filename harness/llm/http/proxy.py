@@ -6,7 +6,7 @@ from base64 import b64encode
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
 
-from harness.llm.http.address import Address
+from oversight.harness.llm.http.address import Address
 
 
 def find_proxy(server: Address) -> Address | None:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from harness.llm.http.failures import BadReply
+from oversight.harness.llm.http.failures import BadReply
 
 READABLE = "gzip, deflate"
 """What a server is told it may compress with."""

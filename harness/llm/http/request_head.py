@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from harness.errors import ConfigError
+from oversight.harness.errors import ConfigError
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 

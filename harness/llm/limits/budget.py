@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from harness.errors import BudgetSpent, ConfigError
-from harness.llm.limits.prices import FREE, Price, dollars
-from harness.types import Source
+from oversight.harness.errors import BudgetSpent, ConfigError
+from oversight.harness.llm.limits.prices import FREE, Price, dollars
+from oversight.harness.types import Source
 
 if TYPE_CHECKING:
-    from harness.store import Amounts, Usage
+    from oversight.harness.store import Amounts, Usage
 
 
 Usages: TypeAlias = "Callable[[], tuple[Amounts, Amounts]]"
@@ -277,6 +277,6 @@ class Budget:
 
 
 def _amounts(amount: _Amount) -> Amounts:
-    from harness.store import Amounts  # with the database, which who only counts need not load
+    from oversight.harness.store import Amounts  # with the database, which who only counts need not load
 
     return Amounts(amount.usd, amount.tokens, amount.requests)

@@ -3,7 +3,7 @@
 The window is additive increase, multiplicative decrease (Chiu & Jain, 1989, Computer Networks 17): each
 success widens it by one call per window, each cluster of refusals halves it, at most once a second. A
 lone refusal is its own call's affair. Calls are spaced out where a rate is known, by the settings or by
-what the endpoint says of itself, and where one was learnt (`harness.llm.limits.learned_pace`).
+what the endpoint says of itself, and where one was learnt (`oversight.harness.llm.limits.learned_pace`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from harness.llm.limits.learned_pace import LearnedPace
-from harness.llm.limits.outage import Outage
-from harness.output import say
+from oversight.harness.llm.limits.learned_pace import LearnedPace
+from oversight.harness.llm.limits.outage import Outage
+from oversight.harness.output import say
 
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
@@ -30,7 +30,7 @@ _BOOKED, _KEPT = 16, 1.0  # places in a shared line that are booked at once, and
 
 
 class Book(Protocol):
-    """Books places in a line that other processes stand in, too; see `harness.store.joint.paces`."""
+    """Books places in a line that other processes stand in, too; see `oversight.harness.store.joint.paces`."""
 
     def __call__(self, *, requests: float | None, tokens: float | None) -> float:
         """Seconds until they may be used; given are the seconds that they take of each rate."""

@@ -20,12 +20,12 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import DataError
-from harness.output import read_text
-from harness.types import Source
+from oversight.harness.errors import DataError
+from oversight.harness.output import read_text
+from oversight.harness.types import Source
 
 if TYPE_CHECKING:
-    from harness.store import Usage
+    from oversight.harness.store import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Start, find and stop the small language model that runs on this machine.
 
 One server per cache directory, in a process of its own that outlives the caller; what is known of it
-lies in files there, see `harness.machine.server_folder`.
+lies in files there, see `oversight.harness.machine.server_folder`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.distribution import install_line
-from harness.errors import ConfigError, ModelError
-from harness.llm.local.weights import find_weights
-from harness.machine import ServerFolder, cache_dir, hold_start_lock, is_alive, is_free
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import ConfigError, ModelError
+from oversight.harness.llm.local.weights import find_weights
+from oversight.harness.machine import ServerFolder, cache_dir, hold_start_lock, is_alive, is_free
 
 _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "OVERSIGHT_CACHE", "PATH", "TMPDIR", "XDG_CACHE_HOME"}
 
@@ -139,7 +139,7 @@ def _launch(folder: ServerFolder[LocalServer], port: int) -> None:
         for name, value in os.environ.items()
         if name in _KEPT or name.startswith(("LC_", "PYTHON", "DYLD_"))
     }
-    serve = [sys.executable, "-m", "harness.llm.local.serve", str(gguf), str(port)]
+    serve = [sys.executable, "-m", "oversight.harness.llm.local.serve", str(gguf), str(port)]
     folder.spawn(serve, environment, cwd=Path(__file__).parents[3])
 
 

@@ -1,6 +1,7 @@
-"""The process that serves the small local model; `harness.llm.local.lifecycle.start_local_model` starts it.
+"""The process that serves the small local model; `oversight.harness.llm.local.lifecycle.start_local_model`
+starts it.
 
-``python -m harness.llm.local.serve WEIGHTS PORT`` serves until it is told to end.
+``python -m oversight.harness.llm.local.serve WEIGHTS PORT`` serves until it is told to end.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from harness.llm.local.lifecycle import LocalServer, local_folder
-from harness.output import say
+from oversight.harness.llm.local.lifecycle import LocalServer, local_folder
+from oversight.harness.output import say
 
 _SLOTS, _CONTEXT = 2, 2048
 # Messages are joined as they are: a few-shot prompt reaches the model as it was written.

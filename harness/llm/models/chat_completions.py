@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from harness.config import LOCAL_ENDPOINT, ModelSection
-from harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
-from harness.llm.models.completions import FILTERED, one_line, short
-from harness.llm.models.interface import ModelReply, Request
-from harness.llm.models.reported_usage import read_usage
+from oversight.harness.config import LOCAL_ENDPOINT, ModelSection
+from oversight.harness.errors import ConfigError, FatalModelError, Fault, RefusedRequest, TransientModelError
+from oversight.harness.llm.models.completions import FILTERED, one_line, short
+from oversight.harness.llm.models.interface import ModelReply, Request
+from oversight.harness.llm.models.reported_usage import read_usage
 
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
@@ -198,7 +198,7 @@ def base_url(settings: ModelSection) -> str:
         If the local server is wanted and not running, or the endpoint is no URL.
     """
     if settings.endpoint == LOCAL_ENDPOINT:
-        from harness.llm.local import find_local_model
+        from oversight.harness.llm.local import find_local_model
 
         server = find_local_model()
         if server is None:

@@ -13,14 +13,14 @@ from typing import Any
 
 import orjson
 
-from harness.errors import Fault, TransientModelError
-from harness.llm.models.interface import (
+from oversight.harness.errors import Fault, TransientModelError
+from oversight.harness.llm.models.interface import (
     LARGEST_LOGPROB,
     LEAST_LOGPROB,
     ModelReply,
 )
-from harness.llm.models.reported_usage import find_usages, read_usage
-from harness.output import redact
+from oversight.harness.llm.models.reported_usage import find_usages, read_usage
+from oversight.harness.output import redact
 
 STOP, CUT, FILTERED = "stop", "length", "content_filter"
 """Endings as `ModelReply.finish_reason` names them."""

@@ -1,9 +1,9 @@
 """The hot call: chat completions over plain HTTP, for runs of thousands of requests.
 
 The openai SDK is kept for everything that is called a few times a run (model lists, files, batches,
-Azure; see `harness.llm.models.openai_model`), but not here: per request it looks through its whole pool,
-transforms parameters and builds validated objects that nobody reads, which costs many times the request
-itself. This sends the same bytes through `harness.llm.http` and reads the few fields that matter.
+Azure; see `oversight.harness.llm.models.openai_model`), but not here: per request it looks through its whole
+pool, transforms parameters and builds validated objects that nobody reads, which costs many times the request
+itself. This sends the same bytes through `oversight.harness.llm.http` and reads the few fields that matter.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import replace
 
 import orjson
 
-from harness.config import ModelSection, api_key
-from harness.errors import ConfigError, FatalModelError, Fault, TransientModelError
-from harness.llm.http import BadReply, HttpClient, HttpFailure, HttpReply, NoConnection
-from harness.llm.models.chat_completions import (
+from oversight.harness.config import ModelSection, api_key
+from oversight.harness.errors import ConfigError, FatalModelError, Fault, TransientModelError
+from oversight.harness.llm.http import BadReply, HttpClient, HttpFailure, HttpReply, NoConnection
+from oversight.harness.llm.models.chat_completions import (
     LimitField,
     base_url,
     read_limits,
     read_refusal,
     request_body,
 )
-from harness.llm.models.completions import parse_completion
-from harness.llm.models.interface import ModelReply, Request
+from oversight.harness.llm.models.completions import parse_completion
+from oversight.harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
 
@@ -65,7 +65,7 @@ class HttpModel:
         )
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
+        """Send a request and return what came back; see `oversight.harness.llm.models.interface.Model`."""
         field = self._limit.name
         reply = await self._send(request, field)
         if request.max_tokens is not None and self._limit.learn(field, reply.status, reply.body):

@@ -8,10 +8,10 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from harness.config import ModelSection
-from harness.distribution import require
-from harness.errors import Fault, TransientModelError
-from harness.output import shorten
+from oversight.harness.config import ModelSection
+from oversight.harness.distribution import require
+from oversight.harness.errors import Fault, TransientModelError
+from oversight.harness.output import shorten
 
 MOST_TOKENS = 20_000_000
 """Of one reply; twice the longest context that any model has."""
@@ -174,18 +174,18 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
         If a key, the extra that calls Azure, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
-        from harness.llm.models.program_models import FunctionModel, load_function
+        from oversight.harness.llm.models.program_models import FunctionModel, load_function
 
         return FunctionModel(function or load_function(settings.python or ""), settings.timeout)
     if settings.command:
-        from harness.llm.models.program_models import CommandModel
+        from oversight.harness.llm.models.program_models import CommandModel
 
         return CommandModel(settings.command, settings.timeout, settings.max_reply_bytes)
     if settings.api_version is not None:
         require("openai", "an endpoint with an api_version", "openai")
-        from harness.llm.models.openai_model import OpenAIModel
+        from oversight.harness.llm.models.openai_model import OpenAIModel
 
         return OpenAIModel(settings)
-    from harness.llm.models.http_model import HttpModel
+    from oversight.harness.llm.models.http_model import HttpModel
 
     return HttpModel(settings)

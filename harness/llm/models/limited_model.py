@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
-from harness.llm.models.interface import Model, ModelReply, Request
-from harness.llm.models.token_guess import TokenGuess
+from oversight.harness.errors import FatalModelError, Fault, TransientModelError
+from oversight.harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
+from oversight.harness.llm.models.interface import Model, ModelReply, Request
+from oversight.harness.llm.models.token_guess import TokenGuess
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3

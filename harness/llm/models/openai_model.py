@@ -1,7 +1,8 @@
 """The openai SDK, for whatever is not called by the thousand; the only module that imports it.
 
 Model lists, files and batches go through `sdk_client`; endpoints that need more than a bearer key
-(Azure's deployments) are asked through `OpenAIModel`. The plain call is `harness.llm.models.http_model`.
+(Azure's deployments) are asked through `OpenAIModel`. The plain call is
+`oversight.harness.llm.models.http_model`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from contextlib import contextmanager
 
 import openai
 
-from harness.config import ModelSection, api_key
-from harness.errors import FatalModelError, Fault, TransientModelError
-from harness.llm.models.chat_completions import LimitField, base_url, read_refusal, request_body
-from harness.llm.models.completions import parse_completion
-from harness.llm.models.interface import ModelReply, Request
+from oversight.harness.config import ModelSection, api_key
+from oversight.harness.errors import FatalModelError, Fault, TransientModelError
+from oversight.harness.llm.models.chat_completions import LimitField, base_url, read_refusal, request_body
+from oversight.harness.llm.models.completions import parse_completion
+from oversight.harness.llm.models.interface import ModelReply, Request
 
 
 def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
@@ -28,7 +29,7 @@ def sdk_client(settings: ModelSection) -> openai.AsyncOpenAI:
     """
     url, key = base_url(settings), api_key(settings)
     timeout, version = settings.timeout, settings.api_version
-    # One layer retries: harness.llm.models.limited_model.
+    # One layer retries: oversight.harness.llm.models.limited_model.
     if version is None:
         return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=timeout, max_retries=0)
     return openai.AsyncAzureOpenAI(
@@ -50,7 +51,7 @@ class OpenAIModel:
         self._client = sdk_client(settings)
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `harness.llm.models.interface.Model`."""
+        """Send a request and return what came back; see `oversight.harness.llm.models.interface.Model`."""
         field = self._limit.name
         try:
             return await self._send(request, field)

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
-from harness.llm.models.interface import ModelReply, Request
+from oversight.harness.errors import ConfigError, FatalModelError, Fault, ModelError, TransientModelError
+from oversight.harness.llm.models.interface import ModelReply, Request
 
 _IS_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|DATABASE|_URL$|DSN", re.IGNORECASE)
 """Names of variables that a command does not inherit."""

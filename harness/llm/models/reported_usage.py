@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from harness.llm.models.interface import MOST_TOKENS
+from oversight.harness.llm.models.interface import MOST_TOKENS
 
 _SENT = ("prompttokens", "inputtokens", "prompttokencount", "inputtokencount")
 _RECEIVED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from harness.errors import FatalModelError, Fault, TransientModelError
+from oversight.harness.errors import FatalModelError, Fault, TransientModelError
 
 _SUFFIX = re.compile(r"([-_@:.]*(v?[0-9][0-9.\-]*|latest|preview|gguf|q[0-9]\w*|fp?[0-9]+|bf16|awq|gptq))*")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.errors import Fault, TransientModelError
-from harness.llm.models.completions import FILTERED
-from harness.llm.models.interface import ModelReply, Request
+from oversight.harness.errors import Fault, TransientModelError
+from oversight.harness.llm.models.completions import FILTERED
+from oversight.harness.llm.models.interface import ModelReply, Request
 
 _PER_MESSAGE = 8
 _SAFETY = 1.25

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, fields
 from functools import cache
 
-from harness.llm.reading.languages import Language, make_pattern
-from harness.llm.reading.mentions import MENTION, LetterWords
+from oversight.harness.llm.reading.languages import Language, make_pattern
+from oversight.harness.llm.reading.mentions import MENTION, LetterWords
 
 _OTHER = f"[^{MENTION[1:-1]}]"
 _ARTICLES = (

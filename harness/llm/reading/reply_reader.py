@@ -17,10 +17,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from harness.config import AnswerForm
-from harness.llm.reading.grammar import make_grammar
-from harness.llm.reading.languages import find_languages
-from harness.llm.reading.mentions import (
+from oversight.harness.config import AnswerForm
+from oversight.harness.llm.reading.grammar import make_grammar
+from oversight.harness.llm.reading.languages import find_languages
+from oversight.harness.llm.reading.mentions import (
     FIRST,
     MENTION,
     SEVERAL,
@@ -29,8 +29,8 @@ from harness.llm.reading.mentions import (
     make_comparable,
     mark_mentions,
 )
-from harness.llm.reading.statements import find_statements
-from harness.llm.reading.thoughts import cut_thoughts, split_turns
+from oversight.harness.llm.reading.statements import find_statements
+from oversight.harness.llm.reading.thoughts import cut_thoughts, split_turns
 
 
 class Step(StrEnum):

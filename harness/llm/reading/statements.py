@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from harness.llm.reading.grammar import Grammar
-from harness.llm.reading.mentions import MENTION, SEVERAL
+from oversight.harness.llm.reading.grammar import Grammar
+from oversight.harness.llm.reading.mentions import MENTION, SEVERAL
 
 _SENTENCE = re.compile(r"[^\n.!?。！？؟।]*(?:\.(?=\w)[^\n.!?。！？؟।]*)*[.!?。！？؟।]*")
 _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")

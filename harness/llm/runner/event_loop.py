@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from harness.errors import Stopped
-from harness.machine import is_unattended
+from oversight.harness.errors import Stopped
+from oversight.harness.machine import is_unattended
 
 T = TypeVar("T")
 

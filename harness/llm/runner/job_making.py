@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from harness.config import ModelSection
-from harness.llm.limits import Budget, Limiter
-from harness.llm.models import LimitedModel, make_model
-from harness.llm.runner.jobs import Job
-from harness.llm.runner.targets import Target, make_served
-from harness.output import say
-from harness.store import ReservedAnswer, Store
-from harness.types import Item
+from oversight.harness.config import ModelSection
+from oversight.harness.llm.limits import Budget, Limiter
+from oversight.harness.llm.models import LimitedModel, make_model
+from oversight.harness.llm.runner.jobs import Job
+from oversight.harness.llm.runner.targets import Target, make_served
+from oversight.harness.output import say
+from oversight.harness.store import ReservedAnswer, Store
+from oversight.harness.types import Item
 
 _UNBOUNDED = (
     "{}: without max_tokens nothing bounds an answer, so the budget takes each to be a quarter longer than "

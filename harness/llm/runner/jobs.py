@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from harness.config import RunSpec
-from harness.errors import (
+from oversight.harness.config import RunSpec
+from oversight.harness.errors import (
     BudgetSpent,
     FatalModelError,
     Fault,
@@ -18,12 +18,12 @@ from harness.errors import (
     RefusedRequest,
     TransientModelError,
 )
-from harness.llm.limits import Budget, Reservation
-from harness.llm.models import CUT, CallCounts, LimitedModel, Request
-from harness.llm.runner.prediction import make_failed, read_option, read_prediction
-from harness.llm.runner.prompt import make_request, reply_form_of
-from harness.store import ReservedAnswer, add_usage
-from harness.types import Item, Prediction
+from oversight.harness.llm.limits import Budget, Reservation
+from oversight.harness.llm.models import CUT, CallCounts, LimitedModel, Request
+from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
+from oversight.harness.llm.runner.prompt import make_request, reply_form_of
+from oversight.harness.store import ReservedAnswer, add_usage
+from oversight.harness.types import Item, Prediction
 
 MORE = 4
 """An answer that was cut by the token limit is asked for once more with this many times as many."""

@@ -20,14 +20,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
-from harness.llm.limits import Limiter
-from harness.llm.models import CallCounts
-from harness.llm.runner.batches import Batches
-from harness.llm.runner.jobs import Job
-from harness.llm.runner.prediction import make_failed
-from harness.llm.runner.stop_signals import DRAIN, on_stop_signals
-from harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
+from oversight.harness.llm.limits import Limiter
+from oversight.harness.llm.models import CallCounts
+from oversight.harness.llm.runner.batches import Batches
+from oversight.harness.llm.runner.jobs import Job
+from oversight.harness.llm.runner.prediction import make_failed
+from oversight.harness.llm.runner.stop_signals import DRAIN, on_stop_signals
+from oversight.harness.types import Item, Prediction, PredictionStatus
 
 StoredRow: TypeAlias = tuple[str, Prediction]
 IN_A_ROW = 20

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from harness.config import ModelSection
-from harness.errors import OversightError, Stopped, WrongType
-from harness.expected import check_records
-from harness.llm.limits import Budget, PriceTable
-from harness.llm.runner.batches import Batches
-from harness.llm.runner.event_loop import collecting_rarely, run_in_loop
-from harness.llm.runner.job_making import Questions, make_jobs
-from harness.llm.runner.jobs import Job
-from harness.llm.runner.lanes import StoredRow, run_jobs
-from harness.llm.runner.progress_bar import Progress
-from harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from harness.llm.runner.run_opening import (
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import OversightError, Stopped, WrongType
+from oversight.harness.expected import check_records
+from oversight.harness.llm.limits import Budget, PriceTable
+from oversight.harness.llm.runner.batches import Batches
+from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
+from oversight.harness.llm.runner.job_making import Questions, make_jobs
+from oversight.harness.llm.runner.jobs import Job
+from oversight.harness.llm.runner.lanes import StoredRow, run_jobs
+from oversight.harness.llm.runner.progress_bar import Progress
+from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
+from oversight.harness.llm.runner.run_opening import (
     DEFAULT_PATIENCE,
     DEFAULT_TERMS,
     BudgetCaps,
@@ -27,9 +27,9 @@ from harness.llm.runner.run_opening import (
     RunTerms,
     open_runs,
 )
-from harness.llm.runner.targets import Target, Wanted, load_items, make_spec
-from harness.store import ReservedAnswer, Store
-from harness.types import Item, Prediction
+from oversight.harness.llm.runner.targets import Target, Wanted, load_items, make_spec
+from oversight.harness.store import ReservedAnswer, Store
+from oversight.harness.types import Item, Prediction
 
 _LINGER = 0.002  # seconds for which reservations gather, to be stored together
 
@@ -60,15 +60,17 @@ def run(
     store
         SQLite file or SQLAlchemy URL; answers that are there already are not paid for again.
     template, system
-        The prompt, with the fields of `harness.llm.runner.prompt.render_prompt`; a system prompt, if any.
+        The prompt, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`; a system prompt,
+        if any.
     budget_usd, budget_tokens, budget_requests, prices
         Hard limits for this run, counting what it cost before; dollars need prices, from
-        `harness.llm.limits.prices.read_prices`.
+        `oversight.harness.llm.limits.prices.read_prices`.
     patience
         Seconds for which an endpoint that answers nothing is waited for; 0 records failures at once.
     **settings
-        Fields of `harness.config.ModelSection`: endpoint, api_key_env, temperature, max_tokens, stop,
-        samples, structured, logprobs, concurrency, requests_per_minute, tokens_per_minute, timeout, tries.
+        Fields of `oversight.harness.config.ModelSection`: endpoint, api_key_env, temperature, max_tokens,
+        stop, samples, structured, logprobs, concurrency, requests_per_minute, tokens_per_minute, timeout,
+        tries.
 
     Raises
     ------

@@ -12,14 +12,29 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from harness.errors import DataError, Fault
-from harness.llm.models import CUT, FILTERED
-from harness.llm.reading import ANY_FORM, ReplyForm, ReplyReading, Step, option_letters_of, read_reply
-from harness.output import redact
-from harness.types import ForeignAnswer, Item, Prediction, PredictionStatus, Source, find_option, fold_text
+from oversight.harness.errors import DataError, Fault
+from oversight.harness.llm.models import CUT, FILTERED
+from oversight.harness.llm.reading import (
+    ANY_FORM,
+    ReplyForm,
+    ReplyReading,
+    Step,
+    option_letters_of,
+    read_reply,
+)
+from oversight.harness.output import redact
+from oversight.harness.types import (
+    ForeignAnswer,
+    Item,
+    Prediction,
+    PredictionStatus,
+    Source,
+    find_option,
+    fold_text,
+)
 
 if TYPE_CHECKING:
-    from harness.llm.models import CallCounts, ModelReply
+    from oversight.harness.llm.models import CallCounts, ModelReply
 
 _BRIEF = 200
 """Characters of a text that may come again, so that what it says is kept."""

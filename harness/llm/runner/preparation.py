@@ -8,15 +8,22 @@ from typing import TypeAlias
 
 import orjson
 
-from harness.config import ModelSection
-from harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
-from harness.llm.limits import Budget, Limiter
-from harness.llm.models import CallCounts, LimitedModel, ModelReply, Request, RunnableModel, make_model
-from harness.llm.runner.event_loop import run_in_loop
-from harness.llm.runner.prompt import CHOICES, answer_schema
-from harness.llm.runner.targets import Target, Wanted
-from harness.output import say
-from harness.store import Store, Uncertain
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
+from oversight.harness.llm.limits import Budget, Limiter
+from oversight.harness.llm.models import (
+    CallCounts,
+    LimitedModel,
+    ModelReply,
+    Request,
+    RunnableModel,
+    make_model,
+)
+from oversight.harness.llm.runner.event_loop import run_in_loop
+from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
+from oversight.harness.llm.runner.targets import Target, Wanted
+from oversight.harness.output import say
+from oversight.harness.store import Store, Uncertain
 
 _NEVER_SAID = ("green-4", "blue-7")
 """Texts that no model says unless it must."""

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
-from harness.errors import FullDisk
-from harness.llm.limits import Price
-from harness.llm.runner.targets import Target
-from harness.output import make_printable
-from harness.types import Prediction, PredictionStatus
+from oversight.harness.errors import FullDisk
+from oversight.harness.llm.limits import Price
+from oversight.harness.llm.runner.targets import Target
+from oversight.harness.output import make_printable
+from oversight.harness.types import Prediction, PredictionStatus
 
 
 class Progress(AbstractContextManager["Progress"]):

@@ -9,11 +9,11 @@ from functools import cache, lru_cache
 from string import Template
 from typing import Any
 
-from harness.config import RunSpec
-from harness.errors import ConfigError
-from harness.llm.models import Message, Request
-from harness.llm.reading import Notation, ReplyForm, option_letters_of
-from harness.types import Item
+from oversight.harness.config import RunSpec
+from oversight.harness.errors import ConfigError
+from oversight.harness.llm.models import Message, Request
+from oversight.harness.llm.reading import Notation, ReplyForm, option_letters_of
+from oversight.harness.types import Item
 
 DEFAULT_TEMPLATE = """\
 Answer the following multiple-choice question.

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.errors import OversightError
-from harness.llm.limits import Budget, PriceTable
-from harness.llm.runner.preparation import Prepared, prepare
-from harness.llm.runner.targets import Target, Wanted, hold_runs, refuse_without_keys
-from harness.store import Charge, HeldLocks, Store, Uncertain
+from oversight.harness.errors import OversightError
+from oversight.harness.llm.limits import Budget, PriceTable
+from oversight.harness.llm.runner.preparation import Prepared, prepare
+from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, refuse_without_keys
+from oversight.harness.store import Charge, HeldLocks, Store, Uncertain
 
 DEFAULT_PATIENCE = 600.0
 """Seconds for which an endpoint that answers nothing is waited for, where nobody says otherwise."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from harness.machine import is_unattended
-from harness.output import say
+from oversight.harness.machine import is_unattended
+from oversight.harness.output import say
 
 DRAIN = 10.0
 """Seconds that what is under way has when a run is stopped."""
@@ -49,5 +49,5 @@ def _is_free(number: signal.Signals) -> bool:
         return False
     now = signal.getsignal(number)
     of_asyncio = getattr(getattr(now, "func", None), "__module__", None) == "asyncio.runners"
-    of_loop = getattr(now, "__module__", None) == "harness.llm.runner.event_loop"
+    of_loop = getattr(now, "__module__", None) == "oversight.harness.llm.runner.event_loop"
     return is_unattended(number) or of_asyncio or of_loop

@@ -9,15 +9,15 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
-from harness.errors import BadInput
-from harness.llm.limits import FREE, Price, PriceTable
-from harness.llm.models import ServedModel, TokenGuess
-from harness.llm.runner.prompt import make_request
-from harness.output import say
-from harness.seeding import derive_seed
-from harness.store import UNDER_WAY, HeldLocks, Store
-from harness.types import Item
+from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
+from oversight.harness.errors import BadInput
+from oversight.harness.llm.limits import FREE, Price, PriceTable
+from oversight.harness.llm.models import ServedModel, TokenGuess
+from oversight.harness.llm.runner.prompt import make_request
+from oversight.harness.output import say
+from oversight.harness.seeding import derive_seed
+from oversight.harness.store import UNDER_WAY, HeldLocks, Store
+from oversight.harness.types import Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def make_spec(
 def hold_runs(
     store: Store, targets: Iterable[Target], *, wait: bool, joins: bool = False
 ) -> AbstractContextManager[HeldLocks]:
-    """Hold the locks of runs, as `harness.store.calls.LockRepository.hold` does.
+    """Hold the locks of runs, as `oversight.harness.store.calls.LockRepository.hold` does.
 
     They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
     """

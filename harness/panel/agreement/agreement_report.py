@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError, NotIdentified
-from harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
-from harness.panel.agreement.class_values import find_class_values
-from harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
-from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel
-from harness.types import HtmlTable, Shown, format_number
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.panel.agreement.alpha import Agreement, category_alphas, krippendorff_alpha
+from oversight.harness.panel.agreement.class_values import find_class_values
+from oversight.harness.panel.agreement.kappa import Pairwise, fleiss_kappa, gwet_ac1, pair_agreement, pairwise
+from oversight.harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel
+from oversight.harness.types import HtmlTable, Shown, format_number
 
 T = TypeVar("T")
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from harness.arrays import FloatArray, IntArray, divide
-from harness.estimate import check_least, check_level, effective_clusters
-from harness.output import with_bar
-from harness.panel.agreement.disagreement import CELLS, WeightedVotes
-from harness.panel.ratings import check_votes, draw_unit_more, explain_few_clusters, find_ends
-from harness.types import explain_flag
+from oversight.harness.arrays import FloatArray, IntArray, divide
+from oversight.harness.estimate import check_least, check_level, effective_clusters
+from oversight.harness.output import with_bar
+from oversight.harness.panel.agreement.disagreement import CELLS, WeightedVotes
+from oversight.harness.panel.ratings import check_votes, draw_unit_more, explain_few_clusters, find_ends
+from oversight.harness.types import explain_flag
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12

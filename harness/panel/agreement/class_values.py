@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.panel.ratings import Panel
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings import Panel
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MINUS = str.maketrans("−–﹣－", "----")

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from harness.arrays import FloatArray, IntArray, divide
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate import check_known
+from oversight.harness.arrays import FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate import check_known
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 CELLS = 4_000_000

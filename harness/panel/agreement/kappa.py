@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from harness.arrays import FloatArray, IntArray, divide
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate import check_rows
-from harness.panel.agreement.disagreement import CELLS
-from harness.panel.ratings import Panel, check_votes
+from oversight.harness.arrays import FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate import check_rows
+from oversight.harness.panel.agreement.disagreement import CELLS
+from oversight.harness.panel.ratings import Panel, check_votes
 
 
 def pair_agreement(votes: Any) -> FloatArray:

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate import check_known, check_rows
-from harness.panel.agreement import krippendorff_alpha
-from harness.panel.human_level.standing import PAIRED_T, SIGN, HumanLevel, over_clusters, rank
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate import check_known, check_rows
+from oversight.harness.panel.agreement import krippendorff_alpha
+from oversight.harness.panel.human_level.standing import PAIRED_T, SIGN, HumanLevel, over_clusters, rank
 
 ORDERS = ("expected", "best", "worst")
 

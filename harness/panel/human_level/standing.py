@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError, NotIdentified
-from harness.estimate import binomial_at_least, check_known, clustered_difference, holm
-from harness.types import explain_flag
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate import binomial_at_least, check_known, clustered_difference, holm
+from oversight.harness.types import explain_flag
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5

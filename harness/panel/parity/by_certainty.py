@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate import check_level, effective_clusters
-from harness.panel.parity.certainty_bins import Parity, ParityBin
-from harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
-from harness.panel.parity.detection import measure_detection, probability_at_least
-from harness.panel.ratings import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_level, effective_clusters
+from oversight.harness.panel.parity.certainty_bins import Parity, ParityBin
+from oversight.harness.panel.parity.clustered_shares import Share, estimate_difference, estimate_share
+from oversight.harness.panel.parity.detection import measure_detection, probability_at_least
+from oversight.harness.panel.ratings import (
     CLUSTERS_ARE_DRAWS,
     EDGES,
     Judgements,

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.panel.parity.clustered_shares import Share
-from harness.panel.parity.detection import Detection
-from harness.types import HtmlTable, Shown, explain_flag, percent, span
+from oversight.harness.panel.parity.clustered_shares import Share
+from oversight.harness.panel.parity.detection import Detection
+from oversight.harness.types import HtmlTable, Shown, explain_flag, percent, span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.panel.ratings import Score, WeightedUnits
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings import Score, WeightedUnits
 
 DRAWS = 2000
 

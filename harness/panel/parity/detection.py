@@ -14,16 +14,16 @@ from math import ceil
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import (
     FEWEST_EFFECTIVE,
     binomial_at_least,
     check_least,
     check_unit,
     count_effective,
 )
-from harness.panel.parity.clustered_shares import Share, make_share
-from harness.panel.ratings import Judgements, WeightedUnits
+from oversight.harness.panel.parity.clustered_shares import Share, make_share
+from oversight.harness.panel.ratings import Judgements, WeightedUnits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray, divide
-from harness.errors import EstimateError
-from harness.panel.ratings.dawid_skene import fit_dawid_skene
-from harness.panel.ratings.panel import Panel
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings.dawid_skene import fit_dawid_skene
+from oversight.harness.panel.ratings.panel import Panel
 
 AGGREGATES = ("plurality", "weighted", "dawid-skene")
 TIE = 1e-9

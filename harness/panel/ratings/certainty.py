@@ -15,10 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from harness.arrays import BoolArray, FloatArray, IntArray, divide
-from harness.errors import EstimateError
-from harness.panel.ratings.aggregate import agreement_with, plurality
-from harness.panel.ratings.panel import Panel
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings.aggregate import agreement_with, plurality
+from oversight.harness.panel.ratings.panel import Panel
 
 EDGES = (0.7, 0.9)
 

@@ -2,7 +2,7 @@
 
 Â = Σ W_h Â_h with Var = Σ W_h² v_h/n_h is least at n_h ∝ W_h √v_h (Neyman 1934). Where annotators
 agree, models tend to be right and v is small: labels go where they disagree. `stratify_by_certainty` gives
-the strata that `harness.accuracy(…, strata=…)` takes.
+the strata that `oversight.harness.accuracy(…, strata=…)` takes.
 
 Noise: if the experts who answer are as unsure as the panel, s = t = p_d, a corrected answer is worth
 1/`noise_factor` of an exact one; below p_d ≈ .7 questions are wasted and the stratum is reported as
@@ -17,16 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray
-from harness.errors import EstimateError
-from harness.panel.ratings.certainty import (
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings.certainty import (
     EDGES,
     assign_bins,
     bin_names,
     compute_certainty,
     split_by_certainty,
 )
-from harness.panel.ratings.panel import Panel
+from oversight.harness.panel.ratings.panel import Panel
 
 RESOLVABLE = 0.7
 

@@ -6,9 +6,9 @@ the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.
 
 from __future__ import annotations
 
-from harness.arrays import FloatArray, IntArray
-from harness.distribution import install_line
-from harness.errors import ConfigError, EstimateError
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import ConfigError, EstimateError
 
 _TOLERANCE = 1e-6
 """Of the evidence's lower bound, in nats of all items together."""

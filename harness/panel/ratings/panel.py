@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from harness.arrays import NO_LABEL, IntArray
-from harness.columns import ItemIndex, ItemValues
-from harness.errors import EstimateError
-from harness.estimate import check_rows, number_clusters
-from harness.types import Rating
+from oversight.harness.arrays import NO_LABEL, IntArray
+from oversight.harness.columns import ItemIndex, ItemValues
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_rows, number_clusters
+from oversight.harness.types import Rating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

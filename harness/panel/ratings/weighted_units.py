@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from harness.arrays import FloatArray, IntArray
-from harness.errors import NotIdentified
-from harness.estimate import check_clusters, check_least, check_level, find_equal
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate import check_clusters, check_least, check_level, find_equal
 
 CLUSTERS_ARE_DRAWS = "clusters are independent draws"
 _CELLS = 4_000_000

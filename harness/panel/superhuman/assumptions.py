@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import BoolArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate import paired_proportions
-from harness.panel.superhuman.independent_units import Units, count_units
+from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import paired_proportions
+from oversight.harness.panel.superhuman.independent_units import Units, count_units
 
 LEAST = 1e-6
 """Two-sided level of a bound that need not hold more often than not."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import NO_LABEL, IntArray
-from harness.errors import EstimateError
-from harness.panel.ratings import Panel, agreement_with, plurality
-from harness.panel.superhuman.ceiling import ceilings, shuffled
+from oversight.harness.arrays import NO_LABEL, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings import Panel, agreement_with, plurality
+from oversight.harness.panel.superhuman.ceiling import ceilings, shuffled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

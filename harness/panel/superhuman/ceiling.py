@@ -25,10 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import FloatArray, IntArray
-from harness.estimate import check_least, check_unit
-from harness.panel.agreement import pair_agreement
-from harness.panel.ratings import check_votes
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import check_least, check_unit
+from oversight.harness.panel.agreement import pair_agreement
+from oversight.harness.panel.ratings import check_votes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

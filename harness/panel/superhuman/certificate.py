@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, check_least, check_unit, find_root
-from harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
-from harness.panel.superhuman.independent_units import Units
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import binomial_at_least, check_least, check_unit, find_root
+from oversight.harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
+from oversight.harness.panel.superhuman.independent_units import Units
 
 WHOLE = 1e-9
 ITEMS_ARE_DRAWS = "items are an independent sample of those meant"

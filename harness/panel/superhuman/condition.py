@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.panel.superhuman.assumptions import AssumptionCheck
+from oversight.harness.panel.superhuman.assumptions import AssumptionCheck
 
 ASSUMPTION_FREE = ("U_panel", "U_t")
 """Ceilings that need nothing of how annotators err, nor where they come from."""

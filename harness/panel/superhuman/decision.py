@@ -13,14 +13,20 @@ from itertools import takewhile
 
 import numpy as np
 
-from harness.arrays import NO_LABEL, FloatArray, IntArray
-from harness.errors import EstimateError
-from harness.estimate import check_known, check_level, check_unit
-from harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel, aggregate_votes, agreement_with
-from harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
-from harness.panel.superhuman.betting_test import Tangent, betting_confidence, itself, pool_tangent, root
-from harness.panel.superhuman.ceiling import Ceiling, ceilings
-from harness.panel.superhuman.certificate import (
+from oversight.harness.arrays import NO_LABEL, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_known, check_level, check_unit
+from oversight.harness.panel.ratings import CLUSTERS_ARE_DRAWS, Panel, aggregate_votes, agreement_with
+from oversight.harness.panel.superhuman.assumptions import AssumptionCheck, check_assumptions
+from oversight.harness.panel.superhuman.betting_test import (
+    Tangent,
+    betting_confidence,
+    itself,
+    pool_tangent,
+    root,
+)
+from oversight.harness.panel.superhuman.ceiling import Ceiling, ceilings
+from oversight.harness.panel.superhuman.certificate import (
     CEILING_ASSUMPTIONS,
     CEILINGS,
     ITEMS_ARE_DRAWS,
@@ -30,11 +36,11 @@ from harness.panel.superhuman.certificate import (
     certify,
     lower_bound,
 )
-from harness.panel.superhuman.condition import list_conditions
-from harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
-from harness.panel.superhuman.independent_units import Units, count_units
-from harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
-from harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
+from oversight.harness.panel.superhuman.condition import list_conditions
+from oversight.harness.panel.superhuman.direct_comparison import DirectPlan, direct_plan, disagreement_rate
+from oversight.harness.panel.superhuman.independent_units import Units, count_units
+from oversight.harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
+from oversight.harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
 
 SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)

@@ -19,10 +19,10 @@ from math import ceil
 import numpy as np
 from scipy.special import ndtri
 
-from harness.arrays import NO_LABEL, IntArray
-from harness.errors import EstimateError
-from harness.estimate import binomial_at_least, paired_proportions
-from harness.panel.ratings import Panel
+from oversight.harness.arrays import NO_LABEL, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import binomial_at_least, paired_proportions
+from oversight.harness.panel.ratings import Panel
 
 MOST = 20_000
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.arrays import IntArray
-from harness.estimate import chernoff_high, chernoff_low, find_root
+from oversight.harness.arrays import IntArray
+from oversight.harness.estimate import chernoff_high, chernoff_low, find_root
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

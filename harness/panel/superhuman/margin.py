@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import math
 
-from harness.errors import EstimateError
-from harness.estimate import check_least, check_unit, find_root
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_least, check_unit, find_root
 
 
 def sample_upper(U: float, N: int, delta: float) -> float:

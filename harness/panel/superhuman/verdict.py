@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.panel.superhuman.assumptions import AssumptionCheck
-from harness.panel.superhuman.certificate import Certainty
-from harness.panel.superhuman.condition import Condition
-from harness.panel.superhuman.direct_comparison import DirectPlan
-from harness.types import HtmlTable, Shown, explain_flag
+from oversight.harness.panel.superhuman.assumptions import AssumptionCheck
+from oversight.harness.panel.superhuman.certificate import Certainty
+from oversight.harness.panel.superhuman.condition import Condition
+from oversight.harness.panel.superhuman.direct_comparison import DirectPlan
+from oversight.harness.types import HtmlTable, Shown, explain_flag
 
 CEILING_NAMES = {
     "U_e": "U(e), pairs of annotators, as published",

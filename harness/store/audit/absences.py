@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 
 import sqlalchemy as sa
 
-from harness.store.audit.audit_trail import AuditEvent, append_events
-from harness.store.database import Repository
-from harness.store.tables import AbsenceRow, row_of, upsert
+from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import AbsenceRow, row_of, upsert
 
 _ABSENCE = AbsenceRow.__table__
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.database import Repository
-from harness.store.tables import AnswerLinkRow, execute_many, row_of, select_values
+from oversight.harness.errors import StoreError
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import AnswerLinkRow, execute_many, row_of, select_values
 
 _LINK = AnswerLinkRow.__table__
 

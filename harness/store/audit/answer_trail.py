@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from harness.store.audit.audit_trail import AuditRecord
-from harness.store.database import Repository
-from harness.store.tables import (
+from oversight.harness.store.audit.audit_trail import AuditRecord
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import (
     AssignmentRow,
     AuditEventRow,
     ControlQuestionRow,

@@ -17,11 +17,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.output import make_storable
-from harness.store.database import Repository
-from harness.store.schema import begin_snapshot, lock_exclusive
-from harness.store.stored_values import read_json
-from harness.store.tables import AuditEventRow, execute_many, row_of, select_values
+from oversight.harness.output import make_storable
+from oversight.harness.store.database import Repository
+from oversight.harness.store.schema import begin_snapshot, lock_exclusive
+from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.tables import AuditEventRow, execute_many, row_of, select_values
 
 _EVENT = AuditEventRow.__table__
 START = "0" * 64
@@ -107,7 +107,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; inside `harness.store.Store.together` with what they are about, or neither."""
+        """Store events; inside `oversight.harness.store.Store.together` with what they are about, or neither."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -142,7 +142,7 @@ class AuditRepository(Repository):
         return self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position))
 
     def hold_still(self) -> None:
-        """Inside `harness.store.Store.together`, before all else: read what is there now until its end."""
+        """Inside `oversight.harness.store.Store.together`, before all else: read what is there now until its end."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
 

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
-from harness.store.database import Repository
-from harness.store.stored_values import read_json
-from harness.store.tables import (
+from oversight.harness.store.database import Repository
+from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.tables import (
     AnswerRow,
     AssignmentRow,
     ControlAnswerRow,
@@ -26,7 +26,7 @@ from harness.store.tables import (
     RatingRow,
     count_rows,
 )
-from harness.types import Assignment, Question
+from oversight.harness.types import Assignment, Question
 
 _POSITION = ItemRow.__table__.c.position
 _REPLIES = tuple(row.__table__ for row in (AnswerRow, RatingRow, ControlAnswerRow))

@@ -11,9 +11,16 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from harness.store.audit.audit_trail import AuditEvent, append_events
-from harness.store.database import Repository
-from harness.store.tables import HandoverRow, LabelTaskRow, execute_many, row_of, select_values, upsert
+from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import (
+    HandoverRow,
+    LabelTaskRow,
+    execute_many,
+    row_of,
+    select_values,
+    upsert,
+)
 
 _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository
-from harness.store.tables import (
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import (
     AnswerRow,
     AssignmentRow,
     AuditEventRow,

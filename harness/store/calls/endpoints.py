@@ -7,8 +7,16 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, repeated, split_into_batches
-from harness.store.tables import BatchRow, CallRow, ProbeRow, insert_into, row_of, select_values, upsert
+from oversight.harness.store.database import Repository, repeated, split_into_batches
+from oversight.harness.store.tables import (
+    BatchRow,
+    CallRow,
+    ProbeRow,
+    insert_into,
+    row_of,
+    select_values,
+    upsert,
+)
 
 UNDER_WAY = ("sending", "sent")
 """States of a batch that may still bring answers; afterwards it is "collected", "failed" or "cancelled"."""
@@ -16,7 +24,7 @@ UNDER_WAY = ("sending", "sent")
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """One call; the columns of `harness.store.tables.CallRow`."""
+    """One call; the columns of `oversight.harness.store.tables.CallRow`."""
 
     key: str
     request: str

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from harness.errors import Fault
-from harness.store.tables import (
+from oversight.harness.errors import Fault
+from oversight.harness.store.tables import (
     ChargeRow,
     GuessedUsageRow,
     PredictionRow,
@@ -19,7 +19,7 @@ from harness.store.tables import (
     row_of,
     upsert,
 )
-from harness.types import PredictionStatus, Source
+from oversight.harness.types import PredictionStatus, Source
 
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _PREDICTION, _GUESSED = PredictionRow.__table__, GuessedUsageRow.__table__

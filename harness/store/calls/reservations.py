@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from harness.store.calls.lost_answers import Charge, Uncertain, add_charge, settle_lost
-from harness.store.database import Repository, repeated
-from harness.store.tables import (
+from oversight.harness.store.calls.lost_answers import Charge, Uncertain, add_charge, settle_lost
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.tables import (
     CallsUnderWayRow,
     ChargeRow,
     ReservationRow,
@@ -30,7 +30,7 @@ from harness.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from harness.store.runs import Usage
+    from oversight.harness.store.runs import Usage
 
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _SPENT, _UNDER_WAY = SpentRow.__table__, CallsUnderWayRow.__table__

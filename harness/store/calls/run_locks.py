@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from harness.errors import RunHeld, StoreError
-from harness.machine import host_name, is_gone, machine_id, process_start
-from harness.store.database import Repository, repeated
-from harness.store.tables import JointPartRow, RunLockRow, WorkerRow, row_of, select_values, upsert
+from oversight.harness.errors import RunHeld, StoreError
+from oversight.harness.machine import host_name, is_gone, machine_id, process_start
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.tables import JointPartRow, RunLockRow, WorkerRow, row_of, select_values, upsert
 
 LEASE = 60.0
 """Seconds after which a lock that was not renewed is anybody's."""
@@ -45,7 +45,7 @@ NOW = sa.extract("epoch", sa.func.current_timestamp())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLock:
-    """Who works on a run; the columns of `harness.store.tables.RunLockRow`."""
+    """Who works on a run; the columns of `oversight.harness.store.tables.RunLockRow`."""
 
     run_id: str
     owner: str

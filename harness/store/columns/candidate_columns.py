@@ -11,10 +11,10 @@ import orjson
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from harness.arrays import UNREADABLE, IntArray
-from harness.store.database import Repository
-from harness.store.tables import CandidateAnswerRow
-from harness.types import PredictionStatus
+from oversight.harness.arrays import UNREADABLE, IntArray
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import CandidateAnswerRow
+from oversight.harness.types import PredictionStatus
 
 _ANSWER = CandidateAnswerRow.__table__.c
 STATUSES = tuple(PredictionStatus)

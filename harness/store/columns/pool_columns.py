@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import sqlalchemy as sa
 
-from harness.arrays import IntArray
-from harness.columns import ItemIndex, ItemPool, weigh_draws
-from harness.store.database import Repository
-from harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, row_of
+from oversight.harness.arrays import IntArray
+from oversight.harness.columns import ItemIndex, ItemPool, weigh_draws
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import ItemDrawRow, ItemRow, PoolItemRow, row_of
 
 _DRAW, _POOL, _ITEM = ItemDrawRow.__table__, PoolItemRow.__table__, ItemRow.__table__.c
 _EQUAL = 1e-9

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from harness.arrays import FAILED, UNREADABLE, FloatArray, IntArray
-from harness.columns import ABSENT, ItemIndex, PredictionColumns
-from harness.errors import StoreError
-from harness.store.columns.study_columns import ColumnRepository
-from harness.store.database import Database, Repository
-from harness.store.runs import RunRepository, Usage
-from harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
-from harness.types import PredictionStatus, Source
+from oversight.harness.arrays import FAILED, UNREADABLE, FloatArray, IntArray
+from oversight.harness.columns import ABSENT, ItemIndex, PredictionColumns
+from oversight.harness.errors import StoreError
+from oversight.harness.store.columns.study_columns import ColumnRepository
+from oversight.harness.store.database import Database, Repository
+from oversight.harness.store.runs import RunRepository, Usage
+from oversight.harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
+from oversight.harness.types import PredictionStatus, Source
 
 _PREDICTION = PredictionRow.__table__.c
 _KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
@@ -46,7 +46,7 @@ class RunColumns:
     unreadable, failed
         Kind of reason → number of items.
     usage
-        What was used, by source; see `harness.store.RunRepository.sum_usage`, without charges.
+        What was used, by source; see `oversight.harness.store.RunRepository.sum_usage`, without charges.
     steps
         Step that read an answer → number of items. Answers stored by older versions have no step and are left
         out.

@@ -8,9 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository
-from harness.store.stored_values import read_json
-from harness.store.tables import (
+from oversight.harness.store.database import Repository
+from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.tables import (
     ControlQuestionRow,
     GoldItemRow,
     ItemRow,
@@ -18,7 +18,7 @@ from harness.store.tables import (
     QuestionRow,
     select_values,
 )
-from harness.types import Item
+from oversight.harness.types import Item
 
 _ITEM, _GOLD, _SOURCE = ItemRow.__table__, GoldItemRow.__table__, ItemSourceRow.__table__
 _ASKED = (QuestionRow.__table__.c, ControlQuestionRow.__table__.c)

@@ -10,8 +10,8 @@ import numpy as np
 import orjson
 import sqlalchemy as sa
 
-from harness.arrays import FloatArray, IntArray
-from harness.columns import (
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import (
     ABSTAINED,
     NO,
     YES,
@@ -23,12 +23,12 @@ from harness.columns import (
     digest_text,
     mark,
 )
-from harness.errors import BadInput
-from harness.registry import state_protocols
-from harness.store.database import Repository
-from harness.store.stored_values import read_json
-from harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
-from harness.types import SECOND_QUESTIONS, Verdict
+from oversight.harness.errors import BadInput
+from oversight.harness.registry import state_protocols
+from oversight.harness.store.database import Repository
+from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
+from oversight.harness.types import SECOND_QUESTIONS, Verdict
 
 _ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
 _KIND: Mapping[str, int] = {

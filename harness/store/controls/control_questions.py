@@ -9,11 +9,11 @@ from operator import attrgetter
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository
-from harness.store.replies import ReplyRepository
-from harness.store.stored_values import write_tuple
-from harness.store.tables import ControlQuestionRow, GoldItemRow
-from harness.types import Item, Question
+from oversight.harness.store.database import Repository
+from oversight.harness.store.replies import ReplyRepository
+from oversight.harness.store.stored_values import write_tuple
+from oversight.harness.store.tables import ControlQuestionRow, GoldItemRow
+from oversight.harness.types import Item, Question
 
 _CONTROL, _GOLD = ControlQuestionRow.__table__, GoldItemRow.__table__
 _OF_GOLD = ("id", "text", "options", "permutation", "truth")

@@ -6,9 +6,9 @@ import secrets
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.store.database import Repository
-from harness.store.tables import ControlQuestionRow, QuestionKeyRow, QuestionRow
+from oversight.harness.errors import StoreError
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import ControlQuestionRow, QuestionKeyRow, QuestionRow
 
 _KEY = QuestionKeyRow.__table__
 _DRAWN = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow))

@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import StoreError
-from harness.output import keep_secret, redact
-from harness.store.engines.patience import PatientConnection
-from harness.store.engines.sqlite_files import connect_read_only, is_read_only, set_up_sqlite
+from oversight.harness.errors import StoreError
+from oversight.harness.output import keep_secret, redact
+from oversight.harness.store.engines.patience import PatientConnection
+from oversight.harness.store.engines.sqlite_files import connect_read_only, is_read_only, set_up_sqlite
 
 _SERVER = ("postgres", "postgresql", "postgresql+psycopg")
 _DEFAULTS: Mapping[str, str | int] = {

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from harness.machine import find_openers
-from harness.store.engines.addresses import find_file, read_address
+from oversight.harness.machine import find_openers
+from oversight.harness.store.engines.addresses import find_file, read_address
 
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
-from harness.errors import LostDatabase
+from oversight.harness.errors import LostDatabase
 
 _Identity = tuple[int, int] | None
 _SALT, _FOLDED, _TRIED = slice(32, 40), slice(96, 100), slice(128, 132)

@@ -6,7 +6,7 @@ import time
 
 import sqlalchemy as sa
 
-from harness.output import say
+from oversight.harness.output import say
 
 PATIENCE = 120.0
 """Seconds for which a server that was there is waited for."""

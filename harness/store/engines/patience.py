@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness.errors import ConfigError, StoreError
-from harness.machine import find_openers
-from harness.output import say
-from harness.store.engines.held_file import HeldFile
+from oversight.harness.errors import ConfigError, StoreError
+from oversight.harness.machine import find_openers
+from oversight.harness.output import say
+from oversight.harness.store.engines.held_file import HeldFile
 
 ATTEMPT = 1.0
 """Seconds that one attempt waits for a lock before it is told what it waits for."""

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from harness.machine import repair_rights
-from harness.store.engines.patience import ATTEMPT
+from oversight.harness.machine import repair_rights
+from oversight.harness.store.engines.patience import ATTEMPT
 
 PATIENT = f"PRAGMA busy_timeout={ATTEMPT * 1000:.0f}"
 _SETTINGS = (

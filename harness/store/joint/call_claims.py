@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from harness.errors import LeaseLost
-from harness.store.calls import Spent, StoredCall, add_charge
-from harness.store.database import Repository, repeated
-from harness.store.joint.amounts import Amounts
-from harness.store.joint.lost_calls import LOST, group_by_run, sum_used
-from harness.store.joint.workers import extend
-from harness.store.tables import (
+from oversight.harness.errors import LeaseLost
+from oversight.harness.store.calls import Spent, StoredCall, add_charge
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.joint.lost_calls import LOST, group_by_run, sum_used
+from oversight.harness.store.joint.workers import extend
+from oversight.harness.store.tables import (
     CallClaimRow,
     CallRow,
     SpentRow,

@@ -7,10 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import LeaseLost
-from harness.store.database import Repository, repeated
-from harness.store.joint.amounts import Amounts
-from harness.store.tables import JointRunRow, WorkerRow
+from oversight.harness.errors import LeaseLost
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.tables import JointRunRow, WorkerRow
 
 _JOINT, _WORKER = JointRunRow.__table__, WorkerRow.__table__
 

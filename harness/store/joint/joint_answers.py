@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from harness.errors import LeaseLost
-from harness.store.calls import ReservedAnswer
-from harness.store.database import Repository, repeated
-from harness.store.joint.amounts import Amounts
-from harness.store.joint.leases import end_leases
-from harness.store.joint.workers import extend
-from harness.store.runs import RunRepository
-from harness.store.tables import (
+from oversight.harness.errors import LeaseLost
+from oversight.harness.store.calls import ReservedAnswer
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.joint.leases import end_leases
+from oversight.harness.store.joint.workers import extend
+from oversight.harness.store.runs import RunRepository
+from oversight.harness.store.tables import (
     LateAnswerRow,
     ReservationRow,
     WorkerRow,
@@ -23,7 +23,7 @@ from harness.store.tables import (
     upsert,
     upsert_tuples,
 )
-from harness.types import Prediction
+from oversight.harness.types import Prediction
 
 _CLAIM, _LATE, _WORKER = ReservationRow.__table__, LateAnswerRow.__table__, WorkerRow.__table__
 _KEPT = ("option", "status", "reason", "raw", "input_tokens", "output_tokens", "seconds", "attempts")

@@ -15,11 +15,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import RunHeld
-from harness.store.calls import Uncertain
-from harness.store.joint.amounts import Amounts
-from harness.store.joint.workers import WorkerRepository, lock_workers, retire
-from harness.store.tables import ItemRow, JointPartRow, JointRunRow, LeaseRow, execute_many
+from oversight.harness.errors import RunHeld
+from oversight.harness.store.calls import Uncertain
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.joint.workers import WorkerRepository, lock_workers, retire
+from oversight.harness.store.tables import ItemRow, JointPartRow, JointRunRow, LeaseRow, execute_many
 
 _ITEM, _LEASE = ItemRow.__table__, LeaseRow.__table__
 _JOINT, _PART = JointRunRow.__table__, JointPartRow.__table__
@@ -32,7 +32,7 @@ class JointSpec:
     Attributes
     ----------
     runs
-        By a run's id its name, settings and price, as `harness.llm` writes and reads them.
+        By a run's id its name, settings and price, as `oversight.harness.llm` writes and reads them.
     items
         Places of the items among all that are stored, as first and last of stretches, in the order asked.
     retry_failed

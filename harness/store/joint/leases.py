@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, repeated
-from harness.store.joint.workers import extend
-from harness.store.tables import JointPartRow, LeaseRow, WorkerRow, count_rows, select_values
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint.workers import extend
+from oversight.harness.store.tables import JointPartRow, LeaseRow, WorkerRow, count_rows, select_values
 
 _LEASE, _PART, _WORKER = LeaseRow.__table__, JointPartRow.__table__, WorkerRow.__table__
 _SHARES, _FEWEST = 16, 8

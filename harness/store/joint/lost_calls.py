@@ -8,10 +8,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import Fault
-from harness.store.calls import StoredCall, Uncertain, add_charge
-from harness.store.joint.amounts import Amounts
-from harness.store.tables import CallClaimRow, CallRow, ChargeRow, RunRow, row_of, upsert
+from oversight.harness.errors import Fault
+from oversight.harness.store.calls import StoredCall, Uncertain, add_charge
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.tables import CallClaimRow, CallRow, ChargeRow, RunRow, row_of, upsert
 
 _CLAIM, _CALL, _RUN = CallClaimRow.__table__, CallRow.__table__, RunRow.__table__
 _CHARGE = ChargeRow.__table__

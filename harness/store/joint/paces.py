@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from harness.store.database import Repository, repeated
-from harness.store.tables import PaceRow, insert_into
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.tables import PaceRow, insert_into
 
 _PACE = PaceRow.__table__
 _BURST = 0.1

@@ -14,12 +14,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.errors import RunHeld
-from harness.store.database import repeated
-from harness.store.joint.amounts import Amounts
-from harness.store.joint.joint_runs import JointRun, JointSpec
-from harness.store.joint.workers import WorkerRepository, extend, lock_workers, retire
-from harness.store.tables import JointRunRow, ProgramPortionRow, ProgramWorkRow
+from oversight.harness.errors import RunHeld
+from oversight.harness.store.database import repeated
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.joint.joint_runs import JointRun, JointSpec
+from oversight.harness.store.joint.workers import WorkerRepository, extend, lock_workers, retire
+from oversight.harness.store.tables import JointRunRow, ProgramPortionRow, ProgramWorkRow
 
 _JOINT, _WORK, _PORTION = JointRunRow.__table__, ProgramWorkRow.__table__, ProgramPortionRow.__table__
 
@@ -35,7 +35,7 @@ class ProgramWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramPortion:
-    """Some items for a program; `task` says which, as `agents.runtime` writes and reads it."""
+    """Some items for a program; `task` says which, as `oversight.agents.runtime` writes and reads it."""
 
     id: str
     task: Mapping[str, Any]

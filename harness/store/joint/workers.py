@@ -13,12 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from harness.errors import LeaseLost
-from harness.store.calls import NOW, identify_process, is_held, settle_lost
-from harness.store.database import Repository, repeated
-from harness.store.joint.amounts import Amounts
-from harness.store.joint.lost_calls import settle_calls
-from harness.store.tables import (
+from oversight.harness.errors import LeaseLost
+from oversight.harness.store.calls import NOW, identify_process, is_held, settle_lost
+from oversight.harness.store.database import Repository, repeated
+from oversight.harness.store.joint.amounts import Amounts
+from oversight.harness.store.joint.lost_calls import settle_calls
+from oversight.harness.store.tables import (
     JointPartRow,
     JointRunRow,
     LeaseRow,
@@ -38,7 +38,7 @@ Ended: TypeAlias = Literal["left", "lost"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """A process that works or worked on a joint run; columns of `harness.store.tables.WorkerRow`."""
+    """A process that works or worked on a joint run; columns of `oversight.harness.store.tables.WorkerRow`."""
 
     id: str
     host: str

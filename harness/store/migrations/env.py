@@ -1,4 +1,4 @@
-"""Alembic's entry: run the migrations on the connection that `harness.store.schema` opened."""
+"""Alembic's entry: run the migrations on the connection that `oversight.harness.store.schema` opened."""
 
 from alembic import context
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import TableRow
+from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class AuditEventRow(TableRow, table=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import JSON, BigInteger, UniqueConstraint
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import JSONTuple, TableRow
+from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
 
 
 class ItemRow(TableRow, table=True):

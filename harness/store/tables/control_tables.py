@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import BigInteger
 from sqlmodel import Field
 
-from harness.store.tables.content_tables import ReplyRow
-from harness.store.tables.row_kinds import JSONTuple, TableRow
+from oversight.harness.store.tables.content_tables import ReplyRow
+from oversight.harness.store.tables.row_kinds import JSONTuple, TableRow
 
 
 class GoldItemRow(TableRow, table=True):

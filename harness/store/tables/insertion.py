@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from harness.store.tables.server_copy import Known, copy_rows, meet_known
+from oversight.harness.store.tables.server_copy import Known, copy_rows, meet_known
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
@@ -37,7 +37,7 @@ def upsert_tuples(
 ) -> None:
     """Store rows of these columns, at least two; a later row replaces one of its key.
 
-    Columns of JSON are given as text (`harness.store.stored_values.write_json`).
+    Columns of JSON are given as text (`oversight.harness.store.stored_values.write_json`).
     """
     if _is_copied(connection, rows):
         place = [names.index(column.name) for column in table.primary_key]

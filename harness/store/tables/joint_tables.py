@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
+from oversight.harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
 
 
 class JointRunRow(SpecifiedRow, table=True):

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import JSON
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import TableRow
+from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class LabelQueueRow(TableRow, table=True):

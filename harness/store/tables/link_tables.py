@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import TableRow
+from oversight.harness.store.tables.row_kinds import TableRow
 
 
 class AnswerLinkRow(TableRow, table=True):

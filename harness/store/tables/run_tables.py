@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKeyConstraint
 from sqlmodel import Field
 
-from harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
+from oversight.harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
 
 
 class RunRow(SpecifiedRow, table=True):
@@ -163,8 +163,8 @@ class RunVersionRow(TableRow, table=True):
 class RunColumnsRow(TableRow, table=True):
     """What a run has answered as columns, made from its predictions when they were of this version.
 
-    `options` are 16-bit integers by item, see `harness.columns.PredictionColumns`, `confidences` 64-bit
-    floating-point numbers or nothing; little-endian.
+    `options` are 16-bit integers by item, see `oversight.harness.columns.PredictionColumns`, `confidences`
+    64-bit floating-point numbers or nothing; little-endian.
     """
 
     run_id: str = Field(primary_key=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import sqlalchemy as sa
 
-from harness.store.stored_values import clean_rows
+from oversight.harness.store.stored_values import clean_rows
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from harness.arrays import IntArray
-from harness.errors import StoreError
-from harness.store.database import Repository
-from harness.store.stored_values import read_json
-from harness.store.tables import ItemRow
-from harness.store.words.splitting import read_query, split_words
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import StoreError
+from oversight.harness.store.database import Repository
+from oversight.harness.store.stored_values import read_json
+from oversight.harness.store.tables import ItemRow
+from oversight.harness.store.words.splitting import read_query, split_words
 
 _ITEM = ItemRow.__table__.c
 _PORTION, _ROWS = 50_000, 2_000

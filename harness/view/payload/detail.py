@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.analysis import StratumAccuracy, close_interval, estimate_strata
-from harness.config import Study
-from harness.errors import OversightError, StoreError
-from harness.report import estimate_to_json
-from harness.store import Store
-from harness.types import Estimate, interval_text, value_text
+from oversight.harness.analysis import StratumAccuracy, close_interval, estimate_strata
+from oversight.harness.config import Study
+from oversight.harness.errors import OversightError, StoreError
+from oversight.harness.report import estimate_to_json
+from oversight.harness.store import Store
+from oversight.harness.types import Estimate, interval_text, value_text
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:

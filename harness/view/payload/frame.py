@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.config import Study
-from harness.distribution import VERSION
-from harness.store import Store
+from oversight.harness.config import Study
+from oversight.harness.distribution import VERSION
+from oversight.harness.store import Store
 
 
 def read_frame(study: Study, store: Store) -> dict[str, Any]:

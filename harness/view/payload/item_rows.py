@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.analysis import ModelOutcome
-from harness.arrays import FAILED
-from harness.store import Revision, Store, take_vote
-from harness.types import Prediction, PredictionStatus, Question, Verdict
+from oversight.harness.analysis import ModelOutcome
+from oversight.harness.arrays import FAILED
+from oversight.harness.store import Revision, Store, take_vote
+from oversight.harness.types import Prediction, PredictionStatus, Question, Verdict
 
 
 def describe_items(store: Store, ids: Sequence[str], *, full: bool) -> dict[str, dict[str, Any]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
-from harness.errors import BadInput
-from harness.store import Store
-from harness.view.payload.item_rows import describe_items
+from oversight.harness.analysis import ItemFilter, ItemVerdict, ModelOutcome, StudyItems
+from oversight.harness.errors import BadInput
+from oversight.harness.store import Store
+from oversight.harness.view.payload.item_rows import describe_items
 
 _CHOICES = {"verdict": ItemVerdict, "outcome": ModelOutcome}
 _NAMES = ("words", "expert", "asked", "verdict", "model", "outcome")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from harness.analysis import ModelReport, StudyReport, compare_study, report_study
-from harness.config import Study
-from harness.errors import OversightError, StoreError
-from harness.estimate import ClassEstimates
-from harness.output import redact
-from harness.report import (
+from oversight.harness.analysis import ModelReport, StudyReport, compare_study, report_study
+from oversight.harness.config import Study
+from oversight.harness.errors import OversightError, StoreError
+from oversight.harness.estimate import ClassEstimates
+from oversight.harness.output import redact
+from oversight.harness.report import (
     check_lines,
     comparison_to_json,
     cost_text,
@@ -23,8 +23,8 @@ from harness.report import (
     questions_text,
     study_to_json,
 )
-from harness.store import Store
-from harness.types import (
+from oversight.harness.store import Store
+from oversight.harness.types import (
     Estimate,
     caution_text,
     estimator_name,

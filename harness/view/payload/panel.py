@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from harness.analysis import (
+from oversight.harness.analysis import (
     PanelStudy,
     compare_with_reference,
     find_newest_runs,
@@ -16,10 +16,10 @@ from harness.analysis import (
     read_study_panel,
     study_clusters,
 )
-from harness.arrays import IntArray
-from harness.config import Study
-from harness.errors import OversightError, StoreError
-from harness.panel import (
+from oversight.harness.arrays import IntArray
+from oversight.harness.config import Study
+from oversight.harness.errors import OversightError, StoreError
+from oversight.harness.panel import (
     CEILING_NAMES,
     RELIABLE,
     Panel,
@@ -28,8 +28,8 @@ from harness.panel import (
     measure_agreement,
     measure_parity,
 )
-from harness.report import agreement_to_json, certificate_to_json, parity_to_json
-from harness.store import Store
+from oversight.harness.report import agreement_to_json, certificate_to_json, parity_to_json
+from oversight.harness.store import Store
 
 T = TypeVar("T")
 

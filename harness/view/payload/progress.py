@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis import run_cost, study_prices
-from harness.columns import ItemIndex
-from harness.config import Study
-from harness.llm import PriceTable
-from harness.store import Store, Usage
-from harness.types import PredictionStatus
-from harness.view.payload.frame import count_shown
+from oversight.harness.analysis import run_cost, study_prices
+from oversight.harness.columns import ItemIndex
+from oversight.harness.config import Study
+from oversight.harness.llm import PriceTable
+from oversight.harness.store import Store, Usage
+from oversight.harness.types import PredictionStatus
+from oversight.harness.view.payload.frame import count_shown
 
 
 def read_progress(study: Study, store: Store) -> dict[str, Any]:

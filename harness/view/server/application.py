@@ -9,18 +9,18 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from harness.config import Study
-from harness.errors import BadInput, OversightError
-from harness.output import say
-from harness.store import Store, has_database
-from harness.view.page_parts import make_page, read_script, read_style
-from harness.view.remembered import remember_columns
-from harness.view.server.guard import Guard, Handler, add_headers, refuse
-from harness.view.server.listening import LOCAL, is_loopback, open_listener, serving, shown_host
-from harness.view.server.live import ChangeFeed
-from harness.view.server.parts import Parts
-from harness.view.server.token_file import read_token
-from harness.view.written_json import keep_keys, write_json
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, OversightError
+from oversight.harness.output import say
+from oversight.harness.store import Store, has_database
+from oversight.harness.view.page_parts import make_page, read_script, read_style
+from oversight.harness.view.remembered import remember_columns
+from oversight.harness.view.server.guard import Guard, Handler, add_headers, refuse
+from oversight.harness.view.server.listening import LOCAL, is_loopback, open_listener, serving, shown_host
+from oversight.harness.view.server.live import ChangeFeed
+from oversight.harness.view.server.parts import Parts
+from oversight.harness.view.server.token_file import read_token
+from oversight.harness.view.written_json import keep_keys, write_json
 
 
 def serve_study(

@@ -16,9 +16,9 @@ from hashlib import sha256
 
 from aiohttp import web
 
-from harness.machine import host_name
-from harness.view.page_parts import SERVED_POLICY
-from harness.view.written_json import write_json
+from oversight.harness.machine import host_name
+from oversight.harness.view.page_parts import SERVED_POLICY
+from oversight.harness.view.written_json import write_json
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _HEADERS = {

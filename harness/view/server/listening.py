@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from harness.errors import ConfigError
-from harness.machine import host_name
+from oversight.harness.errors import ConfigError
+from oversight.harness.machine import host_name
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from harness.analysis import StudyItems
-from harness.config import Study
-from harness.errors import BadInput, OversightError
-from harness.registry import PAGES, load_page
-from harness.store import Store
-from harness.view import payload
-from harness.view.server.apart import run_apart
-from harness.view.server.live import ChangeFeed
-from harness.view.written_json import write_json
+from oversight.harness.analysis import StudyItems
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, OversightError
+from oversight.harness.registry import PAGES, load_page
+from oversight.harness.store import Store
+from oversight.harness.view import payload
+from oversight.harness.view.server.apart import run_apart
+from oversight.harness.view.server.live import ChangeFeed
+from oversight.harness.view.written_json import write_json
 
 _MOST_KEPT = 64
 _MOST_PAGES = 4

@@ -8,8 +8,8 @@ import stat
 from hashlib import sha256
 from pathlib import Path
 
-from harness.errors import ConfigError
-from harness.machine import cache_dir, hold_start_lock, write_whole
+from oversight.harness.errors import ConfigError
+from oversight.harness.machine import cache_dir, hold_start_lock, write_whole
 
 _SQLITE = "sqlite:///"
 

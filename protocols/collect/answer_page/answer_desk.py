@@ -10,12 +10,12 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
-from harness.config import Study
-from harness.store import PAGE, REFUSED, AuditEvent, AuditRecord, Response, Store, append_events
-from harness.types import Item
-from protocols.collect.answer_page.given_answer import GivenAnswer
-from protocols.collect.answer_page.page_queues import HeldQuestion, PageQueues
-from protocols.collect.answer_page.shown_question import QuestionSheet
+from oversight.harness.config import Study
+from oversight.harness.store import PAGE, REFUSED, AuditEvent, AuditRecord, Response, Store, append_events
+from oversight.harness.types import Item
+from oversight.protocols.collect.answer_page.given_answer import GivenAnswer
+from oversight.protocols.collect.answer_page.page_queues import HeldQuestion, PageQueues
+from oversight.protocols.collect.answer_page.shown_question import QuestionSheet
 
 _AHEAD = 3
 """Open questions that a page is told at once: the one to answer, and two for while a connection is lost."""

@@ -13,11 +13,11 @@ from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
-from harness.store import AnswerLink, Store, write_moment
-from harness.view import is_loopback, refuse, run_apart
-from protocols.collect.answer_page.expert_links import open_link, session_of
-from protocols.collect.answer_page.public_address import PublicAddress
-from protocols.collect.answer_page.request_limits import RequestLimit, network_of
+from oversight.harness.store import AnswerLink, Store, write_moment
+from oversight.harness.view import is_loopback, refuse, run_apart
+from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
+from oversight.protocols.collect.answer_page.public_address import PublicAddress
+from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _OPEN = ("/", "/script.js", "/style.css", "/session")

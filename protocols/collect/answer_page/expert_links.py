@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-from harness import BadInput
-from harness.config import Study
-from harness.output import did_you_mean
-from harness.store import AnswerLink, Store, write_moment
-from protocols.routing import check_drawn
+from oversight.harness import BadInput
+from oversight.harness.config import Study
+from oversight.harness.output import did_you_mean
+from oversight.harness.store import AnswerLink, Store, write_moment
+from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
 """For how long a link opens the page if nobody says otherwise."""

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from harness import BadInput
+from oversight.harness import BadInput
 
 LONGEST_COMMENT = 5000
 _KEY = re.compile(r"[0-9a-f]{32}")

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from harness.config import Study
-from harness.store import PAGE, REFUSED, Response, Store
-from harness.types import Question
-from protocols.routing import Pending, order_queue, read_pending
+from oversight.harness.config import Study
+from oversight.harness.store import PAGE, REFUSED, Response, Store
+from oversight.harness.types import Question
+from oversight.protocols.routing import Pending, order_queue, read_pending
 
 _OF_ANSWERS = ("answer", "withdrawn")
 _OF_NOTHING = ("revision", REFUSED)

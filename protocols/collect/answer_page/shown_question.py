@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.config import Study
-from harness.output import join_lines
-from harness.types import Item, Verdict
-from protocols.collect.answer_page.given_answer import WrongAnswer
-from protocols.collect.answer_page.page_queues import HeldQuestion
-from protocols.collect.label_studio import TaskSheet
+from oversight.harness.config import Study
+from oversight.harness.output import join_lines
+from oversight.harness.types import Item, Verdict
+from oversight.protocols.collect.answer_page.given_answer import WrongAnswer
+from oversight.protocols.collect.answer_page.page_queues import HeldQuestion
+from oversight.protocols.collect.label_studio import TaskSheet
 
 _SKIPPED = Verdict.SKIP.value
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)

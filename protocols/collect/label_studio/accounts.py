@@ -8,13 +8,13 @@ import secrets
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from harness import ConfigError, LabelStudioError
-from protocols.collect.label_studio.server import list_servers, reset_password
+from oversight.harness import ConfigError, LabelStudioError
+from oversight.protocols.collect.label_studio.server import list_servers, reset_password
 
 if TYPE_CHECKING:
-    from harness.config import Study
-    from protocols.collect.label_studio.campaign import Campaign
-    from protocols.routing import Expert
+    from oversight.harness.config import Study
+    from oversight.protocols.collect.label_studio.campaign import Campaign
+    from oversight.protocols.routing import Expert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from harness.store import Revision
-from harness.types import Item, Question, Verdict
-from protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
-from protocols.routing import Pending
+from oversight.harness.store import Revision
+from oversight.harness.types import Item, Question, Verdict
+from oversight.protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
+from oversight.protocols.routing import Pending
 
 
 class Reason(StrEnum):

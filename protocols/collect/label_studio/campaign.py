@@ -8,19 +8,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from harness import BadInput, LabelStudioError
-from harness.analysis import DesignFreeze
-from harness.config import Study
-from harness.store import SOURCE, Queue, Store
-from protocols.collect.label_studio.accounts import make_account_email, make_server_name, make_study_mark
-from protocols.collect.label_studio.campaign_results import Closed, Difference
-from protocols.collect.label_studio.mending import Mended, find_asked_again, mend_project
-from protocols.collect.label_studio.pull import Snapshot, pull_queue
-from protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
-from protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
-from protocols.collect.label_studio.server import Client, Project, connect, require_client
-from protocols.collect.label_studio.task_payload import TaskSheet
-from protocols.routing import Expert, next_questions, read_pending, read_present, read_roster
+from oversight.harness import BadInput, LabelStudioError
+from oversight.harness.analysis import DesignFreeze
+from oversight.harness.config import Study
+from oversight.harness.store import SOURCE, Queue, Store
+from oversight.protocols.collect.label_studio.accounts import (
+    make_account_email,
+    make_server_name,
+    make_study_mark,
+)
+from oversight.protocols.collect.label_studio.campaign_results import Closed, Difference
+from oversight.protocols.collect.label_studio.mending import Mended, find_asked_again, mend_project
+from oversight.protocols.collect.label_studio.pull import Snapshot, pull_queue
+from oversight.protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
+from oversight.protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
+from oversight.protocols.collect.label_studio.server import Client, Project, connect, require_client
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.routing import Expert, next_questions, read_pending, read_present, read_roster
 
 
 class Campaign(contextlib.AbstractContextManager["Campaign"]):

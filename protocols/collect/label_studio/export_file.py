@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import DataError
-from harness.output import decode_text, explain_kind
-from harness.store import Response
-from harness.types import Item
-from protocols.collect.label_studio.accounts import make_account_email, strip_mark
-from protocols.collect.label_studio.adjudication import adjudicate, read_annotation
-from protocols.collect.spreadsheets import ASSIGNMENT_PREFIX, QUESTION_PREFIX, read_id
-from protocols.routing import Pending, Roster
+from oversight.harness import DataError
+from oversight.harness.output import decode_text, explain_kind
+from oversight.harness.store import Response
+from oversight.harness.types import Item
+from oversight.protocols.collect.label_studio.accounts import make_account_email, strip_mark
+from oversight.protocols.collect.label_studio.adjudication import adjudicate, read_annotation
+from oversight.protocols.collect.spreadsheets import ASSIGNMENT_PREFIX, QUESTION_PREFIX, read_id
+from oversight.protocols.routing import Pending, Roster
 
 SOURCE = "label_studio_export"
 

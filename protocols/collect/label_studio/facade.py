@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Self
 
-from harness import ConfigError
-from harness.analysis import DesignFreeze, read_gold, study_items
-from harness.config import STUDY_FILE, read_study
-from harness.store import Store
-from harness.types import Answer, Assignment, Question, Rating
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.campaign_results import Difference
-from protocols.collect.label_studio.push import Pushed
-from protocols.collect.progress import QueueProgress, measure_progress
-from protocols.routing import seal_questions, weave_controls
+from oversight.harness import ConfigError
+from oversight.harness.analysis import DesignFreeze, read_gold, study_items
+from oversight.harness.config import STUDY_FILE, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Assignment, Question, Rating
+from oversight.protocols.collect.label_studio.campaign import Campaign
+from oversight.protocols.collect.label_studio.campaign_results import Difference
+from oversight.protocols.collect.label_studio.push import Pushed
+from oversight.protocols.collect.progress import QueueProgress, measure_progress
+from oversight.protocols.routing import seal_questions, weave_controls
 
 
 class LabelStudio(AbstractContextManager["LabelStudio"]):

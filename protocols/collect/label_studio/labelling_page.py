@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from harness import DataError
-from harness.types import Verdict
+from oversight.harness import DataError
+from oversight.harness.types import Verdict
 
 CHOICE, COMMENT, ITEM = "verdict", "comment", "item"
 VERDICTS = (Verdict.YES, Verdict.NO, Verdict.UNSURE)

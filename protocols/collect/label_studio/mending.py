@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from harness.store import SOURCE, AuditEvent, LabellingRepository, Quarantined, Queue, ReplyRepository
-from protocols.collect.label_studio.adjudication import ASKED_AGAIN
-from protocols.collect.label_studio.push import put_back_settings
-from protocols.collect.label_studio.server import Client, Project
-from protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.harness.store import (
+    SOURCE,
+    AuditEvent,
+    LabellingRepository,
+    Quarantined,
+    Queue,
+    ReplyRepository,
+)
+from oversight.protocols.collect.label_studio.adjudication import ASKED_AGAIN
+from oversight.protocols.collect.label_studio.push import put_back_settings
+from oversight.protocols.collect.label_studio.server import Client, Project
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

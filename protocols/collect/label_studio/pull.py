@@ -15,15 +15,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
-from harness import LabelStudioError
-from harness.config import Study
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from protocols.collect.label_studio.adjudication import Judgement, Reason, adjudicate, read_annotation
-from protocols.collect.label_studio.labelling_page import is_same_page
-from protocols.collect.label_studio.push import count_own_tasks
-from protocols.collect.label_studio.server import Client, Project
-from protocols.collect.label_studio.task_payload import hash_task
-from protocols.routing import read_pending
+from oversight.harness import LabelStudioError
+from oversight.harness.config import Study
+from oversight.harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
+from oversight.protocols.collect.label_studio.adjudication import (
+    Judgement,
+    Reason,
+    adjudicate,
+    read_annotation,
+)
+from oversight.protocols.collect.label_studio.labelling_page import is_same_page
+from oversight.protocols.collect.label_studio.push import count_own_tasks
+from oversight.protocols.collect.label_studio.server import Client, Project
+from oversight.protocols.collect.label_studio.task_payload import hash_task
+from oversight.protocols.routing import read_pending
 
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""

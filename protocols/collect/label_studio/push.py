@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness import LabelStudioError
-from harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask
-from protocols.collect.label_studio.labelling_page import is_same_page
-from protocols.collect.label_studio.server import Client, Project
-from protocols.collect.label_studio.task_payload import TaskSheet, hash_task
+from oversight.harness import LabelStudioError
+from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask
+from oversight.protocols.collect.label_studio.labelling_page import is_same_page
+from oversight.protocols.collect.label_studio.server import Client, Project
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 
 CHUNK = 1000
 TITLE_LENGTH = 50  # Label Studio's own limit; at least 3

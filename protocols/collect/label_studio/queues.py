@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness import ConfigError
-from harness.store import Queue, QueuedTask
-from harness.types import Question
-from protocols.collect.label_studio.accounts import make_account_email
-from protocols.collect.label_studio.task_payload import hash_task
-from protocols.routing import Pending, Roster, order_queue
+from oversight.harness import ConfigError
+from oversight.harness.store import Queue, QueuedTask
+from oversight.harness.types import Question
+from oversight.protocols.collect.label_studio.accounts import make_account_email
+from oversight.protocols.collect.label_studio.task_payload import hash_task
+from oversight.protocols.routing import Pending, Roster, order_queue
 
 
 def plan_queues(

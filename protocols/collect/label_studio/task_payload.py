@@ -12,13 +12,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from harness import DataError
-from harness.config import Study
-from harness.datasets import PRESETS
-from harness.output import join_lines, read_text
-from harness.types import Item, Question
-from protocols.collect.label_studio.labelling_page import check_page, make_panel_page, make_verdict_page
-from protocols.routing import Pending
+from oversight.harness import DataError
+from oversight.harness.config import Study
+from oversight.harness.datasets import PRESETS
+from oversight.harness.output import join_lines, read_text
+from oversight.harness.types import Item, Question
+from oversight.protocols.collect.label_studio.labelling_page import (
+    check_page,
+    make_panel_page,
+    make_verdict_page,
+)
+from oversight.protocols.routing import Pending
 
 
 @dataclass(frozen=True, slots=True)

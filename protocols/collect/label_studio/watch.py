@@ -2,8 +2,8 @@
 
 Experts do not answer equally fast: while only the cardiologist has answered, every answer is about
 cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
-(`harness.estimate.collected_part`). A question that was passed over in it is missing for a reason that nobody
-knows: the interval holds whatever would have been answered, or says that it may not hold.
+(`oversight.harness.estimate.collected_part`). A question that was passed over in it is missing for a reason
+that nobody knows: the interval holds whatever would have been answered, or says that it may not hold.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness import BadInput, EstimateError
-from harness.analysis import describe_errors, read_control_answers, study_labels
-from harness.columns import keep_drawn
-from harness.config import Study
-from harness.estimate import accuracy, keep_predicted
-from harness.store import Store
-from harness.types import Estimate
-from protocols.collect.label_studio.campaign import Campaign
-from protocols.collect.label_studio.campaign_results import Difference
-from protocols.collect.label_studio.server import listen_for_webhooks
-from protocols.collect.progress import QueueProgress, QueueShare, measure_progress, share_queues
+from oversight.harness import BadInput, EstimateError
+from oversight.harness.analysis import describe_errors, read_control_answers, study_labels
+from oversight.harness.columns import keep_drawn
+from oversight.harness.config import Study
+from oversight.harness.estimate import accuracy, keep_predicted
+from oversight.harness.store import Store
+from oversight.harness.types import Estimate
+from oversight.protocols.collect.label_studio.campaign import Campaign
+from oversight.protocols.collect.label_studio.campaign_results import Difference
+from oversight.protocols.collect.label_studio.server import listen_for_webhooks
+from oversight.protocols.collect.progress import QueueProgress, QueueShare, measure_progress, share_queues
 
 _GAP = 1.0
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, fields
 
-from harness.config import Study
-from harness.store import PAGE, Store
-from harness.types import Verdict
-from protocols.collect.progress.answer_times import AnswerTimes, sum_up_times
-from protocols.collect.progress.queue_share import share_queues
-from protocols.routing import check_drawn
+from oversight.harness.config import Study
+from oversight.harness.store import PAGE, Store
+from oversight.harness.types import Verdict
+from oversight.protocols.collect.progress.answer_times import AnswerTimes, sum_up_times
+from oversight.protocols.collect.progress.queue_share import share_queues
+from oversight.protocols.routing import check_drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

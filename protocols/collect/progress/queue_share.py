@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.estimate import read_queues
-from harness.store import Store
+from oversight.harness.estimate import read_queues
+from oversight.harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

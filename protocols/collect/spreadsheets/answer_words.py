@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness import BadInput, check_names
-from harness.types import Verdict
+from oversight.harness import BadInput, check_names
+from oversight.harness.types import Verdict
 
 _KNOWN = {
     Verdict.YES: "y ja j oui si sí sim true wahr vrai vero verdadero verdadeiro 1",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, Any
 
-from harness import DataError
-from harness.distribution import install_line
-from harness.types import Verdict
+from oversight.harness import DataError
+from oversight.harness.distribution import install_line
+from oversight.harness.types import Verdict
 
 _WIDTHS = {"text": 70, "options": 36, "question": 36, "comment": 40, "question_id": 20, "assignment_id": 20}
 """In characters; of all other columns 16."""

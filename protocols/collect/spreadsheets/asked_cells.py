@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.store import Response
-from harness.types import Item, Question
-from protocols.collect.spreadsheets.cells import mark_cells, write_cells
+from oversight.harness.store import Response
+from oversight.harness.types import Item, Question
+from oversight.protocols.collect.spreadsheets.cells import mark_cells, write_cells
 
 
 class Asked(Protocol):

@@ -11,9 +11,9 @@ from zlib import crc32
 
 import numpy as np
 
-from harness.output import guard_cell, join_lines, unguard_cell
-from harness.store import mark_shown
-from harness.types import Item
+from oversight.harness.output import guard_cell, join_lines, unguard_cell
+from oversight.harness.store import mark_shown
+from oversight.harness.types import Item
 
 SHOWN = ("text", "options", "question")
 """Columns that show what is asked."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from harness import DataError
-from harness.datasets import BadRows, CsvPortion, Portion, Row
-from harness.output import did_you_mean, say, shorten, unguard_cell
-from protocols.collect.spreadsheets.cells import ReadCell, is_same
+from oversight.harness import DataError
+from oversight.harness.datasets import BadRows, CsvPortion, Portion, Row
+from oversight.harness.output import did_you_mean, say, shorten, unguard_cell
+from oversight.protocols.collect.spreadsheets.cells import ReadCell, is_same
 
 LONG = ("item", "annotator", "label")
 SOURCE = "offline"

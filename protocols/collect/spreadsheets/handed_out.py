@@ -14,11 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from harness import BadInput, DataError, check_mapping, check_names
-from harness.datasets import read_filled_portions
-from harness.types import Item, Question, Rating
-from protocols.collect.spreadsheets.answer_workbook import write_workbook
-from protocols.collect.spreadsheets.cells import (
+from oversight.harness import BadInput, DataError, check_mapping, check_names
+from oversight.harness.datasets import read_filled_portions
+from oversight.harness.types import Item, Question, Rating
+from oversight.protocols.collect.spreadsheets.answer_workbook import write_workbook
+from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
     QUESTION_PREFIX,
     SHOWN,
@@ -28,8 +28,8 @@ from protocols.collect.spreadsheets.cells import (
     write_cells,
     write_checks,
 )
-from protocols.collect.spreadsheets.filled_rows import LONG
-from protocols.routing import Pending, order_queue
+from oversight.protocols.collect.spreadsheets.filled_rows import LONG
+from oversight.protocols.routing import Pending, order_queue
 
 _QUESTION, _ASSIGNMENT = ("question_id", QUESTION_PREFIX), ("assignment_id", ASSIGNMENT_PREFIX)
 

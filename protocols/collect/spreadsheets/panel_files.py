@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness import DataError
-from harness.datasets import BadRows, Row, read_filled_portions
-from harness.types import Assignment, Choice, Item, find_option
-from protocols.collect.spreadsheets.cells import (
+from oversight.harness import DataError
+from oversight.harness.datasets import BadRows, Row, read_filled_portions
+from oversight.harness.types import Assignment, Choice, Item, find_option
+from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
     ReadCell,
     cell_reader,
     read_id,
     write_cells,
 )
-from protocols.collect.spreadsheets.filled_rows import (
+from oversight.protocols.collect.spreadsheets.filled_rows import (
     LONG,
     SOURCE,
     FilledRow,

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from pathlib import Path
 
-from harness import DataError, check_mapping, check_names
-from harness.datasets import BadRows, Portion, Row, are_texts, read_filled_portions
-from harness.store import ReplyFields, Response, mark_shown
-from harness.types import Answer, Item, Question, Verdict
-from protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
-from protocols.collect.spreadsheets.asked_cells import Asked, ListedQuestions
-from protocols.collect.spreadsheets.cells import (
+from oversight.harness import DataError, check_mapping, check_names
+from oversight.harness.datasets import BadRows, Portion, Row, are_texts, read_filled_portions
+from oversight.harness.store import ReplyFields, Response, mark_shown
+from oversight.harness.types import Answer, Item, Question, Verdict
+from oversight.protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
+from oversight.protocols.collect.spreadsheets.asked_cells import Asked, ListedQuestions
+from oversight.protocols.collect.spreadsheets.cells import (
     QUESTION_PREFIX,
     SHOWN,
     ReadCell,
@@ -20,7 +20,7 @@ from protocols.collect.spreadsheets.cells import (
     read_id,
     write_checks,
 )
-from protocols.collect.spreadsheets.filled_rows import (
+from oversight.protocols.collect.spreadsheets.filled_rows import (
     SOURCE,
     Comments,
     WrongRows,

@@ -8,10 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import IntArray
-from harness.config import SearchSection, Study, read_study
-from harness.store import Store
-from harness.types import Answer, Candidate, Item, Prediction, PredictionStatus, Program, Question, Verdict
+from oversight.harness import IntArray
+from oversight.harness.config import SearchSection, Study, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import (
+    Answer,
+    Candidate,
+    Item,
+    Prediction,
+    PredictionStatus,
+    Program,
+    Question,
+    Verdict,
+)
 
 SEARCH = "made"
 HOSTILE = '<img src=x onerror="window.hit=1"></script><script>window.hit=1</script>\u202e${`'

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.search.fitness import Kind
-from agents.search.fitness.answer_table import AnswerTable
-from agents.search.fitness.scored_rows import ScoredRows
-from agents.search.fitness.scores import ESTIMATORS, score_items
-from harness import FAILED, UNREADABLE
-from harness.types import Item, Prediction, PredictionStatus
+from oversight.agents.search.fitness import Kind
+from oversight.agents.search.fitness.answer_table import AnswerTable
+from oversight.agents.search.fitness.scored_rows import ScoredRows
+from oversight.agents.search.fitness.scores import ESTIMATORS, score_items
+from oversight.harness import FAILED, UNREADABLE
+from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.agents.search_world import World
 
 ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.search.fitness import count_answers, find_rates, keep_complementary, score_items
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.item_splits import refuse_silent
-from harness import FloatArray, IntArray, NotIdentified
-from harness.cli.main import main
-from harness.columns import align_models
-from harness.types import Item, Label, LabelKind
+from oversight.agents.search.fitness import count_answers, find_rates, keep_complementary, score_items
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.item_splits import refuse_silent
+from oversight.harness import FloatArray, IntArray, NotIdentified
+from oversight.harness.cli.main import main
+from oversight.harness.columns import align_models
+from oversight.harness.types import Item, Label, LabelKind
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 

@@ -8,13 +8,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from agents.search import search
-from agents.search.checked_settings import check_settings
-from agents.search.fitness import count_fronts
-from agents.search.policies import Recombine, Wordings
-from agents.search.policies.proposal import draw_any, draw_leader
-from harness import ConfigError
-from harness.config import SearchSection
+from oversight.agents.search import search
+from oversight.agents.search.checked_settings import check_settings
+from oversight.agents.search.fitness import count_fronts
+from oversight.agents.search.policies import Recombine, Wordings
+from oversight.agents.search.policies.proposal import draw_any, draw_leader
+from oversight.harness import ConfigError
+from oversight.harness.config import SearchSection
 from tests.agents.search_world import World
 
 

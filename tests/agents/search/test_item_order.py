@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.search import simulated_labels
-from agents.search.item_splits import order_by_worth
-from harness.types import Item
+from oversight.agents.search import simulated_labels
+from oversight.agents.search.item_splits import order_by_worth
+from oversight.harness.types import Item
 from tests.agents.population import Task
 
 OPTIONS = ("a", "b", "c", "d")

@@ -10,15 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.search import shrink_scores
-from agents.search.context import SearchContext
-from agents.search.fitness.empirical_bayes import PRIOR_SPREAD
-from agents.search.fitness.lineage import relate
-from agents.search.loop import TWICE, seed
-from agents.search.policies.proposal import DOUBT, JudgedAnswer, PolicyView, draw_leader
-from harness import FloatArray
-from harness.config import SearchSection
-from harness.types import Item, Prediction, Program
+from oversight.agents.search import shrink_scores
+from oversight.agents.search.context import SearchContext
+from oversight.agents.search.fitness.empirical_bayes import PRIOR_SPREAD
+from oversight.agents.search.fitness.lineage import relate
+from oversight.agents.search.loop import TWICE, seed
+from oversight.agents.search.policies.proposal import DOUBT, JudgedAnswer, PolicyView, draw_leader
+from oversight.harness import FloatArray
+from oversight.harness.config import SearchSection
+from oversight.harness.types import Item, Prediction, Program
 from tests.agents.search_world import World
 
 

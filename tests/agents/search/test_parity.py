@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.search import open_search, score_items
-from agents.search.fitness import keep_complementary
-from agents.search.fitness.expert_labels import ExpertLabels
-from agents.search.published_settings import as_published
-from agents.search.view import read_searches
-from harness import BadInput, ConfigError
-from harness.cli.main import main
-from harness.config import SearchSection, read_study
-from harness.store import Store
-from harness.types import Label, LabelKind
+from oversight.agents.search import open_search, score_items
+from oversight.agents.search.fitness import keep_complementary
+from oversight.agents.search.fitness.expert_labels import ExpertLabels
+from oversight.agents.search.published_settings import as_published
+from oversight.agents.search.view import read_searches
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.cli.main import main
+from oversight.harness.config import SearchSection, read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Label, LabelKind
 from tests.agents.population import Task
 from tests.agents.search.test_told_writer import Writer, read_archive, text_of
 from tests.cli.search_study import answer, lay_out

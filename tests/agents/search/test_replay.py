@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from agents.search.view import read_candidate, read_candidate_item, read_searches
-from harness import BadInput
-from harness.cli.main import main
-from harness.config import read_study
-from harness.store import Store
+from oversight.agents.search.view import read_candidate, read_candidate_item, read_searches
+from oversight.harness import BadInput
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import fake_openai
 
@@ -107,7 +107,7 @@ def test_a_program_that_the_gate_refuses_by_now_gives_a_reason(
     searched: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     winner, row = answered(searched)
-    monkeypatch.setattr("agents.sandbox.gate.LONGEST", 10)
+    monkeypatch.setattr("oversight.agents.sandbox.gate.LONGEST", 10)
     found = read(searched, read_candidate_item, id=winner, item=row["id"])
     assert [missing["part"] for missing in found["missing"]] == ["the calls"]
     assert "longer than 10 characters" in found["missing"][0]["why"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from harness.cli.main import main
+from oversight.harness.cli.main import main
 from tests.agents.search.made_search import HOSTILE, make_search
 
 

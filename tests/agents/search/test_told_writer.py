@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from agents.runtime import Replay
-from agents.runtime.replay import ReplayedCall
-from agents.search import open_search
-from agents.search.policies.feedback import MOST_CALLS, describe_calls
-from harness.cli.main import main
-from harness.config import read_study
-from harness.llm import Message
-from harness.store import Store
-from harness.types import Item
+from oversight.agents.runtime import Replay
+from oversight.agents.runtime.replay import ReplayedCall
+from oversight.agents.search import open_search
+from oversight.agents.search.policies.feedback import MOST_CALLS, describe_calls
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.llm import Message
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from harness.store import Response, Store
+from oversight.harness.store import Response, Store
 from tests.answer_page.browser.conftest import People, done, press, wait_ready
 from tests.answer_page.conftest import N, call, draw, serve
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from harness.store import Store
+from oversight.harness.store import Store
 from tests.answer_page.browser.conftest import People, done, press, wait_ready
 from tests.answer_page.browser.test_answering import replies, reviewed, saved
 from tests.answer_page.conftest import call, draw, serve

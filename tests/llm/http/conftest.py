@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import pytest
 import uvloop
 
-from harness.llm import HttpClient
-from harness.llm.http.reply import HttpReply
+from oversight.harness.llm import HttpClient
+from oversight.harness.llm.http.reply import HttpReply
 
 Use: TypeAlias = Callable[[HttpClient], Awaitable[Any]]
 Asking: TypeAlias = Callable[..., Any]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-import harness as h
-from harness.llm.http.failures import BadReply
-from harness.types import Item
+from oversight import harness as h
+from oversight.harness.llm.http.failures import BadReply
+from oversight.harness.types import Item
 from tests.fakes.openai_server import Reply
 from tests.fakes.raw_server import Received, answer, raw_server
 from tests.llm.http.conftest import Asking

@@ -9,10 +9,10 @@ from threading import Event
 
 import pytest
 
-from harness import ConfigError
-from harness.config import ModelSection
-from harness.llm import HttpClient, make_model
-from harness.llm.http.failures import HttpFailure, NoConnection
+from oversight.harness import ConfigError
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import HttpClient, make_model
+from oversight.harness.llm.http.failures import HttpFailure, NoConnection
 from tests.fakes.raw_server import Received, answer, raw_server
 from tests.llm.http.conftest import Asking
 

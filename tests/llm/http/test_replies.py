@@ -7,9 +7,9 @@ import zlib
 
 import pytest
 
-from harness.llm import HttpClient
-from harness.llm.http.failures import BadReply, HttpFailure
-from harness.llm.http.reply import HttpReply
+from oversight.harness.llm import HttpClient
+from oversight.harness.llm.http.failures import BadReply, HttpFailure
+from oversight.harness.llm.http.reply import HttpReply
 from tests.fakes.raw_server import answer, raw_server
 from tests.llm.http.conftest import Asking
 

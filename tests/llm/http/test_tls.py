@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import trustme
 
-from harness import ConfigError, FatalModelError
-from harness.llm import HttpClient
-from harness.llm.http.failures import NoConnection
-from harness.llm.http.reply import HttpReply
+from oversight.harness import ConfigError, FatalModelError
+from oversight.harness.llm import HttpClient
+from oversight.harness.llm.http.failures import NoConnection
+from oversight.harness.llm.http.reply import HttpReply
 from tests.fakes.forward_proxy import forward_proxy
 from tests.fakes.raw_server import Listener, answer, raw_server
 from tests.llm.http.conftest import Asking
@@ -161,8 +161,8 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
 def test_a_run_goes_over_tls_and_says_what_is_wrong_with_it(
     server: Listener, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import harness as h
-    from harness.types import Item
+    from oversight import harness as h
+    from oversight.harness.types import Item
     from tests.fakes.openai_server import Reply
 
     data = answer(Reply("green").payload("m").encode())

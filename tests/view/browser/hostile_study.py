@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.config import ModelSection, Study, read_study
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Answer, Item, Prediction, PredictionStatus, Verdict
-from protocols.routing import Partitioned, one_expert_per_class
+from oversight.harness.config import ModelSection, Study, read_study
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Verdict
+from oversight.protocols.routing import Partitioned, one_expert_per_class
 
 HOSTILE = (
     "<script>window.hit=1</script>",

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.browser
 
 WRITE = """
 import sys, time
-from harness.config import read_study
-from harness.store import Store
-from harness.types import Answer, Prediction, Verdict
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Prediction, Verdict
 with Store(read_study("study.toml").store_url) as store:
     answered = {a.question.id for a in store.content.read_answers()}
     left = (q for q in store.content.read_questions() if q.id not in answered)

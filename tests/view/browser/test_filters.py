@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from harness.analysis import ItemFilter, StudyItems
-from harness.config import read_study
-from harness.store import Store
-from harness.types import Item
+from oversight.harness.analysis import ItemFilter, StudyItems
+from oversight.harness.config import read_study
+from oversight.harness.store import Store
+from oversight.harness.types import Item
 from tests.analysis.test_item_pages import SINGLES, N, fill
 from tests.view.browser.conftest import Reader
 from tests.view.browser.studies import export, file_of

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from harness.types import Program
+from oversight.harness.types import Program
 from tests.agents.search.made_search import HOSTILE as PROGRAM
 from tests.agents.search.made_search import source_of
 from tests.view.browser.conftest import Reader, visit

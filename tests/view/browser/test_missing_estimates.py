@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from harness.config import ModelSection, Study, read_study
-from harness.llm import make_spec
-from harness.store import Store
-from harness.types import Answer, Item, Prediction, PredictionStatus, Question
-from protocols.routing import Disagreement, Partitioned, one_expert_per_class
+from oversight.harness.config import ModelSection, Study, read_study
+from oversight.harness.llm import make_spec
+from oversight.harness.store import Store
+from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question
+from oversight.protocols.routing import Disagreement, Partitioned, one_expert_per_class
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import export, file_of
 from tests.view.conftest import CLASSES, SETTINGS, predict, serve, verdict_on

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from harness.analysis import ModelReport, report_study
-from harness.config import read_study
-from harness.report import model_to_json
-from harness.store import Store
-from harness.types import estimator_name, interval_text, method_text, value_text
+from oversight.harness.analysis import ModelReport, report_study
+from oversight.harness.config import read_study
+from oversight.harness.report import model_to_json
+from oversight.harness.store import Store
+from oversight.harness.types import estimator_name, interval_text, method_text, value_text
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import Drawn, file_of
 from tests.view.conftest import Served

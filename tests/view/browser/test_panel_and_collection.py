@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from harness.config import ModelSection, Study
-from harness.llm import make_spec
-from harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
-from harness.types import Assignment, Choice, Item, Prediction, Question
-from harness.view import write_page
-from harness.view.payload import read_panel
+from oversight.harness.config import ModelSection, Study
+from oversight.harness.llm import make_spec
+from oversight.harness.store import SOURCE, Pulled, Quarantined, Queue, QueuedTask, Response, Revision, Store
+from oversight.harness.types import Assignment, Choice, Item, Prediction, Question
+from oversight.harness.view import write_page
+from oversight.harness.view.payload import read_panel
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 CLASSES = ("red", "green", HOSTILE)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from protocols.collect.label_studio.server.transport import MissingError, Transport
+from oversight.protocols.collect.label_studio.server.transport import MissingError, Transport
 
 Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from harness import ConfigError
-from harness.output import keep_secret
-from harness.types import Finding
-from protocols.collect.label_studio.server.install import VERSION, require_client
+from oversight.harness import ConfigError
+from oversight.harness.output import keep_secret
+from oversight.harness.types import Finding
+from oversight.protocols.collect.label_studio.server.install import VERSION, require_client
 
 if TYPE_CHECKING:
     import httpx
@@ -74,7 +74,7 @@ def connect(server: str | None = None) -> Connection:
         If there is none, or the environment names it only half or in a wrong form.
     """
     require_client()
-    from protocols.collect.label_studio.server.own_server import MAIN, find_server
+    from oversight.protocols.collect.label_studio.server.own_server import MAIN, find_server
 
     if server is None and (os.environ.get(URL) or os.environ.get(KEY)):
         return _from_environment()

@@ -15,10 +15,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness import LabelStudioError
-from harness.distribution import require
-from harness.machine import cache_dir, hold_start_lock
-from harness.output import say
+from oversight.harness import LabelStudioError
+from oversight.harness.distribution import require
+from oversight.harness.machine import cache_dir, hold_start_lock
+from oversight.harness.output import say
 
 VERSION = "1.23.2"
 DATABASE = "label_studio.sqlite3"

@@ -1,7 +1,7 @@
 """Start, find and stop a Label Studio server of one's own on this machine.
 
-One folder a server: its data, and the files of a `harness.machine.ServerFolder`, whose state holds the
-admin's password and token.
+One folder a server: its data, and the files of a `oversight.harness.machine.ServerFolder`, whose state holds
+the admin's password and token.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness import ConfigError, LabelStudioError
-from harness.machine import (
+from oversight.harness import ConfigError, LabelStudioError
+from oversight.harness.machine import (
     ServerFolder,
     cache_dir,
     data_dir,
@@ -25,7 +25,7 @@ from harness.machine import (
     repair_rights,
     repair_tree,
 )
-from protocols.collect.label_studio.server.install import (
+from oversight.protocols.collect.label_studio.server.install import (
     DATABASE,
     make_clean_environment,
     make_environment,

@@ -11,12 +11,12 @@ from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from harness import ConfigError, LabelStudioError
+from oversight.harness import ConfigError, LabelStudioError
 
 if TYPE_CHECKING:
     import httpx
 
-    from protocols.collect.label_studio.server.connection import Connection
+    from oversight.protocols.collect.label_studio.server.connection import Connection
 
 PAGE = 1000
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from harness import ConfigError, OversightError
-from protocols.collect.label_studio.server.client import Client
+from oversight.harness import ConfigError, OversightError
+from oversight.protocols.collect.label_studio.server.client import Client
 
 PATH = "/oversight-hint/"
 
