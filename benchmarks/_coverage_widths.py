@@ -66,7 +66,7 @@ def misled_cell(draws: int, seed: int = 0) -> WidthCell:
 
 
 def ranking_cell(design: Design, draws: int, seed: int = 0) -> WidthCell:
-    """All differences at once by `oversight.harness.compare`; the factor is of all pairs' intervals together."""
+    """All differences at once by `oversight.harness.compare`; the factor is of all intervals together."""
     rng = np.random.default_rng(seed)
     truth = dict(zip((f"m{j}" for j in range(len(design.accuracies))), true_accuracies(design), strict=True))
     needed, width = [], []

@@ -2,12 +2,13 @@
 
 Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
 question an item, experts answer from the published truth. Every model is a target once, with the others as
-side information: `oversight.harness.model_accuracies` gives the protocol's own estimate and the one that all models'
-votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean squared
-errors is how many times as many questions the plain one, uniform maximum likelihood for one, would need.
-Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set, drawn
-with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws the
-second of which learns from the answers to the first ("learned", not with --quick); and 300 items as above.
+side information: `oversight.harness.model_accuracies` gives the protocol's own estimate and the one that
+all models' votes assist (sequential questions leave nothing to assist: there a pool saves). A ratio of mean
+squared errors is how many times as many questions the plain one, uniform maximum likelihood for one, would
+need. Then judges of known worth are simulated (`_simulated_judges.py`): about 300 items of the whole set,
+drawn with equal chances ("pool"), by how unsure a judge is as `draw = "deviation"` has it, or so in two draws
+the second of which learns from the answers to the first ("learned", not with --quick); and 300 items as
+above.
 
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 

@@ -39,9 +39,9 @@ def check_records(name: str, given: object, kind: type) -> None:
     WrongType
         Naming the argument and what was given.
     """
-    expected = f"a list of harness.{kind.__name__}"
+    expected = f"a list of oversight.{kind.__name__}"
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
         raise WrongType(name, expected, given)
     first = next(iter(given), None) if hasattr(given, "__len__") else None
     if first is not None and not isinstance(first, kind):
-        raise WrongType(f"{name}[0]", f"a harness.{kind.__name__}", first)
+        raise WrongType(f"{name}[0]", f"an oversight.{kind.__name__}", first)

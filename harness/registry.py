@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.errors import OversightError
-
 if TYPE_CHECKING:
     from oversight.harness.types import ProtocolStatement
 
@@ -40,25 +38,7 @@ name with query and value. A page without a line here is held as it is without p
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module by name, making sure that it is this project's.
-
-    Another published package is called ``agents``, too; if it shadows ours, say so.
-
-    Raises
-    ------
-    OversightError
-        Naming the file that was found instead.
-    """
-    package = importlib.import_module(name.split(".", maxsplit=1)[0])
-    from pathlib import Path  # here, because every start of the command line imports this module
-
-    home = Path(__file__).parents[1]
-    found = Path(package.__file__ or "")
-    if home not in found.parents:
-        raise OversightError(
-            f"the package {package.__name__!r} found at {found} is not oversight's (expected in {home}); "
-            "another installed package has the same name: use a fresh environment"
-        )
+    """Import a module of an upper wing by name, so that no import points up."""
     return importlib.import_module(name)
 
 

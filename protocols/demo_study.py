@@ -15,7 +15,7 @@ from oversight.harness.view import write_page
 from oversight.protocols.study_labels import route_questions, simulate_answers
 
 _INSTALLED = Path(__file__).with_name("case_notes")
-DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).parents[1] / "data"
+DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1] / "data"
 """Where the case notes are: an installed package brings them along, a clone has them at its root."""
 MODEL = "smollm2"
 ABSTENTION = 0.03

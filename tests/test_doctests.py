@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    ".".join(("oversight", *path.relative_to(ROOT).with_suffix("").parts))
     for wing in ("harness", "protocols", "agents")
     for path in (ROOT / wing).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")

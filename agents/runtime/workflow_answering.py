@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from oversight.agents.programs import PromptFormat, Role
 from oversight.agents.runtime.broker import Broker
 from oversight.agents.runtime.host import Workbench
 from oversight.agents.runtime.joint import ProgramTerms, SharedTerms, lead_work, make_spec_of_work
@@ -14,14 +17,47 @@ from oversight.agents.runtime.program_answers import answer_items
 from oversight.agents.runtime.request_draws import CallUsage
 from oversight.agents.runtime.run_account import Note
 from oversight.agents.sandbox import open_sandbox
-from oversight.harness.llm import Budget, BudgetCaps, Target, make_model
+from oversight.harness.config import ModelSection
+from oversight.harness.llm import Budget, BudgetCaps, Target, make_model, make_spec
 from oversight.harness.store import Spent, Store
-from oversight.harness.types import Item, Prediction
-
-if TYPE_CHECKING:
-    from oversight.agents.runtime.workflow_model import WorkflowPlan
+from oversight.harness.types import Item, Prediction, Program
 
 AnswerPortion: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[Prediction]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowPlan:
+    """A workflow with all that decides its answers.
+
+    Attributes
+    ----------
+    program, roles, shape
+        What is run, and the study's data for it.
+    tier
+        The sandbox it runs in.
+    model, settings
+        Name in study.toml and settings of the model that answers its calls.
+    """
+
+    program: Program
+    roles: Sequence[Role]
+    shape: PromptFormat
+    tier: str
+    model: str
+    settings: ModelSection
+
+    @property
+    def target(self) -> Target:
+        """The run's target; the `template` of its specification is the workflow with its setting."""
+        workflow = {
+            "source": self.program.source,
+            "roles": [asdict(role) for role in self.roles],
+            "shape": asdict(self.shape),
+            "sandbox": self.tier,
+        }
+        text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
+        spec = make_spec(f"{self.model}/{self.program.name}", self.settings, text, None)
+        return Target(spec, self.settings)
 
 
 @asynccontextmanager

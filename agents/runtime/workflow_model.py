@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
 
-from oversight.agents.programs import PromptFormat, Role
 from oversight.agents.runtime.joint import ALONE, SharedTerms
 from oversight.agents.runtime.program_answers import dry_run_program
 from oversight.agents.runtime.request_draws import CallUsage
 from oversight.agents.runtime.run_account import open_account
-from oversight.agents.runtime.workflow_answering import answer_alone, answer_together
+from oversight.agents.runtime.workflow_answering import WorkflowPlan, answer_alone, answer_together
 from oversight.agents.sandbox import open_sandbox
 from oversight.harness import first_of
-from oversight.harness.config import ModelSection
-from oversight.harness.llm import Budget, BudgetCaps, Progress, Target, make_spec, run_in_loop
+from oversight.harness.llm import Budget, BudgetCaps, Progress, Target, run_in_loop
 from oversight.harness.store import Store
-from oversight.harness.types import Item, Program
+from oversight.harness.types import Item
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""
@@ -27,41 +23,6 @@ _AHEAD_TOGETHER = 64
 """The same where others help, who take what is given out."""
 _PORTION = 8
 _NO_CAPS = BudgetCaps()
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowPlan:
-    """A workflow with all that decides its answers.
-
-    Attributes
-    ----------
-    program, roles, shape
-        What is run, and the study's data for it.
-    tier
-        The sandbox it runs in.
-    model, settings
-        Name in study.toml and settings of the model that answers its calls.
-    """
-
-    program: Program
-    roles: Sequence[Role]
-    shape: PromptFormat
-    tier: str
-    model: str
-    settings: ModelSection
-
-    @property
-    def target(self) -> Target:
-        """The run's target; the `template` of its specification is the workflow with its setting."""
-        workflow = {
-            "source": self.program.source,
-            "roles": [asdict(role) for role in self.roles],
-            "shape": asdict(self.shape),
-            "sandbox": self.tier,
-        }
-        text = json.dumps(workflow, sort_keys=True, ensure_ascii=False)
-        spec = make_spec(f"{self.model}/{self.program.name}", self.settings, text, None)
-        return Target(spec, self.settings)
 
 
 async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:

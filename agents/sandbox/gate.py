@@ -21,15 +21,9 @@ DEEPEST = 100
 
 MODULES = frozenset(
     {
-        *(
-            "oversight.agents.operators",
-            "oversight.agents.workflow",
-            "asyncio",
-            "collections",
-            "copy",
-            "dataclasses",
-            "datetime",
-        ),
+        *("oversight.agents.operators", "oversight.agents.workflow"),
+        *("agents.operators", "agents.workflow"),  # as programs of 0.2 name them
+        *("asyncio", "collections", "copy", "dataclasses", "datetime"),
         *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
         *("statistics", "string", "textwrap", "typing"),
     }

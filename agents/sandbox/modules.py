@@ -1,4 +1,4 @@
-"""Stand-ins for two modules that Monty lacks; text that runs in the sandbox, see `oversight.agents.sandbox.shim`."""
+"""Stand-ins for two modules that Monty lacks; text that runs in the sandbox."""
 
 from collections import Counter
 from typing import Any

@@ -31,7 +31,7 @@ def prelude_text(*, stand_ins: bool) -> str:
 
 def strip_own(tree: ast.Module) -> ast.Module:
     """Leave out the imports of this project: the sandbox has those names already."""
-    own = ("agents.", "__future__")
+    own = ("oversight.agents.", "agents.", "__future__")
     tree.body = [
         s for s in tree.body if not (isinstance(s, ast.ImportFrom) and (s.module or "").startswith(own))
     ]

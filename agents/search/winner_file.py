@@ -65,7 +65,7 @@ def write_winner(context: SearchContext, file: str) -> str:
 def make_setting(
     shape: PromptFormat, roles: Sequence[Role], options: Sequence[str], tier: str
 ) -> dict[str, object]:
-    """The setting of `oversight.agents.standalone.Workflow`: how a study words calls, and where programs run."""
+    """The setting of `oversight.agents.standalone.Workflow`: how calls are worded, and where programs run."""
     roles_ = [asdict(role) for role in roles]
     return {"options": tuple(options), "shape": asdict(shape), "roles": roles_, "tier": tier}
 

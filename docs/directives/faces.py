@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 class Face(SphinxDirective):
-    """``.. face:: harness`` shows all that ``import harness`` offers, grouped by the rooms it comes from.
+    """``.. face:: oversight.harness`` shows all that the package offers, grouped by the rooms it comes from.
 
     With ``:skip: errors`` the names of a room are left to another page.
     """

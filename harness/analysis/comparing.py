@@ -67,8 +67,7 @@ def compare_study(
     level: float | None = None,
     store: Store | None = None,
 ) -> StudyComparison:
-    """`oversight.harness.compare` of the newest runs of a study but its judges', or of those named; at its
-    level.
+    """`oversight.harness.compare` of a study's newest runs without judges, or of those named; at its level.
 
     Parameters
     ----------
@@ -140,7 +139,7 @@ def _compare(
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Whether the accuracies of a ranking are those that `oversight.harness.accuracy` gives, and else why not."""
+    """Whether the accuracies of a ranking are those of `oversight.harness.accuracy`, and else why not."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
         try:

@@ -17,8 +17,8 @@ from types import ModuleType
 
 from oversight.harness.cli.copy_guard import refuse_copies
 from oversight.harness.cli.verb_parser import VerbParser
-from oversight.harness.distribution import VERSION, refuse_mixed_folder
-from oversight.harness.errors import ConfigError, OversightError, Stopped, is_full
+from oversight.harness.distribution import VERSION
+from oversight.harness.errors import OversightError, Stopped, is_full
 from oversight.harness.machine import stop_in_order
 from oversight.harness.output import did_you_mean, guarded_terminal
 from oversight.harness.registry import load_module
@@ -113,11 +113,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     """`main`; `loaded` is called once the verb is, before it runs."""
-    try:
-        refuse_mixed_folder()
-    except ConfigError as error:
-        sys.stderr.write(f"oversight: {error}\n")
-        return error.exit_code
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))
         return 0

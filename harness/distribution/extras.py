@@ -1,7 +1,7 @@
 """What this project is called where packages are installed from, and what is said where a part is missing.
 
-The folders are ``harness``, ``protocols`` and ``agents`` and the command is ``oversight``; the distribution
-has a name of its own, since that of the command belongs to somebody else.
+The command and the import name are ``oversight``; the distribution has a name of its own, since that one
+belongs to somebody else.
 """
 
 from __future__ import annotations

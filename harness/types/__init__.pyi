@@ -1,4 +1,11 @@
-from .estimates import Counts as Counts, Estimate as Estimate
+from .estimates import (
+    Counts as Counts, Estimate as Estimate,
+    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_lines as caution_lines,
+    caution_text as caution_text,
+    estimate_table as estimate_table,
+    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
+    note_lines as note_lines, value_text as value_text,
+)
 from .finding import Finding as Finding
 from .flag_words import explain_flag as explain_flag
 from .foreign import ForeignAnswer as ForeignAnswer
@@ -23,11 +30,4 @@ from .records import (
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
 from .shown import Shown as Shown, to_frame as to_frame
-from .worded_estimates import (
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_lines as caution_lines,
-    caution_text as caution_text,
-    estimate_table as estimate_table,
-    estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
-    note_lines as note_lines, value_text as value_text,
-)
 from .reading_words import reading_lines as reading_lines

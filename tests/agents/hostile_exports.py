@@ -71,7 +71,8 @@ AT_IMPORT = [
     'X = (lambda: 0).__globals__["__builtins__"]["open"]("PATH", "w")\n',
     "X = \"{0.__init__.__globals__}\".format(print)\nX = eval(\"open('PATH', 'w')\")\n",
     "X = help(\"modules\")\nX = exec(\"open('PATH', 'w')\")\n",
-    'import oversight.agents.workflow\nX = oversight.agents.workflow.Any\nX = __import__("os").system("touch PATH")\n',
+    "import oversight.agents.workflow\nX = oversight.agents.workflow.Any\n"
+    'X = __import__("os").system("touch PATH")\n',
     "from oversight.agents.operators import Any, asyncio\nX = asyncio.subprocess\nX = vars()\n",
     'import string\nX = string.Formatter().get_field("0.codecs", (string,), {})\n',
     *(f"{head}\n\n\n{body}\n" for head, body in _HIDDEN),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oversight.harness import BadInput, ConfigError
+from oversight.harness import BadInput, ConfigError, inspect_metric
 from oversight.harness.analysis import estimate_carried, unpack_scores
 from tests.house.measure import ROOT
 
@@ -133,5 +133,5 @@ def test_the_metric_is_there_without_inspect_ai_until_it_is_used(monkeypatch: py
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     monkeypatch.setitem(sys.modules, "inspect_ai.scorer", None)
     with pytest.raises(ConfigError, match="pip install inspect-ai"):
-        _ = harness.inspect_metric.expert_accuracy
-    assert not hasattr(harness.inspect_metric, "other")
+        _ = inspect_metric.expert_accuracy
+    assert not hasattr(inspect_metric, "other")

@@ -64,6 +64,8 @@ def lay_out(
     n: int = 44,
     in_flight: int = 2,
     store: str = "",
+    *,
+    route: bool = True,
 ) -> None:
     study = STUDY.format(
         classes=json.dumps(CLASSES),
@@ -81,5 +83,7 @@ def lay_out(
     )
     (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(n)))
     (folder / "key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[truth(j)]}\n" for j in range(n)))
+    if not route:
+        return
     for words in (("label", "route"), ("label", "simulate", "--key", str(folder / "key.csv"))):
         assert main([*words, "--study", str(folder / "study.toml"), "--json"]) == 0

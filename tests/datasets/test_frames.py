@@ -165,7 +165,7 @@ def test_labels_from_a_frame_make_the_same_estimate(items: list[h.Item]) -> None
     assert h.accuracy(predictions, found) == h.accuracy(predictions, wanted)
     assert [x.kind for x in h.labels_from_frame(SAID.assign(answer=[True, False]), items)] == kinds
     for missing in (None, "", "unsure", "skip"):
-        frame = SAID.assign(answer=["yes", missing])
+        frame = SAID.assign(answer=pd.Series(["yes", missing], dtype=object))
         assert h.labels_from_frame(frame, items)[1].kind is h.LabelKind.ABSTAINED
 
 
@@ -194,13 +194,9 @@ def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
 
 
 def test_records_of_another_kind_are_named(items: list[h.Item]) -> None:
-    with pytest.raises(
-        h.WrongType, match=r"^items: expected a list of oversight.harness.Item, got the text 'a'"
-    ):
+    with pytest.raises(h.WrongType, match=r"^items: expected a list of oversight.Item, got the text 'a'"):
         h.read_key(pd.DataFrame({"id": [], "label": []}), "a")  # type: ignore[arg-type]
-    with pytest.raises(
-        h.WrongType, match=r"^predictions\[0\]: expected a oversight.harness.Prediction, got Item"
-    ):
+    with pytest.raises(h.WrongType, match=r"^predictions\[0\]: expected an oversight.Prediction, got Item"):
         h.accuracy(items, [])  # type: ignore[arg-type]
     with pytest.raises(h.WrongType, match=r"^models: expected a dictionary of name to predictions, got list"):
         h.compare([[], []], [])  # type: ignore[arg-type]

@@ -58,7 +58,12 @@ def test_pages_load_nothing_from_elsewhere_and_say_what_pictures_show(site: Site
 
 
 @pytest.mark.parametrize(
-    "face", ["harness", "protocols", "agents", "oversight.harness.plot", "oversight.harness.analysis"]
+    "face",
+    [
+        *(f"oversight.{wing}" for wing in ("harness", "protocols", "agents")),
+        "oversight.harness.plot",
+        "oversight.harness.analysis",
+    ],
 )
 def test_every_name_of_a_face_is_in_the_reference(site: Site, face: str) -> None:
     shown = {

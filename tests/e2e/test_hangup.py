@@ -83,7 +83,7 @@ def test_signal_ends_a_search_whose_calls_are_stored(number: signal.Signals, tmp
 @pytest.mark.parametrize("number", SIGNALS)
 def test_signal_ends_the_answer_page_with_every_answer(number: signal.Signals, tmp_path: Path) -> None:
     study = draw(tmp_path / "study")
-    with serve(study.folder) as desk:
+    with serve(Path(study.folder)) as desk:
         status, _ = desk.answer(desk.begin("ana"))
         assert status == 200
         desk.process.send_signal(number)
@@ -107,7 +107,9 @@ def test_command_does_its_work_without_a_reader(
 ) -> None:
     with fake_openai(answer) as server:
         lay_out_search(tmp_path, server.url, concurrency=4)
-        done = subprocess.run(command(*words), cwd=tmp_path, **streams, check=False)
+        done = subprocess.run(
+            command(*words), cwd=tmp_path, stdout=streams["stdout"], stderr=streams["stderr"], check=False
+        )
         assert done.returncode == 0
         if words == ["search", "start"]:
             n = len(server.requests)

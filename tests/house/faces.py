@@ -6,7 +6,9 @@ from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
 
 WINGS = ("harness", "protocols", "agents")
-"""Namespaces of rooms: what lies directly in one is offered by its face, its rooms by theirs."""
+"""Folders of rooms: what lies directly in one is offered by its face, its rooms by theirs."""
+PACKAGE = "oversight"
+"""What the wings are imported from."""
 
 
 class FacesContract(Contract):
@@ -22,7 +24,7 @@ class FacesContract(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002, FBT001  the base class's
         """Collect the imports that go past a face."""
-        inner = [m for m in graph.modules if m.split(".", 1)[0] in WINGS]
+        inner = [m for m in graph.modules if find_wing(m)]
         packages = {m for m in inner if graph.find_children(m)}
         wrong = sorted(
             (importer, imported)
@@ -39,16 +41,22 @@ class FacesContract(Contract):
             output.print_error(f"{importer} imports {imported}, past its folder's face")
 
 
+def find_wing(module: str) -> str:
+    """The wing that a module lies in; empty if it lies in none."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == PACKAGE and len(parts) > 1 and parts[1] in WINGS else ""
+
+
 def is_past_face(importer: str, imported: str, packages: set[str]) -> bool:
     """Whether the import of one module by another reaches into a folder that the first is not in."""
-    if imported.split(".", 1)[0] not in WINGS:
+    if not find_wing(imported):
         return False
     parts = imported.split(".")
-    for depth in range(1, len(parts) + 1):
+    for depth in range(2, len(parts) + 1):
         folder = ".".join(parts[:depth])
         if importer == folder or importer.startswith(f"{folder}."):
             continue
-        if depth == 1 and len(parts) > 1 and ".".join(parts[:2]) in packages:
+        if depth == 2 and len(parts) > 2 and ".".join(parts[:3]) in packages:
             continue
         return folder in packages and imported != folder
     return False

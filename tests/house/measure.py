@@ -1,24 +1,33 @@
-"""The house in numbers, from the sources alone: folders, arrows, names, sizes, suppressions."""
+"""The house in numbers: sizes, names and imports by room, the surface, and the way of an estimate."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import io
-import re
+import shutil
+import sys
+import tempfile
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FrameType
+from typing import cast
 
-from oversight.harness.registry import PROTOCOLS
-from tests.house.faces import WINGS, is_past_face
+from oversight.harness.cli.main import VERBS, main, make_parser
+from oversight.harness.config.study_schema import generate_schema
+from oversight.harness.registry import load_module
+from oversight.harness.store.tables import ItemRow
+from tests.documents.blocks import find_options
+from tests.house.faces import PACKAGE, WINGS
 
 ROOT = Path(__file__).parents[2]
-LONGEST_FILE = 300
 LONGEST_FUNCTION = 60
-MOST_PARAMETERS = 6
+WIDE = 90
+SHORT = 30
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 House = dict[str, "Module"]
 
@@ -59,7 +68,7 @@ def read_house(root: Path = ROOT) -> House:
 def find_sources(root: Path = ROOT) -> dict[str, Path]:
     """Name → file below the root, for all modules of the product."""
     found = sorted(p.relative_to(root) for wing in WINGS for p in (root / wing).rglob("*.py"))
-    return {".".join(p.with_suffix("").parts).removesuffix(".__init__"): p for p in found}
+    return {".".join((PACKAGE, *p.with_suffix("").parts)).removesuffix(".__init__"): p for p in found}
 
 
 def imports_of(module: Module, house: House) -> Iterator[str]:
@@ -72,83 +81,16 @@ def imports_of(module: Module, house: House) -> Iterator[str]:
             yield from inner & house.keys() or {node.module}
 
 
-def find_arrows(house: House) -> Counter[tuple[str, str]]:
-    """Imports from one folder into another, by pair of folders; faces show what lies in their own."""
-    return Counter(
-        (module.folder, house[imported].folder)
-        for module in house.values()
-        for imported in imports_of(module, house)
-        if not module.is_face and house[imported].folder != module.folder
-    )
-
-
-def find_circles(arrows: Mapping[tuple[str, str], int]) -> list[tuple[str, ...]]:
-    """Groups of folders that can all be reached from each other."""
-    reach: dict[str, set[str]] = defaultdict(set)
-    for start, end in arrows:
-        reach[start].add(end)
-    changed = True
-    while changed:
-        before = sum(map(len, reach.values()))
-        for ends in reach.values():
-            ends |= {further for end in tuple(ends) for further in reach.get(end, ())}
-        changed = sum(map(len, reach.values())) > before
-    return sorted(
-        {tuple(sorted(b for b in reach[a] if a in reach.get(b, ()))) for a in reach if a in reach[a]}
-    )
-
-
-def find_repeated(names: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Names that stand for more than one thing, with their places."""
-    return {name: places for name, places in sorted(names.items()) if len(places) > 1}
-
-
-def file_names(house: House) -> dict[str, list[str]]:
-    """File name → paths; faces aside, which are called alike by nature."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for module in house.values():
-        if not module.is_face:
-            found[module.path.name].append(module.path.as_posix())
-    return found
-
-
-def public_types(house: House) -> dict[str, list[str]]:
-    """Public class → modules that define it; what runs in the sandbox as text is a world of its own."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for module in house.values():
-        if module.name in ("oversight.agents.workflow", "oversight.agents.operators"):
-            continue
-        for node in module.tree.body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found[node.name].append(module.name)
-    return found
-
-
-def find_long_files(root: Path = ROOT) -> dict[str, int]:
-    """Path → lines of the sources, of tests and benchmarks too, that are longer than any may be."""
-    lines = {
-        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8").count("\n")
-        for folder in (*WINGS, "tests", "benchmarks")
-        for path in (root / folder).rglob("*.py")
-    }
-    return {path: length for path, length in sorted(lines.items()) if length > LONGEST_FILE}
-
-
-def count_files(house: House) -> Counter[str]:
-    """Folder → number of its sources."""
-    return Counter(module.path.parent.as_posix() for module in house.values())
-
-
 def length_of(function: Function) -> int:
-    """Lines of a function, its docstring among them."""
-    return (function.end_lineno or function.lineno) - function.lineno + 1
-
-
-def parameters_of(function: Function) -> int:
-    """Parameters of a function, `self` and `cls` aside."""
-    a = function.args
-    names = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
-    return sum(name not in ("self", "cls") for name in names)
+    """Lines of a function without its docstring."""
+    first, lines = function.body[0], (function.end_lineno or function.lineno) - function.lineno + 1
+    if (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    ):
+        lines -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return lines
 
 
 def code_lines(path: Path) -> int:
@@ -169,44 +111,119 @@ def code_lines(path: Path) -> int:
     return len(lines - texts)
 
 
-def measure_house(root: Path = ROOT) -> dict[str, int | float | str]:
-    """Every number that is watched, by what it counts."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomNumbers:
+    """What is watched of a room, or of all; lines of code have no docstrings, comments and blanks."""
+
+    lines: int
+    nodes_per_line: float
+    wide_lines: float
+    modules: int
+    short_modules: int
+    one_importer: int
+    exported: int
+    function_p95: int
+
+
+def name_room(module: Module) -> str:
+    """The room of a module, or its wing if it lies in none."""
+    return "/".join(module.path.parts[:2]) if len(module.path.parts) > 2 else module.path.parts[0]
+
+
+def measure_rooms(root: Path = ROOT) -> dict[str, RoomNumbers]:
+    """Room → numbers, and at the end those of all."""
     house = read_house(root)
-    arrows = find_arrows(house)
-    files = count_files(house)
-    functions = [f for m in house.values() for f in m.functions]
-    packages = {m.name for m in house.values() if m.is_face}
-    sources = [p for wing in WINGS for p in (root / wing).rglob("*.py*") if p.suffix in (".py", ".pyi")]
-    lines, names = (sum(code_lines(p) for p in sources if p.suffix == kind) for kind in (".py", ".pyi"))
-    text = "\n".join(p.read_text(encoding="utf-8") for p in sources)
-    suppressed = len(re.findall(r"#\s*(?:noqa|type: ignore)", text))
-    fullest, most = files.most_common(1)[0]
-    return {
-        "files": len(house),
-        "folders": len(files),
-        "files in the fullest folder": f"{most} ({fullest})",
-        f"files over {LONGEST_FILE} lines, tests too": len(find_long_files(root)),
-        "arrows between folders": len(arrows),
-        "circles between folders": len(find_circles(arrows)),
-        "files of equal names": len(find_repeated(file_names(house))),
-        "public types of equal names": len(find_repeated(public_types(house))),
-        f"functions over {LONGEST_FUNCTION} lines": sum(length_of(f) > LONGEST_FUNCTION for f in functions),
-        f"functions over {MOST_PARAMETERS} parameters": sum(
-            parameters_of(f) > MOST_PARAMETERS for f in functions
-        ),
-        "imports past a folder's face": sum(
-            is_past_face(m.name, imported, packages)
-            for m in house.values()
-            if not m.is_face
-            for imported in imports_of(m, house)
-        ),
-        "names of protocols outside the registry": sum(
-            isinstance(n, ast.Constant) and n.value in PROTOCOLS
-            for m in house.values()
-            if m.name != "oversight.harness.registry"
-            for n in ast.walk(m.tree)
-        ),
-        "suppressions per 1,000 lines": round(1000 * suppressed / lines, 1),
-        "lines of code": lines,
-        "lines that name what faces offer": names,
+    importers = Counter(
+        imported
+        for module in house.values()
+        if not module.is_face
+        for imported in {*imports_of(module, house)} - {module.name}
+    )
+    rooms: dict[str, list[Module]] = defaultdict(list)
+    for module in house.values():
+        rooms[name_room(module)].append(module)
+    found = {room: _measure_modules(modules, importers, root) for room, modules in sorted(rooms.items())}
+    return {**found, "all": _measure_modules([*house.values()], importers, root)}
+
+
+def _measure_modules(modules: list[Module], importers: Counter[str], root: Path) -> RoomNumbers:
+    own = [module for module in modules if not module.is_face]
+    sizes = {module.name: code_lines(root / module.path) for module in modules}
+    lines = sum(sizes.values())
+    wide = sum(
+        len(line) > WIDE
+        for module in modules
+        for line in (root / module.path).read_text("utf-8").splitlines()
+    )
+    texts = sum(len((root / module.path).read_text("utf-8").splitlines()) for module in modules)
+    lengths = sorted(length_of(function) for module in modules for function in module.functions)
+    return RoomNumbers(
+        lines=lines,
+        nodes_per_line=sum(1 for module in modules for _ in ast.walk(module.tree)) / max(lines, 1),
+        wide_lines=wide / max(texts, 1),
+        modules=len(own),
+        short_modules=sum(sizes[module.name] < SHORT for module in own),
+        one_importer=sum(importers[module.name] == 1 for module in own),
+        exported=sum(count_exported(root / module.path) for module in modules if module.is_face),
+        function_p95=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,
+    )
+
+
+def count_exported(face: Path) -> int:
+    """Names that a face offers."""
+    stub = face.with_suffix(".pyi")
+    if not stub.exists():
+        return 0
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    return sum(len(node.names) for node in tree.body if isinstance(node, ast.ImportFrom))
+
+
+def count_surface() -> dict[str, int]:
+    """Options of the command line, settings of study.toml, and tables of the database."""
+    options = {
+        (verb, option)
+        for verb, (module, _) in VERBS.items()
+        for option in find_options(make_parser(verb, load_module(module)))
+        if option.startswith("--") and option != "--help"
     }
+    schema = generate_schema()
+    settings = sum(len(part.get("properties", {})) for part in (schema, *schema.get("$defs", {}).values()))
+    return {
+        "options of the command line": len(options),
+        "settings of study.toml": settings,
+        "tables of the database": len(ItemRow.metadata.tables),
+    }
+
+
+def trace_estimate(study: Path = ROOT / "tests" / "studies" / "partitioned") -> dict[str, int]:
+    """Files that `oversight estimate` enters for a frozen study, and the most frames open at once."""
+    files: set[str] = set()
+    deepest = 0
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        nonlocal deepest
+        if event != "call" or (file := own_file(frame.f_code)) is None:
+            return
+        files.add(file)
+        open_now, above = 0, cast("FrameType | None", frame)
+        while above is not None:
+            open_now += own_file(above.f_code) is not None
+            above = above.f_back
+        deepest = max(deepest, open_now)
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        copy = Path(shutil.copytree(study, Path(folder) / "study"))
+        main(["estimate", "--study", str(copy / "study.toml")])  # the database is brought up to date
+        sys.setprofile(watch)
+        try:
+            main(["estimate", "--study", str(copy / "study.toml")])
+        finally:
+            sys.setprofile(None)
+    return {"files that estimate enters": len(files), "frames of estimate open at once": deepest}
+
+
+def own_file(code: CodeType) -> str | None:
+    """Path of a function of the product below the root; modules that are loaded are none."""
+    home = f"{ROOT}/{PACKAGE}/"
+    is_own = code.co_filename.startswith(home) and code.co_name != "<module>"
+    return code.co_filename.removeprefix(home) if is_own else None

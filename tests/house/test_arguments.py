@@ -31,16 +31,16 @@ UNTAKEN = {
 def offered() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every function, class and method of a class that a wing's face names."""
     for wing in WINGS:
-        face = importlib.import_module(wing)
+        face = importlib.import_module(f"oversight.{wing}")
         for name in sorted(face.__all__):
             value = getattr(face, name)
             if inspect.isclass(value) and name not in UNTAKEN:
-                yield f"{wing}.{name}", value
+                yield f"oversight.{wing}.{name}", value
                 for attribute, method in vars(value).items():
                     if inspect.isfunction(method) and not attribute.startswith("_"):
-                        yield f"{wing}.{name}.{attribute}", method
+                        yield f"oversight.{wing}.{name}.{attribute}", method
             elif inspect.isfunction(value):
-                yield f"{wing}.{name}", value
+                yield f"oversight.{wing}.{name}", value
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

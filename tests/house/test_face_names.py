@@ -7,13 +7,21 @@ import sys
 
 import pytest
 
-from oversight import harness as h
+import oversight as ov
 from tests.house.faces import WINGS
 
 VERBS = ("compare", "agree", "certify", "parity", "plan", "study_report", "to_frame", "run", "__version__")
 
 
-@pytest.mark.parametrize("name", [*WINGS, "oversight.harness.plot", "oversight.harness.estimate"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "oversight",
+        *(f"oversight.{wing}" for wing in WINGS),
+        "oversight.harness.plot",
+        "oversight.harness.estimate",
+    ],
+)
 def test_a_fresh_interpreter_shows_and_completes_every_name(name: str) -> None:
     code = f"""
 import importlib, rlcompleter, sys
@@ -29,15 +37,15 @@ print(sorted(hidden), sorted({{name for name in face.__all__ if not name.startsw
 
 
 def test_the_calls_of_the_command_line_are_there_and_documented() -> None:
-    assert set(VERBS) <= set(dir(h))
+    assert set(VERBS) <= set(dir(ov))
     for name in VERBS[:-1]:
-        assert "Parameters" in (getattr(h, name).__doc__ or ""), name
-    assert h.__version__.count(".") >= 2
+        assert "Parameters" in (getattr(ov, name).__doc__ or ""), name
+    assert ov.__version__.count(".") >= 2
 
 
 def test_importing_the_face_costs_no_heavy_library() -> None:
     code = (
-        "import sys, harness; dir(harness); "
+        "import sys, oversight; dir(oversight); "
         "print(sorted({'numpy', 'pandas', 'scipy', 'sqlalchemy', 'rich'} & set(sys.modules)))"
     )
     assert run_fresh(code) == "[]\n"

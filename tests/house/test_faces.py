@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.faces import WINGS
+from tests.house.faces import WINGS, find_wing
 from tests.house.measure import ROOT, find_sources, read_house
 
 FACES = sorted(name for name, path in find_sources().items() if path.stem == "__init__")
@@ -20,8 +20,8 @@ PLAIN = {
 """Faces that are not lazy, each with its reason."""
 
 
-ROOMS = {"harness": {"plot"}}
-"""Rooms that a wing offers by their own name, for those who write ``import harness as h``."""
+ROOMS = {"oversight.harness": {"plot"}}
+"""Rooms that a wing offers by their own name."""
 
 
 def named_by(face: str) -> dict[str, str]:
@@ -87,4 +87,4 @@ def definition_of(place: str, name: str) -> str:
 
 
 def test_every_wing_is_watched() -> None:
-    assert {face.split(".")[0] for face in FACES} == set(WINGS)
+    assert {find_wing(face) for face in FACES} == set(WINGS)

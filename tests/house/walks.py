@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.house.faces import WINGS
+from tests.house.faces import PACKAGE, WINGS
 from tests.house.measure import ROOT
 
+HOME = f"{ROOT}/{PACKAGE}/"
 COLUMNS = "harness/columns/"
 SHARED = (
     "harness/types/",
@@ -102,7 +103,7 @@ class Tracer:
         threading.setprofile(None)
 
     def _watch(self, frame: FrameType, event: str, value: Any) -> None:
-        see = self._see_columns if f"{ROOT}/{COLUMNS}" in frame.f_code.co_filename else self._see
+        see = self._see_columns if f"{HOME}{COLUMNS}" in frame.f_code.co_filename else self._see
         see(frame, event, value)
 
     def _see(self, frame: FrameType, event: str, value: Any) -> None:
@@ -187,10 +188,9 @@ def parts_of(value: Any) -> list[Any]:
 
 def product_file(code: CodeType) -> str | None:
     """Path of a function of the product, faces and what is shared aside."""
-    path = code.co_filename
-    if not path.startswith(str(ROOT)):
+    if not code.co_filename.startswith(HOME):
         return None
-    relative = path[len(str(ROOT)) + 1 :]
+    relative = code.co_filename[len(HOME) :]
     if relative.split("/", 1)[0] not in WINGS or relative.startswith(SHARED):
         return None
     return None if relative.endswith("__init__.py") or code.co_name == "<module>" else relative

@@ -15,7 +15,7 @@ from tests.install.environments import ROOT, build_wheel, call, install, keep_en
 
 pytestmark = pytest.mark.slow
 PEER = Path(__file__).with_name("inspect_peer.py")
-SCORER = ("--scorer", "inspect_ai/precomputed_scores", "--metric", "harness/expert_accuracy")
+SCORER = ("--scorer", "inspect_ai/precomputed_scores", "--metric", "oversight/expert_accuracy")
 NAMES = {"accuracy": "estimate", "low": "low", "high": "high", "stderr": "se"}
 
 

@@ -13,8 +13,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from oversight.harness.distribution import DISTRIBUTION, VERSION, install_line
+from oversight.harness.distribution import VERSION, install_line
 from oversight.harness.store import schema
+from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.install.environments import ROOT, build_wheel, call, make_environment
 
@@ -38,6 +39,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def smallest(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_environment(tmp_path_factory.mktemp("smallest"), [wheel])
+
+
+def test_the_wheel_puts_one_name_beside_other_packages(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"oversight"}
+    assert {"oversight/harness/cli/main.py", "oversight/agents/prompts/guide.txt", "oversight/py.typed"} <= {
+        *names
+    }
+    assert not [name for name in names if "__pycache__" in name]
 
 
 def test_the_wheel_says_under_which_licences_code_and_data_are(wheel: Path) -> None:
@@ -119,7 +130,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
 
 def test_a_users_script_has_types(smallest: Path, tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
-    script.write_text("import harness as h\nreveal_type(h.read_items)\n")
+    script.write_text("import oversight as ov\nreveal_type(ov.read_items)\n")
     of = ("--python-executable", smallest / "python")
     done = call(sys.executable, "-m", "mypy", "--strict", *of, script, folder=tmp_path)
     assert "list[oversight.harness.types.records.Item]" in done.stdout
@@ -143,18 +154,26 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
     assert _revision(database) == schema.HEAD
 
 
-@pytest.mark.parametrize("last", ["ours", "theirs"])
-def test_beside_another_folder_agents_the_first_command_refuses(
-    last: str, wheel: Path, tmp_path: Path
-) -> None:
-    first, second = (["openai-agents"], [wheel]) if last == "ours" else ([wheel], ["openai-agents"])
-    programs = make_environment(tmp_path / "env", first, second)
-    for words in (["--version"], ["estimate", "--counts", COUNTS]):
-        told = call(programs / "oversight", *words, code=2)
-        assert not told.stdout
-        assert told.stderr.count("\n") == 1
-        assert "openai-agents" in told.stderr
-        assert DISTRIBUTION in told.stderr
+def test_one_environment_holds_this_and_openai_agents(wheel: Path, tmp_path: Path) -> None:
+    programs = make_environment(tmp_path / "env", [f"{wheel}[workflows]", "openai-agents"])
+    oversight, study = programs / "oversight", tmp_path / "study"
+    study.mkdir()
+    with fake_openai(answer) as fake:
+        lay_out(study, fake.url, route=False)
+        for words in (
+            ("label", "route"),
+            ("label", "simulate", "--key", "key.csv"),
+            ("run",),
+            ("run", "--workflow", "cot"),
+            ("search", "start"),
+        ):
+            call(oversight, *words, folder=study)
+    shown = json.loads(call(oversight, "estimate", "--json", folder=study).stdout)
+    assert {"m", "m/cot"} <= set(shown["models"])
+    code = "import agents, oversight.agents; print(agents.Agent, oversight.agents.Workflow, sep='\\n')"
+    theirs, ours = call(programs / "python", "-c", code, folder=study).stdout.splitlines()
+    assert theirs == "<class 'agents.agent.Agent'>"
+    assert ours == "<class 'oversight.agents.standalone.Workflow'>"
 
 
 def _revision(database: Path) -> str:

@@ -16,8 +16,7 @@ from oversight import harness as h
 from oversight.harness import ConfigError, FatalModelError
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
-from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply
-from oversight.harness.llm.models.interface import Request, make_model
+from oversight.harness.llm import DEFAULT_TEMPLATE, ModelReply, Request, make_model
 from oversight.harness.llm.models.program_models import load_function
 from oversight.harness.llm.runner.prediction import answer_confidence
 from oversight.harness.store.runs import take_vote

@@ -183,14 +183,14 @@ def test_they_draw_on_the_axes_that_they_are_given(report: StudyReport, panel: A
 
 def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
     program = (
-        "import sys, harness as h\n"
-        "draw = h.plot.estimates\n"
+        "import sys, oversight as ov\n"
+        "draw = ov.plot.estimates\n"
         "assert 'matplotlib' not in sys.modules\n"
         "sys.modules['matplotlib'] = None\n"
-        "for attempt in (lambda: h.plot.drawing.new_axes(None), lambda: h.plot.draw_svg(print)):\n"
+        "for attempt in (lambda: ov.plot.drawing.new_axes(None), lambda: ov.plot.draw_svg(print)):\n"
         "    try:\n"
         "        attempt()\n"
-        "    except h.ConfigError as error:\n"
+        "    except ov.ConfigError as error:\n"
         "        print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

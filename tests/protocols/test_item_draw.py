@@ -13,6 +13,7 @@ from oversight.harness.cli.main import main
 from oversight.harness.config import Study, read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Question
+from oversight.protocols import study_labels
 from oversight.protocols.collect.collection_page import read_collection
 from oversight.protocols.study_labels import export_open, route_questions, simulate_answers
 
@@ -183,7 +184,7 @@ def test_a_draw_that_is_cut_short_never_was(tmp_path: Path, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocols.study_labels, "note_source", fail)
+        patch.setattr(study_labels, "note_source", fail)
         with pytest.raises(KeyboardInterrupt):
             route_questions(study, questions=30)
     assert drawn_items(study) == set()

@@ -139,7 +139,7 @@ def test_without_pandas_the_mend_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_results_are_shown_without_pandas() -> None:
     code = (
-        "import sys, harness as h; h.estimate_counts(4, 77, 120, 321, 360)._repr_html_();"
+        "import sys, oversight as ov; ov.estimate_counts(4, 77, 120, 321, 360)._repr_html_();"
         "print('pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)

@@ -109,7 +109,10 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of this kind")
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
-    script = "import sys; from oversight.harness.machine import write_whole; write_whole('x' * 100_000, sys.argv[1])"
+    script = (
+        "import sys; from oversight.harness.machine import write_whole; "
+        "write_whole('x' * 100_000, sys.argv[1])"
+    )
     (tmp_path / "page.html").write_text("the one before")
     done = subprocess.run(
         [sys.executable, "-c", script, "page.html"],

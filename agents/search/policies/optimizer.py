@@ -122,7 +122,7 @@ class Conversation:
 
 def render_template(template: str, **fields: object) -> str:
     """Fill in one of the prompts of ``agents/prompts``."""
-    text = (files("agents") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
+    text = (files("oversight.agents") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
     return Template(text).substitute({name: str(value) for name, value in fields.items()}).strip()
 
 

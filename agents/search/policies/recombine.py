@@ -39,7 +39,9 @@ class Wordings:
     @classmethod
     def bundled(cls) -> Wordings:
         """Read ``prompts/wordings.toml``."""
-        table = tomllib.loads((files("agents") / "prompts" / "wordings.toml").read_text(encoding="utf-8"))
+        table = tomllib.loads(
+            (files("oversight.agents") / "prompts" / "wordings.toml").read_text(encoding="utf-8")
+        )
         return cls(tuple(table["instruction"]), tuple(table["role"]))
 
     def with_roles(self, texts: Iterable[str]) -> Wordings:

@@ -118,8 +118,7 @@ def compare_study_classes(
     costs: Path | None = None,
     level: float | None = None,
 ) -> ClassComparison:
-    """`oversight.harness.compare_classes` of the newest runs of a study, or of those named; at the study's
-    level.
+    """`oversight.harness.compare_classes` of the newest runs, or of those named; at the study's level.
 
     Raises
     ------

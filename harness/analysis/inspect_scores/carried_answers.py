@@ -94,8 +94,7 @@ class CarriedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateSettings:
-    """How the study estimates: `level` and `interval` of `oversight.harness.accuracy`, and what its strata
-    are of.
+    """How the study estimates: `level` and `interval` of `oversight.harness.accuracy`, and its strata.
 
     `strata` is ``"confidence"``, the name of a column, or None.
     """

@@ -4,7 +4,7 @@ reread reads the stored replies again with the present reader, and shows what wo
 stores that.
 
 scores writes what the experts' answers say of each sample, for: inspect score --scorer
-inspect_ai/precomputed_scores -S scores=FILE --metric harness/expert_accuracy
+inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
 
 example: oversight predictions import logs/2026-11-21_questions.eval --model gpt-5-mini
 """

@@ -30,7 +30,7 @@ _BOOKED, _KEPT = 16, 1.0  # places in a shared line that are booked at once, and
 
 
 class Book(Protocol):
-    """Books places in a line that other processes stand in, too; see `oversight.harness.store.joint.paces`."""
+    """Books places in a line that other processes share; see `oversight.harness.store.joint.paces`."""
 
     def __call__(self, *, requests: float | None, tokens: float | None) -> float:
         """Seconds until they may be used; given are the seconds that they take of each rate."""

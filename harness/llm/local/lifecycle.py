@@ -140,7 +140,7 @@ def _launch(folder: ServerFolder[LocalServer], port: int) -> None:
         if name in _KEPT or name.startswith(("LC_", "PYTHON", "DYLD_"))
     }
     serve = [sys.executable, "-m", "oversight.harness.llm.local.serve", str(gguf), str(port)]
-    folder.spawn(serve, environment, cwd=Path(__file__).parents[3])
+    folder.spawn(serve, environment, cwd=Path(__file__).parents[4])
 
 
 def _find_answering() -> LocalServer | None:

@@ -1,5 +1,4 @@
-"""The process that serves the small local model; `oversight.harness.llm.local.lifecycle.start_local_model`
-starts it.
+"""The process that serves the small local model; `oversight.harness.llm.local` starts it.
 
 ``python -m oversight.harness.llm.local.serve WEIGHTS PORT`` serves until it is told to end.
 """

@@ -6,8 +6,9 @@ from .completions import (
 )
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
-    RunnableModel as RunnableModel, make_model as make_model,
+    RunnableModel as RunnableModel,
 )
+from .made_models import make_model as make_model
 from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
 from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors
 from .reported_usage import read_usage as read_usage

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import orjson
 
-from oversight.harness.config import ModelSection
-from oversight.harness.distribution import require
 from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
@@ -163,29 +161,3 @@ class RunnableModel(Model, Protocol):
     async def check(self) -> None:
         """Raise FatalModelError if it cannot answer at all."""
         ...
-
-
-def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
-    """Make the model that settings describe, or one of `function`; what it needs is imported only here.
-
-    Raises
-    ------
-    ConfigError
-        If a key, the extra that calls Azure, the local server, the callable or the command is missing.
-    """
-    if function is not None or settings.python is not None:
-        from oversight.harness.llm.models.program_models import FunctionModel, load_function
-
-        return FunctionModel(function or load_function(settings.python or ""), settings.timeout)
-    if settings.command:
-        from oversight.harness.llm.models.program_models import CommandModel
-
-        return CommandModel(settings.command, settings.timeout, settings.max_reply_bytes)
-    if settings.api_version is not None:
-        require("openai", "an endpoint with an api_version", "openai")
-        from oversight.harness.llm.models.openai_model import OpenAIModel
-
-        return OpenAIModel(settings)
-    from oversight.harness.llm.models.http_model import HttpModel
-
-    return HttpModel(settings)

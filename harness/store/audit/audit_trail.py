@@ -107,7 +107,7 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; inside `oversight.harness.store.Store.together` with what they are about, or neither."""
+        """Store events; inside `oversight.harness.store.Store.together` with what they are of, or neither."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
@@ -142,7 +142,7 @@ class AuditRepository(Repository):
         return self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position))
 
     def hold_still(self) -> None:
-        """Inside `oversight.harness.store.Store.together`, before all else: read what is there now until its end."""
+        """Inside `oversight.harness.store.Store.together`, first: read what is there now until its end."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
 

@@ -38,7 +38,7 @@ Ended: TypeAlias = Literal["left", "lost"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """A process that works or worked on a joint run; columns of `oversight.harness.store.tables.WorkerRow`."""
+    """A process that works on a joint run, or did; columns of `oversight.harness.store.tables.WorkerRow`."""
 
     id: str
     host: str

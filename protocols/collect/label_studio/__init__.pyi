@@ -1,6 +1,4 @@
-from .accounts import (
-    invite as invite, make_server_name as make_server_name, renew_password as renew_password,
-)
+from .accounts import make_server_name as make_server_name
 from .campaign import Campaign as Campaign
 from .campaign_results import Closed as Closed, Difference as Difference
 from .export_file import read_label_studio_export as read_label_studio_export
@@ -13,3 +11,4 @@ from .server import (
 )
 from .task_payload import TaskSheet as TaskSheet
 from .watch import Look as Look, watch_campaign as watch_campaign
+from .invitations import invite as invite, renew_password as renew_password
