@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from oversight.harness.store import Store
 from tests.answer_page.conftest import draw, serve
 from tests.store.test_copying import bring
 
@@ -78,6 +79,20 @@ def test_a_moved_study_collects_in_the_new_database_alone(
     assert "was moved to" in oversight("store", "move", "other.db", code=2)["error"]
     oversight("store", "move", "sub.db")  # as after a move that was killed before it wrote study.toml
     assert Path("study.toml").read_text() == moved
+    assert oversight("label", "route")["new"] == 0
+
+
+def test_a_study_is_moved_to_a_server_and_back(
+    postgresql: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bring("partitioned", tmp_path))
+    before = oversight("estimate")
+    oversight("store", "move", postgresql)
+    assert oversight("label", "route")["new"] == 0
+    with Store(postgresql):
+        assert "other connections are open" in oversight("store", "move", "back.db", code=2)["error"]
+    oversight("store", "move", "back.db")
+    assert oversight("estimate") == before
     assert oversight("label", "route")["new"] == 0
 
 
