@@ -13,6 +13,7 @@ import pytest
 
 from oversight.harness.store import Store
 from tests.answer_page.conftest import draw, serve
+from tests.conftest import empty_server
 from tests.store.test_copying import bring
 
 Oversight = Callable[..., Any]
@@ -85,6 +86,7 @@ def test_a_moved_study_collects_in_the_new_database_alone(
 def test_a_study_is_moved_to_a_server_and_back(
     postgresql: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    empty_server(postgresql)
     monkeypatch.chdir(bring("partitioned", tmp_path))
     before = oversight("estimate")
     oversight("store", "move", postgresql)

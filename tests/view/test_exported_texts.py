@@ -121,7 +121,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000)),
         check=False,
     )
-    assert b"ConfigError: page.html: cannot be written: File too large" in done.stderr
+    assert b"FullDisk: page.html: cannot be written: File too large" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_text() == "the one before"
 
