@@ -21,6 +21,7 @@ from tests.e2e.test_stop import count_predictions, read_until
 from tests.fakes.batch_server import FakeBatches, fake_batches, said
 from tests.fakes.openai_server import fake_openai
 
+pytestmark = pytest.mark.slow
 SIGNALS = [signal.SIGHUP, signal.SIGTERM]
 
 

@@ -16,7 +16,7 @@ from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import export, file_of
 from tests.view.conftest import CLASSES, SETTINGS, predict, serve, verdict_on
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 N = 24
 PAGES = ("#/", "#/items", "#/item?id=i1", "#/compare", "#/collection")
