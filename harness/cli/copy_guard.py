@@ -21,7 +21,7 @@ def refuse_copies(verb: str, args: argparse.Namespace) -> None:
     reads = getattr(args, "action", None) in _READS.get(verb, ()) or getattr(args, "dry_run", False)
     if verb not in _READS or reads:
         return
-    url = getattr(args, "join", None) or _find_url(args)
+    url = None if getattr(args, "join", None) else _find_url(args)  # who joins begins nothing
     if url is None:
         return
     from oversight.harness.store import Store, has_database

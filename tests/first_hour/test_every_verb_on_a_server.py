@@ -46,6 +46,7 @@ def move(folder: Path, server: str) -> None:
     if database.exists():
         with Store(study.store_url) as source, Store(url) as target:
             copy_store(source, target)
+            target.marks.adopt()
         database.unlink()
     lines = [line for line in file.read_text().splitlines() if not line.startswith("store")]
     file.write_text("\n".join(lines).replace("[study]", f"[study]\nstore = {json.dumps(url)}", 1) + "\n")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from oversight.harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
-from oversight.harness.llm.models import load_body, translate_errors
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -159,11 +159,11 @@ class BatchEndpoint:
 
     async def create(self, marker: str, data: bytes) -> str:
         """Hand over a file of requests; return the id of the batch."""
-        with translate_errors(self.settings):
+        with models.translate_errors(self.settings):
             raw = await self.client.files.with_raw_response.create(
                 file=(_file_name(marker), data), purpose="batch"
             )
-            match load_body(raw.http_response.content):
+            match models.load_body(raw.http_response.content):
                 case {"id": str(file)} if file:
                     pass
                 case _:
@@ -174,22 +174,22 @@ class BatchEndpoint:
                 completion_window="24h",
                 metadata={_METADATA: marker},
             )
-        return read_batch(load_body(raw_batch.http_response.content)).id
+        return read_batch(models.load_body(raw_batch.http_response.content)).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
         """Look at a batch."""
-        with translate_errors(self.settings):
+        with models.translate_errors(self.settings):
             raw = await self.client.batches.with_raw_response.retrieve(name)
-        return read_batch(load_body(raw.http_response.content))
+        return read_batch(models.load_body(raw.http_response.content))
 
     async def cancel(self, name: str) -> None:
         """Ask for the end of a batch."""
-        with translate_errors(self.settings):
+        with models.translate_errors(self.settings):
             await self.client.batches.with_raw_response.cancel(name)
 
     async def read_file(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        with translate_errors(self.settings):
+        with models.translate_errors(self.settings):
             return (await self.client.files.content(name)).content
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
@@ -235,13 +235,13 @@ class BatchEndpoint:
         seen, query = set[str](), dict[str, str]()
         while True:
             try:
-                with translate_errors(self.settings):
+                with models.translate_errors(self.settings):
                     raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=query)
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
                 raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
-            page = read_page(load_body(raw.http_response.content))
+            page = read_page(models.load_body(raw.http_response.content))
             new = [batch for batch in page.batches if batch.id not in seen]
             for batch in new:
                 yield batch
@@ -254,9 +254,9 @@ class BatchEndpoint:
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
         """Whether a batch was made of these requests; None if its input file tells nothing."""
         try:
-            with translate_errors(self.settings):
+            with models.translate_errors(self.settings):
                 raw = await self.client.files.with_raw_response.retrieve(batch.input_file or "none")
-            match load_body(raw.http_response.content):
+            match models.load_body(raw.http_response.content):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
         except ModelError:  # its content may still be there
