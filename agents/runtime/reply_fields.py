@@ -83,8 +83,8 @@ def _find_fields(text: str, fields: Sequence[str], shape: PromptFormat) -> Mappi
 def _find_parts(text: str, fields: Sequence[str]) -> dict[str, str] | None:
     """The parts of a reply; None if it has none.
 
-    What stands before the first one belongs to the first field. A field with several parts has all of them:
-    two answers that differ are not one.
+    Text before the first part belongs to the first field. The contents of repeated parts are joined, so that
+    two different answers are read as a contradiction.
     """
     of_name = {name: field for field, name in part_names(fields).items()}
     either = "|".join(re.escape(name) for name in sorted(of_name, key=len, reverse=True))
@@ -130,7 +130,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # what stands within is no answer of its own
+        except RecursionError:  # an object inside one that is too deep is not the answer
             return {}
         except ValueError:
             continue

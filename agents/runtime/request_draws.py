@@ -63,8 +63,8 @@ class RequestDraws(ABC):
             Whether an empty or cut reply is a reply; else it is asked for again with twice the
             room, and then an error.
         find_fault
-            What to answer to a reply's text that cannot be used, or nothing: once, and the second reply is
-            returned as it is.
+            Gets the text of a reply; returns the message that asks the model for a better one, or "" if the
+            reply can be used. It is called once per request; the second reply is returned unchanged.
 
         Raises
         ------

@@ -22,7 +22,8 @@ from oversight.harness.store.tables import (
     insert_tuples,
 )
 
-_LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}  # of processes and of the database
+# Rows about processes and about the database itself: a copy does not share them.
+_LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
 _COUNTED = RunVersionRow.__table__  # the database writes it by itself while predictions arrive
 
 

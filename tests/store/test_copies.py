@@ -138,3 +138,19 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     oversight("store", "move", "new.db")
     assert oversight("estimate") == before
     assert oversight("label", "route")["new"] == 0
+
+
+def test_the_setting_is_replaced_or_left_to_the_user(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bring("partitioned", tmp_path))
+    file = Path("study.toml")
+    text = file.read_text()
+    file.write_text(text.replace("[study]", "[study]\nstore = 'a#b.db'  # ours", 1))
+    Path("study.db").rename("a#b.db")
+    oversight("store", "move", "new.db")
+    assert f'store = "{Path("new.db").absolute()}"  # ours\n' in file.read_text()
+    odd = text.replace("[study]", '[study]\nstore = """\nnew.db"""', 1)
+    file.write_text(odd)
+    assert "write this under [study]" in oversight("store", "move", "last.db", code=2)["error"]
+    assert (file.read_text(), Path("last.db").exists()) == (odd, False)

@@ -17,6 +17,7 @@ import json
 import re
 import stat
 import tomllib
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.config import Study, refuse_password
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
-from oversight.harness.output import counted
+from oversight.harness.output import counted, read_text
 from oversight.harness.store import Store, copy_store, has_database, move_rows
 
 
@@ -90,7 +91,7 @@ def _move(args: argparse.Namespace, study: Study) -> int:
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
     if study.store_url != url:  # as after a move that was killed at the end
-        text = name_store(path.read_text(encoding="utf-8"), to)
+        text = name_store(read_text(path), to)
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     with Store(url) as store:
@@ -124,14 +125,14 @@ def name_store(text: str, store: str) -> str:
         end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
         section = text[head.end() : end.start() if end else len(text)]
         rest = text[head.end() + len(section) :]
-        changed, number = re.subn(
-            r"^[ \t]*store[ \t]*=[^\n#]*", lambda _: f"{line} ", section, flags=re.MULTILINE
-        )
-        changed = re.sub(r"[ \t]+$", "", changed, flags=re.MULTILINE) if number else f"{line}\n{section}"
+        named = re.compile(r"""^[ \t]*store[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*')""", re.MULTILINE)
+        changed, number = named.subn(lambda _: line, section)
+        changed = changed if number else f"{line}\n{section}"
         begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
         made = begin + changed + rest
-        if tomllib.loads(made).get("study", {}).get("store") == store:
-            return made
+        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
+            if tomllib.loads(made)["study"]["store"] == store:
+                return made
     raise BadInput(
         f"study.toml: write this under [study] by hand, then use store copy and store adopt: {line}"
     )

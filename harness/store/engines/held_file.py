@@ -51,7 +51,7 @@ class HeldFile:
         self.may_rescue, self.has_written = True, False
 
     def close(self) -> None:
-        """Close the file, and take whatever lies under the name next."""
+        """Close the file. `remember` then takes the file that lies under the name at that time."""
         with self._lock:
             self._opened = self._index = None
             if self._keeper is not None:
@@ -78,9 +78,9 @@ class HeldFile:
             if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
                 break
             target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
-        # one connection that is never in a transaction, as those cannot be copied
+        # SQLite copies no connection that is in a transaction; this one never is
         keeper = sqlite3.connect(self._name, check_same_thread=False)
-        with suppress(sqlite3.Error):  # locked; the log is open all the same
+        with suppress(sqlite3.Error):  # if another program locks it, opening the log suffices
             keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
         with self._lock:
             self._keeper = keeper
