@@ -18,10 +18,10 @@ from oversight.harness.analysis.controls import (
     find_rates,
     read_control_answers,
 )
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compare, keep_predicted
+from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compare
 from oversight.harness.store import Store
 
 _AGREE = 5e-4

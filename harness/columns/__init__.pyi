@@ -1,7 +1,6 @@
 from .alignment import (
     AnyLabels as AnyLabels, AnyPredictions as AnyPredictions, align as align, align_models as align_models,
-    align_pool as align_pool,
-    keep_drawn as keep_drawn,
+    align_pool as align_pool, keep_drawn as keep_drawn, keep_predicted as keep_predicted,
 )
 from .answer_shares import (
     answering_rates as answering_rates, read_questions as read_questions,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from oversight.harness.columns.item_index import ItemIndex
 from oversight.harness.columns.label_columns import LabelColumns
 from oversight.harness.columns.prediction_columns import PredictionColumns
@@ -80,3 +82,9 @@ def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> Predicti
     What a model predicts of an item that nobody means to ask about is neither wrong nor waiting.
     """
     return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
+
+
+def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
+    """The labels of items that have a prediction, with their design: a run under way has fewer items."""
+    kept = predictions.is_there[labels.item]
+    return labels if kept.all() else labels.take(np.flatnonzero(kept))

@@ -1,9 +1,4 @@
 from .anytime_accuracy import check_watchable as check_watchable
-from .assisted import (
-    ASSISTED as ASSISTED, assist as assist, refuse_votes as refuse_votes,
-    withhold_assisted as withhold_assisted,
-)
-from .by_design import number_clusters as number_clusters
 from .checks import (
     Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, explain_failures as explain_failures,
     is_negligible as is_negligible, run_checks as run_checks, GoldAnswer as GoldAnswer,
@@ -47,6 +42,7 @@ from .estimators import (
     scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
 )
 from .evaluation import accuracy as accuracy
+from .evidence import Evidence as Evidence, number_clusters as number_clusters
 from .gate import (
     ANY_TIME as ANY_TIME, EITHER_SIDE as EITHER_SIDE, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED,
     GateVerdict as GateVerdict, gate_accuracy as gate_accuracy, gate_at_look as gate_at_look,
@@ -68,11 +64,11 @@ from .item_draws import (
 )
 from .judged import (
     AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges, JUDGED as JUDGED,
-    JudgeOpinion as JudgeOpinion, judge_models as judge_models, judge_probabilities as judge_probabilities,
-    judged_accuracy as judged_accuracy, measure_worth as measure_worth, withhold_judged as withhold_judged,
+    JudgeOpinion as JudgeOpinion, Judges as Judges, judge_probabilities as judge_probabilities,
+    judged_accuracy as judged_accuracy, measure_worth as measure_worth,
 )
-from .many_estimates import (
-    accuracies as accuracies, joint_level as joint_level, keep_predicted as keep_predicted,
+from .model_estimates import (
+    accuracies as accuracies, estimate_models as estimate_models, joint_level as joint_level,
     main_estimator as main_estimator, mark_joint as mark_joint, model_accuracies as model_accuracies,
 )
 from .model_comparison import (
@@ -103,7 +99,11 @@ from .routed import (
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
 from .second import (
-    DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,
+    DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, SecondRates as SecondRates,
     deepened_accuracy as deepened_accuracy, second_rates as second_rates,
 )
-from .second_experts import allow_for_errors as allow_for_errors
+from .second_experts import ExpertErrors as ExpertErrors, allow_for_errors as allow_for_errors
+from .side_information import (
+    Setting as Setting, SideInformation as SideInformation, add_side_information as add_side_information,
+)
+from .votes import ASSISTED as ASSISTED, Votes as Votes

@@ -9,7 +9,7 @@ import numpy as np
 
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.data import Tallies, Tally, tally
 from oversight.harness.estimate.intervals import likelihood_sequence, score_betting_sequence

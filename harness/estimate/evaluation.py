@@ -30,7 +30,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.anytime_accuracy import estimate_anytime
-from oversight.harness.estimate.by_design import estimate_by_design
+from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import (
@@ -43,7 +43,7 @@ from oversight.harness.estimate.data import (
     find_unequal,
     tally_pool,
 )
-from oversight.harness.estimate.missing_answers import Estimator, find_hidden
+from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import Counts, Estimate
@@ -103,24 +103,89 @@ def accuracy(
     if n_options is not None:
         check_mapping("n_options", n_options, "item id to number of options")
     predicted, said = align(predictions, labels)
-    one = _check_options(said, estimator, interval, strata, gold, published=published)
-    part, flags = collected_part(said, predicted.is_there)
-    is_plain = estimator == "ml" and interval in (None, "exact")
-    is_plain = is_plain and strata is None and not published and split == "auto"
+    evaluation = Evaluation(
+        predicted,
+        said,
+        estimator=estimator,
+        interval=interval,
+        level=level,
+        strata=strata,
+        published=published,
+        split=split,
+        gold=gold,
+        n_options=n_options,
+    )
+    return evaluation.estimate(*collected_part(said, predicted.is_there), checks=checks)
 
-    def make(part: LabelColumns) -> Estimate:
-        if interval == "anytime":
-            return estimate_anytime(predicted, part, level=level, n_options=n_options)
-        if one:
-            return estimate_by_design(predicted, part, level=level, gold=gold)
-        if is_plain and needs_tilting(predicted, part):
-            return estimate_tilted(predicted, part, level=level)
-        tallies = tally_pool(predicted, part, strata, split)
-        options: dict[str, Any] = {"interval": interval, "level": level, "published": published}
-        return estimate_tallies(tallies, estimator=estimator, **options)
 
-    tilted = interval != "anytime" and (gold is None if one else is_plain)
-    return complete(make(part), predicted, part, flags, make=make, checks=checks, tilted=tilted)
+class Evaluation:
+    """One estimate of one model, which can be made from any labels of its items; parameters of `accuracy`.
+
+    Raises
+    ------
+    BadInput
+        If an option has no effect on labels of this protocol.
+    """
+
+    def __init__(
+        self,
+        predictions: PredictionColumns,
+        labels: LabelColumns,
+        *,
+        estimator: str = "ml",
+        interval: str | None = None,
+        level: float = 0.95,
+        strata: Strata = None,
+        published: bool = False,
+        split: Conditioning | Literal["auto"] = "auto",
+        gold: GoldCounts | None = None,
+        n_options: Mapping[str, int] | None = None,
+    ) -> None:
+        self._predictions, self._level = predictions, level
+        self._gold, self._n_options = gold, n_options
+        self._strata, self._split = strata, split
+        self._shown: dict[str, Any] = {"estimator": estimator, "interval": interval, "published": published}
+        self._by_design = _check_options(labels, estimator, interval, strata, gold, published=published)
+        is_plain = estimator == "ml" and interval in (None, "exact") and split == "auto"
+        self._is_plain = is_plain and strata is None and not published
+
+    @property
+    def _is_anytime(self) -> bool:
+        return self._shown["interval"] == "anytime"
+
+    def make(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
+        """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""
+        predictions, level = self._predictions, self._level
+        if self._is_anytime:
+            return estimate_anytime(predictions, labels, level=level, n_options=self._n_options)
+        if self._by_design:
+            return estimate_by_design(predictions, labels, level=level, gold=self._gold)
+        if tilted and self._is_plain and needs_tilting(predictions, labels):
+            return estimate_tilted(predictions, labels, level=level)
+        tallies = tally_pool(predictions, labels, self._strata, self._split)
+        return estimate_tallies(tallies, level=level, **self._shown)
+
+    def estimate(self, part: LabelColumns, flags: tuple[str, ...], *, checks: bool = True) -> Estimate:
+        """Estimate from the interim subset of the labels, with all that a reader must know."""
+        by_rates = self._gold is None if self._by_design else self._is_plain
+        return complete(
+            self.make(part),
+            self._predictions,
+            part,
+            flags,
+            make=self.make,
+            checks=checks,
+            tilted=by_rates and not self._is_anytime,
+        )
+
+    def worst_case(self, part: LabelColumns, flags: tuple[str, ...]) -> Estimate | None:
+        """Estimate with an interval that holds whatever is missing; None if nothing is."""
+
+        def make(labels: LabelColumns) -> Estimate:
+            return self.make(labels, tilted=False)
+
+        bounded = bound_missing(make(part), make, self._predictions, part)
+        return None if bounded is None else complete(bounded, self._predictions, part, flags)
 
 
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:

@@ -22,7 +22,7 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.errors import BadInput, EstimateError
-from oversight.harness.estimate.by_design import enough_clusters, find_weights
+from oversight.harness.estimate.evidence import enough_clusters, find_weights
 from oversight.harness.estimate.checks import explain_failures, is_negligible
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.comparison import (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
 
 from oversight.harness.arrays import IntArray
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.by_design import enough_clusters
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.evaluation import complete
-from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, routed_pool
+from oversight.harness.estimate.evidence import Evidence
+from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy
+from oversight.harness.estimate.side_information import Setting
 from oversight.harness.types import Estimate
 
 
@@ -40,14 +41,49 @@ def allow_for_errors(
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
     part, flags = collected_part(labels, predictions.is_there)
-    data, predicted, items = routed_pool(part, [predictions], error_free=False)
-    options = predicted[:, 0].astype(np.int64)
-    if not allows_gold_score(options, data):
+    evidence = Evidence.of(predictions, part, error_free=False)
+    option, sample = evidence.option, evidence.sample
+    if not allows_gold_score(option, sample):
         raise NotIdentified(
             "without gold items experts' errors are told from one question an item, its option drawn "
             "uniformly or predicted by this model, and items of one number of options"
         )
-    cluster = enough_clusters(items, labels.index, labels.cluster)
-    asked = second[items[data.item]]
-    estimate = bounded_accuracy(options, data, asked, known, level=level, cluster=cluster)
+    asked = second[evidence.items[sample.item]]
+    estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
     return complete(estimate, predictions, part, flags)
+
+
+class ExpertErrors:
+    """What is known of experts' error rates without gold of both kinds.
+
+    Parameters
+    ----------
+    models
+        Predictions of the models to estimate, by name.
+    second, known
+        As in `allow_for_errors`.
+    name
+        ``hui_walter`` if items have a second answer, otherwise ``bounded``.
+    """
+
+    needs_plain = False
+
+    def __init__(
+        self, models: Mapping[str, PredictionColumns], second: IntArray, known: ErrorRanges, name: str
+    ) -> None:
+        self._models, self._second, self._known, self.name = models, second, known, name
+
+    def is_of_use(self, labels: LabelColumns) -> bool:
+        """Whether the labels tell an accuracy that errors could bias."""
+        return labels.tells_accuracy and not labels.is_resolved
+
+    def refuse(self, setting: Setting) -> str:  # noqa: ARG002  the protocol's signature
+        """Always empty: the estimate has its own interval and takes no strata."""
+        return ""
+
+    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:  # noqa: ARG002  as above
+        """A model's accuracy, see `allow_for_errors`."""
+        labels = keep_predicted(setting.labels, self._models[model])
+        return allow_for_errors(
+            self._models[model], labels, self._second, self._known, level=setting.level
+        )

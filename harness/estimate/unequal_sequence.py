@@ -7,7 +7,7 @@ import numpy as np
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemPool, LabelColumns, PredictionColumns
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.by_design import find_weights
+from oversight.harness.estimate.evidence import find_weights
 from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
 from oversight.harness.estimate.routed import RoutedSample, routed_pool, unequal_accuracy
 from oversight.harness.types import Estimate, Interval

@@ -22,7 +22,7 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.by_design import estimate_by_design
+from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.checks.agreement_of_models import agreement, seen_answers
 from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.checks.check_names import UNIFORM_CHECKS

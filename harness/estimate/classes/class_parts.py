@@ -10,7 +10,7 @@ import numpy as np
 from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.by_design import enough_clusters, number_clusters
+from oversight.harness.estimate.evidence import enough_clusters, number_clusters
 from oversight.harness.estimate.classes.ratios import Part
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import Strata, find_strata

@@ -10,7 +10,7 @@ from .labelled_arrays import (
 )
 from .stratified import (
     Conditioning as Conditioning, Tallies as Tallies, Tally as Tally,
-    estimate_tallies as estimate_tallies,
+    estimate_tallies as estimate_tallies, is_proportional as is_proportional,
 )
 from .tallies import (
     tally as tally, tally_arrays as tally_arrays, tally_columns as tally_columns, tally_pool as tally_pool,

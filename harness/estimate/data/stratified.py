@@ -288,7 +288,7 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
     labelled: Counter[str] = Counter()
     for t in used:
         labelled[t.stratum] += t.n_labelled
-    sizes = labelled if pool is None or _is_proportional(labelled, pool) else pool
+    sizes = labelled if pool is None or is_proportional(labelled, pool) else pool
     total = sum(sizes[name] for name in labelled)
     merged: dict[tuple[int, str, float], Tally] = {}
     for t in used:
@@ -298,7 +298,7 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
     return [(weight / total, t) for (_, _, weight), t in merged.items()]
 
 
-def _is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
+def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
     """Whether strata are labelled about as often as a blind draw from the predictions would.
 
     Then items weigh the same: weights that only undo the chance of the draw cost width and mend no bias.

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import z_value
 from oversight.harness.estimate.evaluation import accuracy
@@ -25,7 +25,7 @@ from oversight.harness.estimate.gate.gate_verdict import (
     further_answers,
 )
 from oversight.harness.estimate.intervals import obrien_fleming_level
-from oversight.harness.estimate.many_estimates import accuracies, keep_predicted
+from oversight.harness.estimate.model_estimates import accuracies
 from oversight.harness.estimate.model_comparison import compare
 from oversight.harness.estimate.planning import outcomes_to_settle
 from oversight.harness.estimate.routed import ErrorRanges

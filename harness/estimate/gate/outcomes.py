@@ -22,7 +22,7 @@ import numpy as np
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.by_design import number_clusters
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.routed import (
     RoutedSample,
     accuracy_target,

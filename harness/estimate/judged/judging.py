@@ -1,7 +1,7 @@
-"""Models' estimates with the study's judges, named ``judged``, beside what their protocol gives.
+"""Judges: how likely other models say each option is, as side information that nobody has to believe.
 
-A judge is a model that was asked the same items and is named for it; how likely it says each option is
-narrows the interval of other models (`judged_accuracy`), and no answer of it is taken for the truth.
+A judge is a model that was asked about the same items and is named in the study for it. `judged_accuracy`
+turns its probabilities into a narrower interval of other models.
 """
 
 from __future__ import annotations
@@ -13,103 +13,108 @@ import numpy as np
 
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
-from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.by_design import enough_clusters
+from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.data import Estimates, find_unequal
+from oversight.harness.estimate.data import find_strata
 from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.evidence import Evidence, enough_clusters
 from oversight.harness.estimate.judged.judge_features import JudgeOpinion
 from oversight.harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
 from oversight.harness.estimate.judged.whole_pool import spread_over_pool
 from oversight.harness.estimate.judged.with_judges import judged_accuracy
-from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
+from oversight.harness.estimate.judged.working import working_distribution
+from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, settled_sample
+from oversight.harness.estimate.side_information import Setting
 from oversight.harness.types import Estimate
 
 JUDGED = "judged"
-_MAIN = ("resolved", "routed", "ml")
-"""The estimates that protocols give of one model, beside which this one stands."""
+NOTHING_LEFT = "and a judge adds nothing to what is known"
 
 
-def judge_models(
-    models: Mapping[str, PredictionColumns],
-    judges: Sequence[PredictionColumns],
-    labels: LabelColumns,
-    found: Mapping[str, Estimates],
-    *,
-    level: float,
-    n_options: IntArray | None = None,
-) -> dict[str, Estimates]:
-    """Add to models' estimates the one that judges narrow.
+class Judges:
+    """What the study's judges say of its items.
 
     Parameters
     ----------
     models
-        Predictions of the models in `found`, by name; of all items of a pool from which some were drawn.
+        Predictions of the models to estimate, by name; of all items of a pool from which some were drawn.
     judges
         Predictions of every judge about the same items.
-    found
-        Estimates to add it to; where the protocol's own is missing nothing is added.
-    level
-        Confidence level of each.
     n_options
-        Shape (N,): K of every item; what is not known where it is None, is needed of a pool of mixed K only.
-
-    Returns
-    -------
-    dict
-        `found` with an estimate named ``judged``, which says what the judges saved, or with the reason why
-        there is none.
+        Shape (N,): K of every item. It is needed only for a pool of items with different K.
+    missing
+        Why there are no judges although the study names some; empty if there are.
     """
-    opinions, made = [JudgeOpinion.of(judge) for judge in judges], dict(found)
-    for name, estimates in found.items():
-        if not any(map(estimates.get, _MAIN)):
-            continue
-        try:
-            judged = _judge_model(models[name], opinions, labels, level, n_options)
-        except EstimateError as error:
-            made[name] = _withhold(estimates, str(error))
+
+    name = JUDGED
+    needs_plain = True
+
+    def __init__(
+        self,
+        models: Mapping[str, PredictionColumns],
+        judges: Sequence[PredictionColumns],
+        *,
+        n_options: IntArray | None = None,
+        missing: str = "",
+    ) -> None:
+        self._models = models
+        self._opinions = [JudgeOpinion.of(judge) for judge in judges]
+        self._n_options, self._missing = n_options, missing
+
+    def is_of_use(self, labels: LabelColumns) -> bool:
+        """Whether the labels tell an accuracy."""
+        return labels.tells_accuracy
+
+    def refuse(self, setting: Setting) -> str:
+        """Why judges are not used in this setting; empty if they are."""
+        return setting.refuse("a judge is", weighs_strata=setting.labels.pool is None) or self._missing
+
+    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
+        """A model's accuracy, and how many questions the judges saved.
+
+        Raises
+        ------
+        NotIdentified
+            If every prediction is known to be right or wrong, or items have several questions.
+        EstimateError
+            As `Evidence.of` and `judged_accuracy`.
+        """
+        labels, level, every = setting.labels, setting.level, self._models[model]
+        if labels.is_resolved and labels.pool is None:
+            raise NotIdentified(f"every item is resolved, {NOTHING_LEFT}")
+        predictions = keep_drawn(every, labels)
+        part, flags = collected_part(labels, predictions.is_there)
+        if labels.is_resolved:
+            data, option, items = _take_resolved(part, predictions)
         else:
-            made[name] = Estimates({**estimates, JUDGED: judged}, estimates.undefined)
-    return made
+            strata = find_strata(predictions, part, setting.strata)
+            evidence = Evidence.of(predictions, part, strata=strata)
+            data, option, items = evidence.sample, evidence.option, evidence.items
+            if labels.pool is None and (option >= 0).any() and evidence.is_settled:
+                raise NotIdentified(f"every question settles a prediction, {NOTHING_LEFT}")
+            if labels.pool is None and evidence.weight is not None:
+                return self._weigh(evidence, complete_with=(predictions, part, flags), level=level)
+        if labels.pool is not None:
+            data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
+        cluster = enough_clusters(items, labels.index, labels.cluster)
+        heard = [opinion.take(items) for opinion in self._opinions]
+        estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
+        worth = measure_worth(option, data, heard, level=level, cluster=cluster)
+        return _tell_worth(complete(estimate, predictions, part, flags, tilted=True), worth)
 
-
-def withhold_judged(found: Mapping[str, Estimates], why: str) -> dict[str, Estimates]:
-    """Say of every model why it has no estimate with judges."""
-    return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
-
-
-def _withhold(estimates: Estimates, why: str) -> Estimates:
-    return Estimates(estimates, {**estimates.undefined, JUDGED: why})
-
-
-def _judge_model(
-    every: PredictionColumns,
-    opinions: Sequence[JudgeOpinion],
-    labels: LabelColumns,
-    level: float,
-    n_options: IntArray | None,
-) -> Estimate:
-    if labels.is_resolved and labels.pool is None:
-        raise NotIdentified("every item is resolved, and a judge adds nothing to what is known")
-    predictions = keep_drawn(every, labels)
-    part, flags = collected_part(labels, predictions.is_there)
-    if labels.is_resolved:
-        data, option, items = _take_resolved(part, predictions)
-    else:
-        data, predicted, items = routed_pool(part, [predictions], unequal=True)
-        if (unequal := find_unequal(part, predictions.is_there)) is not None:
-            data = unequal.tilt(data)
-        option = predicted[:, 0].astype(np.int64)
-    rows = np.flatnonzero(option >= 0)
-    if labels.pool is not None:
-        data, option, items = spread_over_pool(data, items, every, labels, n_options)
-    elif rows.size and (data.propensities[rows, option[rows]] > 1 - 1e-9).all():
-        raise NotIdentified("every question settles a prediction, and a judge adds nothing to what is known")
-    cluster = enough_clusters(items, labels.index, labels.cluster)
-    heard = [opinion.take(items) for opinion in opinions]
-    estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
-    worth = measure_worth(option, data, heard, level=level, cluster=cluster)
-    return _tell_worth(complete(estimate, predictions, part, flags, tilted=True), worth)
+    def _weigh(
+        self,
+        evidence: Evidence,
+        complete_with: tuple[PredictionColumns, LabelColumns, tuple[str, ...]],
+        level: float,
+    ) -> Estimate:
+        """The estimate of items that weigh differently, as they are of different strata."""
+        if evidence.most_questions > 1:
+            raise NotIdentified("items have several questions, and a judge is used with one")
+        heard = [opinion.take(evidence.items) for opinion in self._opinions]
+        working = working_distribution(evidence.option, evidence.sample, heard, cluster=evidence.cluster)
+        estimate = evidence.accuracy(level, working)
+        return replace(complete(estimate, *complete_with, tilted=True), estimator=JUDGED)
 
 
 def _take_resolved(

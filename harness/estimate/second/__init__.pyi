@@ -1,4 +1,4 @@
 from .deepened import (
-    DEEPENED as DEEPENED, deepen as deepen, deepened_accuracy as deepened_accuracy,
+    DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, deepened_accuracy as deepened_accuracy,
 )
 from .asking_rates import SecondRates as SecondRates, second_rates as second_rates

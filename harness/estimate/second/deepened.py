@@ -9,61 +9,56 @@ import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
-from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.by_design import enough_clusters
+from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.data import Estimates
 from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
 from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
+from oversight.harness.estimate.side_information import Setting, worth_of
 from oversight.harness.types import Estimate
 
 DEEPENED = "deepened"
-_MAIN = ("routed", "ml")
-_LARGEST = 20_000
-"""Answers up to which it is made: every item is looked at for every model."""
 _POWER = 0.7
 """Of the working distribution q ∝ π^power where options were not drawn evenly (`tilted_rows`)."""
 
 
-def deepen(
-    models: Mapping[str, PredictionColumns],
-    labels: LabelColumns,
-    second: LabelColumns,
-    found: Mapping[str, Estimates],
-    *,
-    level: float,
-    refused: str = "",
-) -> dict[str, Estimates]:
-    """Add to models' estimates the one that second answers deepen, or the reason why there is none.
+class SecondQuestions:
+    """Second questions about items whose first answer was no, and their answers.
 
     Parameters
     ----------
     models
-        The models of `found`, by name.
+        Predictions of the models to estimate, by name.
     second
-        Second questions and their answers, which `labels` do not hold.
-    found
-        Estimates to add it to; where the protocol's own is missing nothing is added.
-    refused
-        Why none is to be made; empty where one is.
+        Second questions and their answers, which the labels do not hold.
     """
-    made = dict(found)
-    for name, estimates in found.items():
-        main = next(filter(estimates.get, _MAIN), None)
-        if main is None:
-            continue
-        try:
-            if refused:
-                raise NotIdentified(refused)
-            deepened = deepened_accuracy(models[name], labels, second, level=level)
-        except EstimateError as error:
-            made[name] = Estimates(estimates, {**estimates.undefined, DEEPENED: str(error)})
-            continue
-        made[name] = Estimates(
-            {**estimates, DEEPENED: _tell_worth(estimates[main], deepened)}, estimates.undefined
+
+    name = DEEPENED
+    needs_plain = True
+
+    def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
+        self._models, self._second = models, second
+
+    def is_of_use(self, labels: LabelColumns) -> bool:
+        """Whether first answers leave something open."""
+        return labels.tells_accuracy and not labels.is_resolved
+
+    def refuse(self, setting: Setting) -> str:
+        """Why second questions are not used in this setting; empty if they are."""
+        return setting.refuse("second questions are", weighs_strata=False)
+
+    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
+        """A model's accuracy (`deepened_accuracy`), and how many first answers would tell as much."""
+        found = deepened_accuracy(
+            self._models[model], setting.labels, self._second, level=setting.level
         )
-    return made
+        worth = None if plain is None else worth_of(plain, found)
+        if plain is None or worth is None:
+            return found
+        answers = plain.n.ordinary + plain.n.complementary
+        flag = f"second_worth: {worth} first answers; there are {answers}"
+        return replace(found, flags=(*found.flags, flag))
 
 
 def deepened_accuracy(
@@ -81,8 +76,6 @@ def deepened_accuracy(
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
-    if len(labels) > _LARGEST:
-        raise NotIdentified(f"second questions are not used with more than {_LARGEST:,} answers")
     predictions = keep_drawn(predictions, labels)
     part, flags = collected_part(labels, predictions.is_there)
     if any(flag.startswith("partial") for flag in flags):
@@ -182,13 +175,3 @@ def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> Float
     q = np.where(valid, np.where(high - low < 1e-9, flat, np.maximum(propensities, 1e-12) ** _POWER), 0.0)
     working: FloatArray = q / q.sum(axis=1, keepdims=True)
     return working
-
-
-def _tell_worth(plain: Estimate, deepened: Estimate) -> Estimate:
-    """The estimate, with how many first answers would have said as much."""
-    wide, narrow = plain.high - plain.low, deepened.high - deepened.low
-    if not wide or not narrow:
-        return deepened
-    answers = plain.n.ordinary + plain.n.complementary
-    flag = f"second_worth: {round(answers * (wide / narrow) ** 2)} first answers; there are {answers}"
-    return replace(deepened, flags=(*deepened.flags, flag))
