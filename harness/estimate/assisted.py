@@ -33,13 +33,11 @@ from oversight.harness.estimate.routed import (
     unequal_accuracy,
     weigh_votes,
 )
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, protocol_estimate
 
 ASSISTED = "assisted"
 LARGEST = 20_000
 """Answers up to which it is made: no two items have the same votes, so it looks at each for every model."""
-_MAIN = ("routed", "ml")
-"""The estimates that protocols give of one model, beside which this one stands."""
 
 
 def assist(
@@ -72,7 +70,7 @@ def assist(
     labels = replace(labels, models=tuple(drawn.values()))  # checks hold answers against all models
     votes, made = _Votes(drawn), dict(found)
     for name, estimates in found.items():
-        main = next(filter(estimates.get, _MAIN), None)
+        main = protocol_estimate(estimates)
         if main is None:
             continue
         try:
@@ -81,9 +79,7 @@ def assist(
             made[name] = _withhold(estimates, str(error))
             continue
         if assisted is not None:
-            made[name] = Estimates(
-                {**estimates, ASSISTED: _tell_worth(estimates[main], assisted)}, estimates.undefined
-            )
+            made[name] = Estimates({**estimates, ASSISTED: _tell_worth(main, assisted)}, estimates.undefined)
     return made
 
 
@@ -93,7 +89,7 @@ def withhold_assisted(
     """Say of every model why its assisted estimate was not made, where `assist` would have made one."""
     if not _are_of_use(models, labels):
         return dict(found)
-    return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
+    return {name: _withhold(made, why) if protocol_estimate(made) else made for name, made in found.items()}
 
 
 def refuse_votes(

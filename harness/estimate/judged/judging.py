@@ -23,11 +23,9 @@ from oversight.harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWort
 from oversight.harness.estimate.judged.whole_pool import spread_over_pool
 from oversight.harness.estimate.judged.with_judges import judged_accuracy
 from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, protocol_estimate
 
 JUDGED = "judged"
-_MAIN = ("resolved", "routed", "ml")
-"""The estimates that protocols give of one model, beside which this one stands."""
 
 
 def judge_models(
@@ -62,7 +60,7 @@ def judge_models(
     """
     opinions, made = [JudgeOpinion.of(judge) for judge in judges], dict(found)
     for name, estimates in found.items():
-        if not any(map(estimates.get, _MAIN)):
+        if protocol_estimate(estimates) is None:
             continue
         try:
             judged = _judge_model(models[name], opinions, labels, level, n_options)
@@ -75,7 +73,7 @@ def judge_models(
 
 def withhold_judged(found: Mapping[str, Estimates], why: str) -> dict[str, Estimates]:
     """Say of every model why it has no estimate with judges."""
-    return {name: _withhold(made, why) if any(map(made.get, _MAIN)) else made for name, made in found.items()}
+    return {name: _withhold(made, why) if protocol_estimate(made) else made for name, made in found.items()}
 
 
 def _withhold(estimates: Estimates, why: str) -> Estimates:

@@ -16,10 +16,9 @@ from oversight.harness.estimate.data import Estimates
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
 from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, protocol_estimate
 
 DEEPENED = "deepened"
-_MAIN = ("routed", "ml")
 _LARGEST = 20_000
 """Answers up to which it is made: every item is looked at for every model."""
 _POWER = 0.7
@@ -50,7 +49,7 @@ def deepen(
     """
     made = dict(found)
     for name, estimates in found.items():
-        main = next(filter(estimates.get, _MAIN), None)
+        main = protocol_estimate(estimates)
         if main is None:
             continue
         try:
@@ -60,9 +59,7 @@ def deepen(
         except EstimateError as error:
             made[name] = Estimates(estimates, {**estimates.undefined, DEEPENED: str(error)})
             continue
-        made[name] = Estimates(
-            {**estimates, DEEPENED: _tell_worth(estimates[main], deepened)}, estimates.undefined
-        )
+        made[name] = Estimates({**estimates, DEEPENED: _tell_worth(main, deepened)}, estimates.undefined)
     return made
 
 
