@@ -8,7 +8,7 @@ from typing import Any
 from oversight.harness.config import LOCAL_ENDPOINT, Study
 from oversight.harness.llm import FREE, PriceTable, dollars, read_prices
 from oversight.harness.store import Usage
-from oversight.harness.types import ESTIMATOR_NAMES, Estimate
+from oversight.harness.types import Estimate
 
 
 def study_prices(study: Study) -> PriceTable:
@@ -26,14 +26,13 @@ def run_cost(prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) 
 
 
 def cost_per_correct(
-    usd: float | None, answered: int, estimates: Mapping[str, Estimate]
+    usd: float | None, answered: int, accuracy: Estimate | None
 ) -> tuple[float, float, float | None] | None:
-    """Dollars per right answer of so many, with the ends of its interval, by the estimate quoted first.
+    """Return dollars per right answer among those `answered`, with the ends of its interval.
 
-    The upper end is None where the accuracy may be zero; the whole is None where nothing was paid.
+    The upper end is None if the accuracy may be zero. All is None if nothing was paid or estimated.
     """
-    first = next((estimates[name] for name in ESTIMATOR_NAMES if name in estimates), None)
-    if not usd or first is None or not answered or first.clipped == 0:
+    if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None
     each = usd / answered
-    return each / first.clipped, each / first.high, each / first.low if first.low > 0 else None
+    return each / accuracy.clipped, each / accuracy.high, each / accuracy.low if accuracy.low > 0 else None

@@ -32,7 +32,7 @@ from oversight.harness.estimate import (
     run_checks,
 )
 from oversight.harness.store import RunColumns
-from oversight.harness.types import ESTIMATOR_NAMES, Estimate, Prediction
+from oversight.harness.types import ESTIMATOR_NAMES, Estimate, Prediction, main_estimate
 
 _CURVE_POINTS = 24
 
@@ -123,6 +123,11 @@ class ModelReport:
     usd_per_correct: tuple[float, float, float | None] | None = None
     classes: ClassEstimates | None = None
     steps: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def accuracy(self) -> Estimate | None:
+        """The one estimate to show, see `oversight.harness.types.main_estimate`; None if there is none."""
+        return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
         """The same, with `why` in every estimate that has no reason of its own."""
@@ -230,7 +235,7 @@ def report_model(
         input_tokens=sum(u.input_tokens for u in answered.usage),
         output_tokens=sum(u.output_tokens for u in answered.usage),
         usd=usd,
-        usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), estimates),
+        usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), main_estimate(estimates)),
         truth=None if data.truth is None else _share_right(every, data.truth),
         classes=None
         if data.by_class is None

@@ -46,10 +46,7 @@ from oversight.harness.estimate.data import (
 from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import Counts, Estimate
-
-_CORRECTED = ("corrected", "hui_walter", "bounded")
-"""Estimators that allow for experts' errors."""
+from oversight.harness.types import CORRECTED, Counts, Estimate
 
 
 def accuracy(
@@ -271,7 +268,7 @@ def complete(
     rates wherever that is possible.
     """
     counts = count_labels(predictions, labels)
-    corrected = estimate.estimator in _CORRECTED
+    corrected = estimate.estimator in CORRECTED
     failures = explain_failures(predictions, labels, corrected=corrected, bounded=True) if checks else ""
     estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)

@@ -205,7 +205,7 @@ def estimate_models(
         interval=options.get("interval"),
         published=bool(options.get("published")),
     )
-    found = add_side_information(found, main, kinds, setting)
+    found = add_side_information(found, kinds, setting)
     for name, why in (failures or {}).items():
         found[name] = Estimates({}, {main: why})
     if joint:

@@ -14,7 +14,7 @@ from typing import Protocol
 from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.data import Estimates, Strata
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, protocol_estimate
 
 LARGEST = 20_000
 """Number of answers up to which side information is used: it looks at every item for every model."""
@@ -95,7 +95,7 @@ class SideInformation(Protocol):
 
 
 def add_side_information(
-    found: Mapping[str, Estimates], main: str, kinds: Sequence[SideInformation], setting: Setting
+    found: Mapping[str, Estimates], kinds: Sequence[SideInformation], setting: Setting
 ) -> dict[str, Estimates]:
     """Add the estimate of each kind to the estimates of each model, or the reason why there is none.
 
@@ -103,8 +103,6 @@ def add_side_information(
     ----------
     found
         Estimates by model.
-    main
-        Name of the protocol's own estimate.
     kinds
         Side information, in the order in which it is added.
     """
@@ -114,7 +112,7 @@ def add_side_information(
             continue
         refused = kind.refuse(setting)
         for name, estimates in made.items():
-            plain = estimates.get(main)
+            plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:
                 continue
             try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from oversight.harness.errors import BadInput
 from oversight.harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
-from oversight.harness.types import Estimate, estimator_name
+from oversight.harness.types import Estimate, estimator_name, main_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,11 +48,11 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     models = _models_of(report)
     rows = [(m, name, e) for m in models for name, e in m.estimates.items()]
     axes = new_axes(axes, rows_height(len(rows)))
-    for y, (model, name, estimate) in enumerate(reversed(rows)):
+    for y, (model, _, estimate) in enumerate(reversed(rows)):
         color = SERIES[models.index(model) % len(SERIES)]
         style = "-" if estimate.holds else ":"
         axes.plot([estimate.low, estimate.high], [y, y], style, color=color, lw=2.2, solid_capstyle="butt")
-        quoted = name == next(iter(model.estimates))
+        quoted = estimate is main_estimate(model.estimates)
         axes.plot([estimate.clipped], [y], "o", color=color, ms=6 if quoted else 4)
         if model.truth is not None:
             axes.plot([model.truth] * 2, [y - 0.35, y + 0.35], color=text_ink(), lw=1.2)

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
 from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison
 from oversight.harness.report.expert_words import quality_to_json
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, main_name
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
     """An estimate with its value as `estimate` and its flags in words."""
     fields = asdict(estimate)
     return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": estimate.notes}
+
+
+def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None:
+    """The one number of a model as JSON, see `main_name`; None if there is none."""
+    name = main_name(estimates)
+    if not name:
+        return None
+    accuracy = estimates[name]
+    return {
+        "estimate": accuracy.value,
+        "low": accuracy.low,
+        "high": accuracy.high,
+        "level": accuracy.level,
+        "estimator": name,
+        "method": accuracy.interval,
+        "holds": accuracy.holds,
+        "why": accuracy.why,
+    }
 
 
 def study_to_json(report: StudyReport) -> dict[str, Any]:
@@ -42,6 +60,7 @@ def model_to_json(model: ModelReport) -> dict[str, Any]:
     return by_class | {
         "run": model.run_id,
         "items": asdict(model.items),
+        "accuracy": accuracy_to_json(model.estimates),
         "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
         "undefined": model.undefined,
         "checks": [{**asdict(check), "state": check.state} for check in model.checks],

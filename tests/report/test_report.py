@@ -13,7 +13,7 @@ from oversight.harness import BadInput
 from oversight.harness.analysis import StudyReport, report_study, true_accuracy
 from oversight.harness.config import ModelSection, Study
 from oversight.harness.llm import make_spec
-from oversight.harness.report import estimates_table
+from oversight.harness.report import estimates_table, study_to_json
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
@@ -89,6 +89,20 @@ def test_the_table_shows_every_estimate(report: StudyReport) -> None:
         for e in model.estimates.values():
             assert f"{100 * e.low:.1f} % – {100 * e.high:.1f} %" in text
     assert "unreadable" in text
+
+
+def test_json_names_the_one_number_that_python_gives(report: StudyReport) -> None:
+    shown = study_to_json(report)["models"]
+    for model in report.models:
+        assert model.accuracy is model.estimates["ml"]
+        one = shown[model.name]["accuracy"]
+        assert set(one) == {"estimate", "low", "high", "level", "estimator", "method", "holds", "why"}
+        chosen = shown[model.name]["estimates"][one["estimator"]]
+        assert (one["estimate"], one["low"], one["why"]) == (
+            chosen["estimate"],
+            chosen["low"],
+            chosen["why"],
+        )
 
 
 def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:

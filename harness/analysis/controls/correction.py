@@ -12,10 +12,7 @@ from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import ErrorRanges, Estimates, GoldCounts, Rate, allow_for_errors
-from oversight.harness.types import Estimate
-
-ALLOWING = ("corrected", "hui_walter", "bounded")
-"""Estimates that allow for experts' errors; where the study's own controls make them, they come first."""
+from oversight.harness.types import CORRECTED, Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +51,8 @@ class Correction:
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
         """Those that allow for errors first; where errors were seen, the others say so."""
-        first = {name: e for name, e in estimates.items() if name in ALLOWING}
-        others = {name: e for name, e in estimates.items() if name not in ALLOWING}
+        first = {name: e for name, e in estimates.items() if name in CORRECTED}
+        others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
 
 

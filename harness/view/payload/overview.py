@@ -76,11 +76,9 @@ def read_differences(study: Study, store: Store) -> dict[str, Any]:
 
 
 def _describe_model(model: ModelReport) -> dict[str, Any]:
-    first = next(iter(model.estimates), None)
     return {
         "name": model.name,
         **model_to_json(model),
-        "headline": first,
         "unusable": model.unusable,
         "by_class": None if model.classes is None else _describe_classes(model.classes),
         "words": {name: _words(name, estimate) for name, estimate in model.estimates.items()},

@@ -44,8 +44,9 @@ function itemLinks(model, overview) {
 }
 
 function estimatesSection(model) {
-  const rows = Object.entries(model.estimates).map(([name, estimate]) => ({ ...estimate, words: model.words[name] }));
+  const rows = Object.entries(model.estimates).map(([name, estimate]) => ({ ...estimate, name, words: model.words[name] }));
   if (!rows.length) return null;
+  const main = model.accuracy?.estimator;
   return el("section", {},
     el("h2", {}, "Estimates"),
     pictureOf({
@@ -53,17 +54,17 @@ function estimatesSection(model) {
       title: "All estimates of the model",
       description: rows.map((row) => `${row.words.estimator}: ${row.words.value}, ${row.words.interval}`).join("; "),
       svg: dotPlot({
-        rows: rows.map((row, place) => ({ label: row.words.estimator, value: row.estimate, low: row.low, high: row.high,
-          holds: row.holds, mark: model.truth, series: place ? 5 : 0 })),
+        rows: rows.map((row) => ({ label: row.words.estimator, value: row.estimate, low: row.low, high: row.high,
+          holds: row.holds, mark: model.truth, series: row.name === main ? 0 : 5 })),
         axis: { title: "accuracy" },
       }),
-      note: "The first is the one to quote.",
+      note: main && `The one to quote: ${model.words[main].estimator}.`,
     }),
     dataTable({
       name: "estimates",
       caption: "Estimates",
       rows,
-      rowClass: (row) => row === rows[0] && "main",
+      rowClass: (row) => row.name === main && "main",
       columns: [
         { title: "estimator", value: (row) => row.words.estimator },
         { title: "accuracy", number: true, value: (row) => row.estimate, node: (row) => row.words.value },

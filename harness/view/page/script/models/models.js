@@ -13,7 +13,8 @@ const NAMED = 12;
 
 /** The estimate to quote of a model, with its words; null without one. */
 export function headlineOf(model) {
-  return model.headline ? { ...model.estimates[model.headline], words: model.words[model.headline] } : null;
+  const name = model.accuracy?.estimator;
+  return name ? { ...model.estimates[name], words: model.words[name] } : null;
 }
 
 /** The number to quote of each of a few models. */

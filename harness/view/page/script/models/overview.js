@@ -53,7 +53,7 @@ function noEstimate(why, frame) {
 
 /** Accuracy of the first models in every stratum of a column. */
 function strataTable(overview, column) {
-  const estimated = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const estimated = overview.models.filter((model) => model.accuracy).slice(0, MOST_CLOSING);
   const models = estimated.length ? estimated : overview.models.slice(0, 1); // whose strata say why there is no estimate
   const key = `strata-of-${column}-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map((model) => readPart("strata", { column, model: model.name })));
@@ -81,7 +81,7 @@ function strataTable(overview, column) {
 
 /** How intervals close, of the first models: a page of fifty would draw fifty. */
 function closingSection(overview) {
-  const models = overview.models.filter((model) => model.headline).slice(0, MOST_CLOSING);
+  const models = overview.models.filter((model) => model.accuracy).slice(0, MOST_CLOSING);
   const key = `closing-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map(async (model) => ({
     model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
