@@ -61,5 +61,5 @@ from .panels import (
     certify as certify, class_values as class_values, compare_with_reference as compare_with_reference,
     parity as parity, read_study_model as read_study_model, read_study_panel as read_study_panel,
 )
-from .side_information import plan_study as plan_study
+from .planned_study import plan_study as plan_study
 from .study_report import StudyReport as StudyReport, report_study as report_study

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oversight.harness.columns import ItemIndex, PredictionColumns
 from oversight.harness.errors import BadInput
 from oversight.harness.output import did_you_mean
-from oversight.harness.store import Store
+from oversight.harness.store import RunColumns, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,30 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
         raise BadInput(f"only judges were run yet ({', '.join(told)}); see: oversight run --help")
     remarks = [f"{name!r} is a judge: name it with --model to see it among the models" for name in told]
     return ChosenRuns(runs=runs, left_out=left_out, judges=remarks)
+
+
+class StoredRuns(Mapping[str, PredictionColumns]):
+    """Runs by the names of their models: predictions of all items, each run read when it is first used."""
+
+    def __init__(self, store: Store, runs: Sequence[Mapping[str, Any]], index: ItemIndex) -> None:
+        self.runs = {run["name"]: run for run in runs}
+        self._store, self._index = store, index
+        self._read = dict[str, RunColumns]()
+
+    def answered(self, name: str) -> RunColumns:
+        """All that the run of a model has answered, with its usage."""
+        if name not in self._read:
+            self._read[name] = self._store.run_columns.read_run(self.runs[name]["id"], self._index)
+        return self._read[name]
+
+    def __getitem__(self, name: str) -> PredictionColumns:
+        return self.answered(name).predictions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
 
 
 def find_judges(store: Store, names: Sequence[str]) -> Sequence[dict[str, Any]]:

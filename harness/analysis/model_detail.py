@@ -11,7 +11,14 @@ from oversight.harness.analysis.chosen_runs import find_newest_runs
 from oversight.harness.analysis.collected_labels import study_labels
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.options import requested_interval
-from oversight.harness.columns import ItemGroup, LabelColumns, PredictionColumns, keep_drawn, keep_predicted, split_items
+from oversight.harness.columns import (
+    ItemGroup,
+    LabelColumns,
+    PredictionColumns,
+    keep_drawn,
+    keep_predicted,
+    split_items,
+)
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate import accuracy, check_watchable, growing_accuracy

@@ -13,22 +13,26 @@ from oversight.harness.analysis.controls import Correction, GoldOnItems
 from oversight.harness.analysis.costs import cost_per_correct
 from oversight.harness.analysis.options import EstimateOptions
 from oversight.harness.arrays import BoolArray, IntArray
-from oversight.harness.columns import NO, YES, ItemIndex, LabelColumns, PredictionColumns, keep_drawn, mark
+from oversight.harness.columns import (
+    NO,
+    YES,
+    ItemIndex,
+    LabelColumns,
+    PredictionColumns,
+    keep_drawn,
+    keep_predicted,
+    mark,
+)
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import (
     Check,
     ClassEstimates,
     Estimates,
     Strata,
-    accuracies,
     collected_part,
     find_strata,
     gold_errors,
     growing_accuracy,
-    joint_level,
-    keep_predicted,
-    main_estimator,
-    mark_joint,
     run_checks,
 )
 from oversight.harness.store import RunColumns
@@ -142,28 +146,26 @@ def _doubt(estimates: Mapping[str, Estimate], why: str) -> dict[str, Estimate]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
-    """Everything that the models of a study share.
+class StudyEvidence:
+    """What the reports of all models of a study share.
 
     Attributes
     ----------
+    labels
+        What was asked and answered, with the predictions of all reported models to hold checks against.
+    strata, options
+        How estimates are made.
+    level
+        Confidence level at this look.
     truth
-        The true option of every item by the opened key, to show the true accuracy beside each estimate; None
+        Shape (items,): true option by the opened key, to show the true accuracy beside each estimate; None
         if it stays sealed.
     curve
         Whether to estimate also at smaller numbers of answers.
-    level
-        Confidence level at this look.
-    joint
-        Number of models whose intervals are to hold together; 0 if each is to hold by itself.
     correction
         What is known of experts' errors; None if nothing is.
     by_class
-        Which results by class are wanted; None: none.
-    second
-        Second questions about items, which `labels` do not hold; None without any.
-    models
-        Run → predictions of the items drawn, of all runs reported together; empty for a single one.
+        Which results by class are wanted; None without any.
     gold
         Answers to gold about the study's items; None if no estimate is corrected by gold.
     """
@@ -174,73 +176,63 @@ class Collected:
     level: float
     truth: IntArray | None
     curve: bool
-    joint: int = 0
-    correction: Correction | None = None
-    by_class: ClassTask | None = None
-    second: LabelColumns | None = None
-    models: Mapping[str, PredictionColumns] = field(default_factory=dict)
-    gold: GoldOnItems | None = None
+    correction: Correction | None
+    by_class: ClassTask | None
+    gold: GoldOnItems | None
 
 
 def report_model(
-    run: Mapping[str, Any], answered: RunColumns, usd: float | None, data: Collected
+    run: Mapping[str, Any],
+    answered: RunColumns,
+    made: Estimates,
+    usd: float | None,
+    evidence: StudyEvidence,
+    *,
+    unusable: str = "",
 ) -> ModelReport:
-    """Estimate one run, whose cost is known or None."""
-    every, options = answered.predictions, data.options
-    predictions = data.models.get(run["id"]) or keep_drawn(every, data.labels)
-    labels = replace(keep_predicted(data.labels, predictions), models=tuple(data.models.values()))
-    strata = find_strata(predictions, labels, data.strata)
-    unusable = ""
-    try:
-        estimates = accuracies(
-            predictions,
-            labels,
-            interval=options.interval,
-            level=joint_level(data.level, data.joint),
-            strata=strata,
-            published=options.published,
-            gold=options.gold,
-            anytime=options.level if options.anytime else None,
+    """Report one run with its estimates; `usd` is its cost, None if that is not known."""
+    every, options = answered.predictions, evidence.options
+    predictions = keep_drawn(every, evidence.labels)
+    labels = keep_predicted(evidence.labels, predictions)
+    strata = find_strata(predictions, labels, evidence.strata)
+    gold = _check_gold(predictions, evidence)
+    estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
+    curve: tuple[tuple[int, Estimate], ...] = ()
+    if evidence.curve:
+        curve = growing_accuracy(
+            predictions, labels, _CURVE_POINTS, interval=options.interval, level=evidence.level, strata=strata
         )
-    except EstimateError as error:
-        unusable = str(error)
-        estimates = Estimates({}, {main_estimator(labels): unusable})
-    gold = _check_gold(predictions, data)
-    estimates = _doubt_correction(estimates, gold)
-    if data.correction and not unusable:
-        level = joint_level(data.level, data.joint)
-        estimates = data.correction.apply(estimates, predictions, labels, level)
-    if data.joint:
-        estimates = mark_joint(estimates, data.level, data.joint)
+    by_class = evidence.by_class
     return ModelReport(
         name=run["name"],
         run_id=run["id"],
         spec=run["spec"],
         created=run["created"],
         predictions=len(every),
-        items=_count_items(every, predictions.ran, labels, data.labels.asked),
-        estimates={name: estimates[name] for name in ESTIMATOR_NAMES if name in estimates},
-        undefined=dict(estimates.undefined),
+        items=_count_items(every, predictions.ran, labels, evidence.labels.asked),
+        estimates=estimates,
+        undefined=dict(made.undefined),
         unusable=unusable,
-        curve=growing_accuracy(
-            predictions, labels, _CURVE_POINTS, interval=options.interval, level=data.level, strata=strata
-        )
-        if data.curve
-        else (),
+        curve=curve,
         checks=(*_run_checks(predictions, labels, strata), *gold),
         unreadable=answered.unreadable,
         failed=answered.failed,
         steps=answered.steps,
-        refuted=_count_refuted(predictions, data.labels),
+        refuted=_count_refuted(predictions, evidence.labels),
         input_tokens=sum(u.input_tokens for u in answered.usage),
         output_tokens=sum(u.output_tokens for u in answered.usage),
         usd=usd,
         usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), main_estimate(estimates)),
-        truth=None if data.truth is None else _share_right(every, data.truth),
-        classes=None
-        if data.by_class is None
-        else data.by_class.report(predictions, labels, strata, data.level),
+        truth=None if evidence.truth is None else _share_right(every, evidence.truth),
+        classes=None if by_class is None else by_class.report(predictions, labels, strata, evidence.level),
     )
+
+
+def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
+    """Estimates in the order in which they are shown; side information of other packages comes last."""
+    known = [name for name in ESTIMATOR_NAMES if name in made]
+    in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
+    return in_order if correction is None else correction.put_first(in_order)
 
 
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
@@ -261,11 +253,11 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
         )
 
 
-def _check_gold(predictions: PredictionColumns, data: Collected) -> tuple[Check, ...]:
+def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
     """The check of gold answers by agreement with the model; none if nothing is corrected by gold."""
-    if data.gold is None:
+    if evidence.gold is None:
         return ()
-    return (gold_errors(data.gold.answers_for(predictions), max(1, len(data.models))),)
+    return (gold_errors(evidence.gold.answers_for(predictions), len(evidence.labels.models)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:

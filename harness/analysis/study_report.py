@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from oversight.harness.analysis.by_class import plan_class_task
-from oversight.harness.analysis.chosen_runs import find_newest_runs
+from oversight.harness.analysis.chosen_runs import StoredRuns, find_judges, find_newest_runs
 from oversight.harness.analysis.collected_labels import (
     count_pool,
     doubt_repeated,
@@ -20,6 +20,7 @@ from oversight.harness.analysis.collected_labels import (
     study_labels,
 )
 from oversight.harness.analysis.controls import (
+    Correction,
     ExpertQuality,
     find_correction,
     match_gold,
@@ -29,10 +30,16 @@ from oversight.harness.analysis.costs import run_cost, study_prices
 from oversight.harness.analysis.expert_report import ExpertReport, report_experts
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.looks import check_look, note_look
-from oversight.harness.analysis.model_report import Collected, ModelReport, report_model
+from oversight.harness.analysis.model_report import ModelReport, StudyEvidence, report_model
 from oversight.harness.analysis.options import EstimateOptions
-from oversight.harness.analysis.side_information import add_side_information
-from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.columns import (
+    ItemIndex,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    keep_drawn,
+    keep_predicted,
+)
 from oversight.harness.config import Study
 from oversight.harness.datasets import read_ratings
 from oversight.harness.distribution import VERSION
@@ -40,9 +47,15 @@ from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate import (
     CONFIDENCE,
     Estimates,
+    ExpertErrors,
+    Judges,
+    ModelEstimates,
+    SecondQuestions,
+    SideInformation,
     Strata,
+    Votes,
     check_watchable,
-    keep_predicted,
+    estimate_models,
 )
 from oversight.harness.output import did_you_mean, pool_text, with_bar
 from oversight.harness.panel import make_panel, stratify_by_certainty
@@ -131,7 +144,7 @@ def report_study(
     options
         How to estimate; None takes the study's settings.
     truth, curve
-        As in `oversight.harness.analysis.model_report.Collected`.
+        As in `oversight.harness.analysis.model_report.StudyEvidence`; the truth by item id.
 
     Raises
     ------
@@ -160,27 +173,100 @@ def report_study(
     look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
     if options.looks:
         check_look(study, store, look)
-    data = Collected(
-        labels=labels,
+    stored = StoredRuns(store, [*find_newest_runs(store, None).runs, *chosen.runs], index)
+    models = {run["name"]: stored[run["name"]] for run in chosen.runs}
+    if options.anytime:
+        _check_watchable(list(models.values()), labels)
+    kinds = _side_information(store, study, stored, labels, correction)
+    made, failures = _estimate(models, labels, kinds, level, options, strata)
+    evidence = StudyEvidence(
+        labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
         options=options,
         level=level,
         truth=None if truth is None else np.array([truth[name] for name in index.ids], np.int64),
         curve=curve,
-        joint=len(chosen.runs) if options.joint else 0,
         correction=correction,
         by_class=by_class,
-        second=read_second_labels(store, labels),
-        models=_read_models(store, chosen.runs, labels),
         gold=None if options.gold is None else match_gold(store, controls, index),
     )
-    models = _report_models(store, study, chosen.runs, data)
+    prices = study_prices(study)
+    reports = []
+    for run in chosen.runs:
+        answered = stored.answered(run["name"])
+        used = [*answered.usage, *store.runs.sum_charges(run["id"])]
+        name, usd = run["name"], run_cost(prices, run, used)
+        unusable = failures.get(name, "")
+        reports.append(report_model(run, answered, made[name], usd, evidence, unusable=unusable))
     if repeated := doubt_repeated(study, store, labels):
-        models = tuple(model.doubted(repeated) for model in models)
+        reports = [report.doubted(repeated) for report in reports]
     if options.looks:
         note_look(store, look)
     quality = controls.report(options.level) if controls else ()
-    return replace(_summarise(study, store, labels, models), left_out=chosen.remarks, quality=quality)
+    summary = _summarise(study, store, labels, tuple(reports))
+    return replace(summary, left_out=chosen.remarks, quality=quality)
+
+
+def _estimate(
+    models: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    kinds: Sequence[SideInformation],
+    level: float,
+    options: EstimateOptions,
+    strata: Strata,
+) -> tuple[ModelEstimates, dict[str, str]]:
+    """All estimates of every model, and why the labels of some cannot be used.
+
+    Raises
+    ------
+    EstimateError
+        If the labels of no model can be used.
+    """
+    failures = dict[str, str]()
+    made = estimate_models(
+        models,
+        labels,
+        kinds,
+        level=level,
+        joint=options.joint,
+        failures=failures,
+        progress=lambda names: with_bar(names, "models", "model"),
+        interval=options.interval,
+        strata=strata,
+        published=options.published,
+        gold=options.gold,
+        anytime=options.level if options.anytime else None,
+    )
+    if len(failures) == len(models):
+        raise EstimateError(next(iter(failures.values())))
+    return made, failures
+
+
+def _side_information(
+    store: Store, study: Study, stored: StoredRuns, labels: LabelColumns, correction: Correction | None
+) -> list[SideInformation]:
+    """Votes of every model's newest run, whichever are shown, and what else the study has."""
+    kinds: list[SideInformation] = []
+    if correction is not None and correction.gold is None and correction.name:
+        kinds.append(ExpertErrors(stored, correction.second, correction.known, correction.name))
+    kinds.append(Votes(stored))
+    if study.judges:
+        kinds.append(_read_judges(store, study, stored, labels))
+    second = read_second_labels(store, labels)
+    return [*kinds, SecondQuestions(stored, second)] if second is not None else kinds
+
+
+def _read_judges(store: Store, study: Study, stored: StoredRuns, labels: LabelColumns) -> Judges:
+    """What the study's judges say; or why they say nothing."""
+    try:
+        judges = find_judges(store, study.judges)
+    except BadInput as error:
+        return Judges(stored, [], missing=f"judge: {error}")
+    n_options = None
+    if labels.pool is not None:
+        options = store.columns.read_options(labels.index)
+        n_options = np.array([options[name] for name in labels.index.ids], np.int64)
+    return Judges(stored, [stored[run["name"]] for run in judges], n_options=n_options)
 
 
 def _summarise(
@@ -215,42 +301,6 @@ def _read_versions() -> dict[str, str]:
     return found
 
 
-def _report_models(
-    store: Store, study: Study, runs: Sequence[dict[str, Any]], data: Collected
-) -> tuple[ModelReport, ...]:
-    """The report of every run.
-
-    Raises
-    ------
-    EstimateError
-        If none of them can be estimated.
-    """
-    index, prices = data.labels.index, study_prices(study)
-    if data.options.anytime:
-        predicted = data.models or _read_models(store, runs, data.labels, least=1)
-        _check_watchable(list(predicted.values()), data.labels)
-    models = []
-    for run in with_bar(runs, "models", "model"):
-        answered = store.run_columns.read_run(run["id"], index)
-        used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-        models.append(report_model(run, answered, run_cost(prices, run, used), data))
-    if all(model.unusable for model in models):
-        raise EstimateError(models[0].unusable)
-    return add_side_information(store, study, models, data)
-
-
-def _read_models(
-    store: Store, runs: Sequence[dict[str, Any]], labels: LabelColumns, least: int = 2
-) -> dict[str, PredictionColumns]:
-    """Run → predictions of the items drawn; empty if there are fewer runs than `least`."""
-    if len(runs) < least:
-        return {}
-    return {
-        run["id"]: keep_drawn(store.run_columns.read_run(run["id"], labels.index).predictions, labels)
-        for run in runs
-    }
-
-
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
     """Refuse an interval for looking on that this draw allows for none of the models.
 
@@ -262,7 +312,8 @@ def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) 
     reasons = []
     for predictions in models:
         try:
-            check_watchable(predictions, keep_predicted(labels, predictions))
+            drawn = keep_drawn(predictions, labels)
+            check_watchable(drawn, keep_predicted(labels, drawn))
         except NotIdentified as error:
             reasons.append(str(error))
     if len(reasons) == len(models):

@@ -9,9 +9,9 @@ import numpy as np
 
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.data import Tallies, Tally, tally
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.intervals import likelihood_sequence, score_betting_sequence
 from oversight.harness.estimate.unequal_sequence import watch_unequal
 from oversight.harness.types import Estimate, Interval

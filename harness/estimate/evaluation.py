@@ -30,7 +30,6 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.anytime_accuracy import estimate_anytime
-from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import (
@@ -43,6 +42,7 @@ from oversight.harness.estimate.data import (
     find_unequal,
     tally_pool,
 )
+from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
@@ -148,7 +148,7 @@ class Evaluation:
 
     @property
     def _is_anytime(self) -> bool:
-        return self._shown["interval"] == "anytime"
+        return bool(self._shown["interval"] == "anytime")
 
     def make(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
         """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""

@@ -210,7 +210,8 @@ def _weigh_strata(
     sizes = ({names[j]: int(number[j]) for j in there} for number in (asked, pool))
     if is_proportional(*sizes):
         return None
-    return (pool / np.maximum(asked, 1))[strata.code[items]]
+    weight: FloatArray = (pool / np.maximum(asked, 1))[strata.code[items]]
+    return weight
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:

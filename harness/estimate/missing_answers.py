@@ -14,8 +14,8 @@ import numpy as np
 
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.evidence import resolved_estimate
 from oversight.harness.estimate.data import fill_answers
+from oversight.harness.estimate.evidence import resolved_estimate
 from oversight.harness.estimate.intervals import scale_by_share
 from oversight.harness.types import Estimate
 

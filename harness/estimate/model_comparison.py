@@ -22,7 +22,6 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.errors import BadInput, EstimateError
-from oversight.harness.estimate.evidence import enough_clusters, find_weights
 from oversight.harness.estimate.checks import explain_failures, is_negligible
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.comparison import (
@@ -36,6 +35,7 @@ from oversight.harness.estimate.comparison import (
 )
 from oversight.harness.estimate.core import effective_clusters
 from oversight.harness.estimate.data import find_unequal
+from oversight.harness.estimate.evidence import enough_clusters, find_weights
 from oversight.harness.estimate.intervals import share_interval
 from oversight.harness.estimate.routed import (
     ErrorRanges,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -82,34 +82,36 @@ def accuracies(
         part, flags = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
         return Estimates({}, {main: str(error)})
+    shown: dict[str, Any] = {"interval": interval, "level": level, "published": published, "strata": strata}
+    wanted: dict[str, dict[str, Any]] = {main: shown}
+    if main == "ml" and labels.cluster is None:
+        shown |= {"strata": find_strata(predictions, part, strata), "split": split}
+        wanted = {name: {"estimator": name, **shown} for name in POINTS}
+        _check_uniform(predictions, part, shown)
+    if anytime is not None:
+        wanted["anytime"] = {"level": anytime, "interval": "anytime"}
+    if gold is not None:
+        wanted["corrected"] = {"level": level, "gold": gold}
     found, undefined = dict[str, Estimate](), dict[str, str]()
-
-    def add(name: str, **options: Any) -> None:
+    for name, options in wanted.items():
         try:
             found[name] = Evaluation(predictions, labels, **options).estimate(part, flags)
         except EstimateError as error:
             undefined[name] = str(error)
-
-    shown: dict[str, Any] = {"interval": interval, "level": level, "published": published, "strata": strata}
-    if main == "ml" and labels.cluster is None:
-        check_level(level)
-        if interval is not None:
-            check_method(interval)
-        shown |= {"strata": find_strata(predictions, part, strata), "split": split}
-        tally_pool(predictions, part, shown["strata"], split)  # refuses labels that contradict each other
-        for name in POINTS:
-            add(name, estimator=name, **shown)
-        if not found:
-            raise EstimateError(f"no estimator is defined: {undefined['ml']}")
-    else:
-        add(main, **shown)
-    if anytime is not None:
-        add("anytime", level=anytime, interval="anytime")
-    if gold is not None:
-        add("corrected", level=level, gold=gold)
-    if main in found and (bounded := Evaluation(predictions, labels, **shown).worst_case(part, flags)):
-        found["worst_case"] = bounded
+    if POINTS.keys() <= undefined.keys():
+        raise EstimateError(f"no estimator is defined: {undefined['ml']}")
+    if main in found:
+        bounded = Evaluation(predictions, labels, **wanted[main]).worst_case(part, flags)
+        found |= {} if bounded is None else {"worst_case": bounded}
     return Estimates(found, undefined)
+
+
+def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options: Mapping[str, Any]) -> None:
+    """Refuse, for all estimators at once, a level or an interval that is none, and contradictory labels."""
+    check_level(options["level"])
+    if options["interval"] is not None:
+        check_method(options["interval"])
+    tally_pool(predictions, labels, options["strata"], options["split"])
 
 
 def main_estimator(labels: LabelColumns) -> str:
@@ -162,6 +164,7 @@ def estimate_models(
     level: float = 0.95,
     joint: bool = False,
     failures: dict[str, str] | None = None,
+    progress: Callable[[Sequence[str]], Iterable[str]] = iter,
     **options: Any,
 ) -> ModelEstimates:
     """All estimates of all models, with side information: what every command, page and search calls.
@@ -177,6 +180,8 @@ def estimate_models(
     failures
         Receives the reason for each model whose labels cannot be used, which then has no estimate; without
         it the reason is raised.
+    progress
+        Wraps the names of the models as they are estimated, to show a bar.
     options
         Further options of `accuracies`.
 
@@ -190,8 +195,8 @@ def estimate_models(
     main = main_estimator(labels)
     labels = replace(labels, models=tuple(keep_drawn(one, labels) for one in models.values()))
     found = dict[str, Estimates]()
-    for name, predictions in models.items():
-        drawn = keep_drawn(predictions, labels)
+    for name in progress(list(models)):
+        drawn = keep_drawn(models[name], labels)
         try:
             found[name] = accuracies(drawn, keep_predicted(labels, drawn), level=each, **options)
         except EstimateError as error:

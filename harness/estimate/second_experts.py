@@ -84,6 +84,4 @@ class ExpertErrors:
     def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:  # noqa: ARG002  as above
         """A model's accuracy, see `allow_for_errors`."""
         labels = keep_predicted(setting.labels, self._models[model])
-        return allow_for_errors(
-            self._models[model], labels, self._second, self._known, level=setting.level
-        )
+        return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)

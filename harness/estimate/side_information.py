@@ -115,16 +115,22 @@ def add_side_information(
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:
                 continue
-            try:
-                if refused:
-                    raise EstimateError(refused)
-                one = kind.estimate(name, plain, setting)
-            except EstimateError as error:
-                made[name] = Estimates(estimates, {**estimates.undefined, kind.name: str(error)})
-                continue
+            one, why = (None, refused) if refused else _try(kind, name, plain, setting)
             if one is not None:
                 made[name] = Estimates({**estimates, kind.name: one}, estimates.undefined)
+            elif why:
+                made[name] = Estimates(estimates, {**estimates.undefined, kind.name: why})
     return made
+
+
+def _try(
+    kind: SideInformation, model: str, plain: Estimate | None, setting: Setting
+) -> tuple[Estimate | None, str]:
+    """The estimate of one kind, or why there is none."""
+    try:
+        return kind.estimate(model, plain, setting), ""
+    except EstimateError as error:
+        return None, str(error)
 
 
 def worth_of(plain: Estimate, narrow: Estimate) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from oversight import harness as h
 from oversight.harness.columns import align_pool
-from oversight.harness.estimate import ASSISTED, accuracies, assist, decode
+from oversight.harness.estimate import ASSISTED, Votes, decode, estimate_models
 from oversight.harness.types import Answer, Item, Prediction, Verdict
 from oversight.protocols.routing import Partitioned, one_expert_per_class
 
@@ -35,6 +35,5 @@ def test_an_expert_who_says_no_to_everything_voids_the_estimate_with_votes() -> 
     labels: h.Labels = decode(answers, questions)
     columns, said = align_pool([*models.values()], labels)
     by_name = dict(zip(models, columns, strict=True))
-    found = {name: accuracies(predictions, said) for name, predictions in by_name.items()}
-    for made in assist(by_name, said, found, level=0.95).values():
+    for made in estimate_models(by_name, said, [Votes(by_name)]).values():
         assert "check 'yes_rate_by_expert' failed" in made[ASSISTED].why

@@ -8,10 +8,9 @@ import numpy as np
 
 from oversight.harness.analysis.controls.expert_quality import ControlAnswers
 from oversight.harness.arrays import IntArray
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.columns import LabelColumns
 from oversight.harness.config import Study
-from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import ErrorRanges, Estimates, GoldCounts, Rate, allow_for_errors
+from oversight.harness.estimate import ErrorRanges, GoldCounts, Rate
 from oversight.harness.types import CORRECTED, Estimate
 
 
@@ -36,18 +35,6 @@ class Correction:
     known: ErrorRanges
     name: str
     errors: str
-
-    def apply(
-        self, estimates: Estimates, predictions: PredictionColumns, labels: LabelColumns, level: float
-    ) -> Estimates:
-        """The estimates of a model with one that allows for errors first, or the reason why there is none."""
-        made, undefined = dict(estimates), dict(estimates.undefined)
-        if self.gold is None and self.name:
-            try:
-                made[self.name] = allow_for_errors(predictions, labels, self.second, self.known, level=level)
-            except EstimateError as error:
-                undefined[self.name] = str(error)
-        return Estimates(self.put_first(made), undefined)
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
         """Those that allow for errors first; where errors were seen, the others say so."""

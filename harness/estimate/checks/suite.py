@@ -22,7 +22,6 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.checks.agreement_of_models import agreement, seen_answers
 from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.checks.check_names import UNIFORM_CHECKS
@@ -52,6 +51,7 @@ from oversight.harness.estimate.data import (
     to_arrays,
 )
 from oversight.harness.estimate.estimators import information, inside, make_point
+from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.types import Estimate
 
 LEAST_IN_STRATUM = 30

@@ -10,11 +10,11 @@ import numpy as np
 from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.evidence import enough_clusters, number_clusters
 from oversight.harness.estimate.classes.ratios import Part
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import Strata, find_strata
 from oversight.harness.estimate.evaluation import accuracy, complete
+from oversight.harness.estimate.evidence import enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, share_interval
 from oversight.harness.estimate.routed import read_item_answers, resolved_accuracy
 from oversight.harness.types import Estimate

@@ -14,8 +14,8 @@ import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemValues, LabelColumns, PredictionColumns
-from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.data import find_unequal
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.routed import (
     RoutedSample,
     informed,

@@ -25,8 +25,8 @@ from oversight.harness.estimate.gate.gate_verdict import (
     further_answers,
 )
 from oversight.harness.estimate.intervals import obrien_fleming_level
-from oversight.harness.estimate.model_estimates import accuracies
 from oversight.harness.estimate.model_comparison import compare
+from oversight.harness.estimate.model_estimates import accuracies
 from oversight.harness.estimate.planning import outcomes_to_settle
 from oversight.harness.estimate.routed import ErrorRanges
 from oversight.harness.estimate.second_experts import allow_for_errors

@@ -23,8 +23,8 @@ from scipy.special import bdtr, gammaln, xlog1py, xlogy
 from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.core import binomial_at_least, clopper_pearson
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.gate.betting import refuting_wealth
 from oversight.harness.estimate.routed import read_item_answers
 

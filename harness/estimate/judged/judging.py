@@ -69,7 +69,7 @@ class Judges:
         """Why judges are not used in this setting; empty if they are."""
         return setting.refuse("a judge is", weighs_strata=setting.labels.pool is None) or self._missing
 
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
+    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:  # noqa: ARG002  of all kinds
         """A model's accuracy, and how many questions the judges saved.
 
         Raises

@@ -50,9 +50,7 @@ class SecondQuestions:
 
     def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
         """A model's accuracy (`deepened_accuracy`), and how many first answers would tell as much."""
-        found = deepened_accuracy(
-            self._models[model], setting.labels, self._second, level=setting.level
-        )
+        found = deepened_accuracy(self._models[model], setting.labels, self._second, level=setting.level)
         worth = None if plain is None else worth_of(plain, found)
         if plain is None or worth is None:
             return found

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 
 from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import describe_errors, read_control_answers, study_labels
-from oversight.harness.columns import keep_drawn
+from oversight.harness.columns import keep_drawn, keep_predicted
 from oversight.harness.config import Study
-from oversight.harness.estimate import accuracy, keep_predicted
+from oversight.harness.estimate import accuracy
 from oversight.harness.store import Store
 from oversight.harness.types import Estimate
 from oversight.protocols.collect.label_studio.campaign import Campaign
