@@ -5,8 +5,8 @@ from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan,
-    targeted_design_variance as targeted_design_variance, uniform_design_variance as uniform_design_variance,
+    difference_variances as difference_variances, targeted_design_variance as targeted_design_variance,
+    uniform_design_variance as uniform_design_variance,
 )
 from .sequential_size import outcomes_to_settle as outcomes_to_settle
 from .synthetic_population import synthesise_population as synthesise_population
