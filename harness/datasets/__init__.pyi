@@ -1,7 +1,7 @@
 from .cost_files import read_costs as read_costs
 from .frame_labels import labels_from_frame as labels_from_frame
 from .frame_predictions import predictions_from_frame as predictions_from_frame
-from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
+from .frames import Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (
     ItemFields as ItemFields, iterate_fields as iterate_fields, iterate_items as iterate_items,
     read_items as read_items, read_key as read_key,

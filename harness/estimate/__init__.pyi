@@ -11,10 +11,10 @@ from .checks import (
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
-    METRICS as METRICS, UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
+    UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
     classification_report as classification_report, compare_classes as compare_classes,
 )
-from .collected import Queues as Queues, collected_part as collected_part, read_queues as read_queues
+from .collected import collected_part as collected_part, read_queues as read_queues
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -27,8 +27,7 @@ from .core import (
     check_level as check_level, check_rows as check_rows, check_unit as check_unit,
     chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
     effective_clusters as effective_clusters, find_root as find_root, holm as holm,
-    success_probability as success_probability, z_value as z_value, count_effective as count_effective,
-    find_equal as find_equal,
+    success_probability as success_probability, count_effective as count_effective, find_equal as find_equal,
 )
 from .data import (
     CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays,
@@ -40,8 +39,7 @@ from .data import (
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, make_point as make_point,
-    maximum_likelihood as maximum_likelihood, ordinary_accuracy as ordinary_accuracy,
-    plugin_weight as plugin_weight, varies as varies,
+    maximum_likelihood as maximum_likelihood, plugin_weight as plugin_weight, varies as varies,
 )
 from .evaluation import accuracy as accuracy
 from .gate import (
@@ -71,10 +69,10 @@ from .many_estimates import (
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
-    compare as compare, explain_hidden as explain_hidden,
+    compare as compare,
 )
 from .planning import (
-    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, SamplePlan as SamplePlan,
     accuracy_variances as accuracy_variances, complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, outcomes_to_settle as outcomes_to_settle, plan as plan,
     plan_from_pilot as plan_from_pilot, synthesise_population as synthesise_population,
@@ -84,8 +82,7 @@ from .planning import (
 from .routed import (
     ErrorRanges as ErrorRanges, GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
-    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
-    corrected_mean as corrected_mean, correctness as correctness,
+    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy, correctness as correctness,
     crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
     flat_posterior as flat_posterior, item_variance as item_variance, next_option as next_option,
@@ -95,8 +92,5 @@ from .routed import (
     sampled_mean as sampled_mean, shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
-from .second import (
-    DEEPENED as DEEPENED, SecondRates as SecondRates, deepen as deepen,
-    deepened_accuracy as deepened_accuracy, second_rates as second_rates,
-)
+from .second import DEEPENED as DEEPENED, deepen as deepen, second_rates as second_rates
 from .second_experts import allow_for_errors as allow_for_errors

@@ -6,4 +6,4 @@ from .likelihood import (
 from .point import (
     POINTS as POINTS, Point as Point, check_estimator as check_estimator, make_point as make_point,
 )
-from .unbiased import complementary_accuracy as complementary_accuracy, ordinary_accuracy as ordinary_accuracy
+from .unbiased import complementary_accuracy as complementary_accuracy

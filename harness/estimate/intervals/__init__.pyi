@@ -2,10 +2,7 @@ from .anytime import (
     likelihood_sequence as likelihood_sequence, obrien_fleming_constant as obrien_fleming_constant,
     obrien_fleming_level as obrien_fleming_level,
 )
-from .clusters import (
-    ClusterVariance as ClusterVariance, cluster_correlation as cluster_correlation,
-    skewed_step as skewed_step,
-)
+from .clusters import ClusterVariance as ClusterVariance, skewed_step as skewed_step
 from .deviation import bernstein as bernstein, hoeffding as hoeffding
 from .draw_betting import DrawnAnswers as DrawnAnswers, draw_betting_sequence as draw_betting_sequence
 from .drawn_strata import (

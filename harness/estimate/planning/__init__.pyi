@@ -1,7 +1,7 @@
 from .kept_promises import REACHED as REACHED
 from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
 from .planned_row import PlannedRow as PlannedRow
-from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan
+from .priced_protocols import plan as plan
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
