@@ -3,13 +3,10 @@ from .failure_times import (
     FailureTimes as FailureTimes, read_failure_time as read_failure_time, stamp_failure as stamp_failure,
 )
 from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
-from .program_answers import (
-    answer_items as answer_items, dry_run_program as dry_run_program, read_predictions as read_predictions,
-)
+from .program_answers import answer_items as answer_items, dry_run_program as dry_run_program
 from .joint import (
-    ALONE as ALONE, Leader as Leader, ProgramTerms as ProgramTerms, SharedCalls as SharedCalls,
-    SharedTerms as SharedTerms, help_works as help_works, lead_work as lead_work,
-    make_spec_of_work as make_spec_of_work,
+    ALONE as ALONE, Leader as Leader, ProgramTerms as ProgramTerms, SharedTerms as SharedTerms,
+    help_works as help_works, lead_work as lead_work, make_spec_of_work as make_spec_of_work,
 )
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model

@@ -5,16 +5,18 @@ from __future__ import annotations
 import itertools
 
 from benchmarks.papers.numbers import COUNTS, Claim, Findings, Missing, Number, Row, Settings
+from benchmarks.papers.partitioned_maths import (
+    ivw_accuracy,
+    matching_sample_size,
+    one_step_newton,
+    variance_ratio,
+)
 from benchmarks.papers.partitioned_printed import COLUMNS, ORD_EVAL, TEST_ITEMS, VALIDATION_ITEMS
 from oversight.harness.estimate import (
     BinomialSample,
     complementary_accuracy,
-    ivw_accuracy,
-    matching_sample_size,
     maximum_likelihood,
-    one_step_newton,
     plugin_weight,
-    variance_ratio,
 )
 
 

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import binom
 
 from benchmarks.papers.numbers import Claim, Findings, Settings
+from benchmarks.papers.partitioned_maths import (
+    complementary_radius,
+    estimated_variance_radius,
+    fixed_weight_radius,
+    influence,
+    mix_variance,
+    mixture_radius,
+    optimal_weight,
+    plugin_weight_radius,
+    safe_plugin_weight,
+    variances_at,
+)
 from oversight.harness.arrays import FloatArray
 from oversight.harness.estimate import (
     BinomialSample,
     bernstein,
     closed_form,
     complementary_accuracy,
-    complementary_radius,
-    estimated_variance_radius,
-    fixed_weight_radius,
     hoeffding,
-    mixture_radius,
-    plugin_weight_radius,
     success_probability,
 )
-from oversight.harness.estimate.estimators import mix_variance, safe_plugin_weight
-from oversight.harness.estimate.estimators.ivw import optimal_weight, variances_at
-from oversight.harness.estimate.intervals.deviation import influence
-
-if TYPE_CHECKING:
-    pass
 
 DELTA = 0.05
 ACCURACIES = (0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)

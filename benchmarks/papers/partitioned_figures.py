@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
+from benchmarks.papers.partitioned_maths import (
+    matching_sample_size,
+    mix_variance,
+    optimal_weight,
+    variances_at,
+)
 from benchmarks.papers.partitioned_printed import (
     COLUMNS,
     FIGURE_4,
@@ -17,9 +23,7 @@ from benchmarks.papers.partitioned_printed import (
     VALIDATION_ITEMS,
 )
 from benchmarks.papers.pictures import save
-from oversight.harness.estimate import complementary_accuracy, matching_sample_size
-from oversight.harness.estimate.estimators import mix_variance
-from oversight.harness.estimate.estimators.ivw import optimal_weight, variances_at
+from oversight.harness.estimate import complementary_accuracy
 from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:

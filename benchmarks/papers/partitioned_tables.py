@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from benchmarks.papers.numbers import COUNTS, FORMULA, Claim, Findings, Missing, Number, Row, Settings
+from benchmarks.papers.partitioned_maths import matching_sample_size
 from benchmarks.papers.partitioned_printed import (
     AVERAGE,
     CLOSEST,
@@ -17,7 +18,7 @@ from benchmarks.papers.partitioned_printed import (
     Column,
 )
 from oversight.harness import Estimate
-from oversight.harness.estimate import estimate_counts, matching_sample_size
+from oversight.harness.estimate import estimate_counts
 
 ESTIMATORS = {"Ord": "ord", "Comp-(K-1)": "comp", "IVW-0.5": "ivw_half", "IVW": "ivw", "ML": "ml"}
 NO_RUNS = (

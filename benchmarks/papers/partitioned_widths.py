@@ -10,15 +10,10 @@ import numpy as np
 
 from benchmarks.papers.numbers import Findings, Settings
 from benchmarks.papers.partitioned_bounds import DELTA, mixed_bound, plugin_bound
+from benchmarks.papers.partitioned_maths import complementary_radius
 from benchmarks.papers.partitioned_printed import COLUMNS, TABLE_1, TABLE_2
 from benchmarks.papers.pictures import save
-from oversight.harness.estimate import (
-    bernstein,
-    complementary_radius,
-    estimate_counts,
-    hoeffding,
-    success_probability,
-)
+from oversight.harness.estimate import bernstein, estimate_counts, hoeffding, success_probability
 from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:

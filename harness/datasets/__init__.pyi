@@ -1,16 +1,15 @@
 from .cost_files import read_costs as read_costs
 from .frame_labels import labels_from_frame as labels_from_frame
 from .frame_predictions import predictions_from_frame as predictions_from_frame
-from .frames import Frame as Frame, Source as Source, is_frame as is_frame, name_source as name_source
+from .frames import Source as Source, is_frame as is_frame, name_source as name_source
 from .item_files import (
     ItemFields as ItemFields, iterate_fields as iterate_fields, iterate_items as iterate_items,
-    read_items as read_items,
-    read_key as read_key,
+    read_items as read_items, read_key as read_key,
 )
 from .item_mapping import ItemMapping as ItemMapping, read_options as read_options
 from .logs import (
     READERS as READERS, TextCheck as TextCheck, format_of as format_of, how_log_ended as how_log_ended,
-    iterate_foreign as iterate_foreign, read_foreign as read_foreign, tell_left_out as tell_left_out,
+    iterate_foreign as iterate_foreign, tell_left_out as tell_left_out,
 )
 from .portions import CsvPortion as CsvPortion, Portion as Portion, are_texts as are_texts
 from .presets import (

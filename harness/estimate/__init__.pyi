@@ -6,10 +6,10 @@ from .checks import (
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
-    METRICS as METRICS, UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
+    UNREADABLE_COLUMN as UNREADABLE_COLUMN, check_metrics as check_metrics,
     classification_report as classification_report, compare_classes as compare_classes,
 )
-from .collected import Queues as Queues, collected_part as collected_part, read_queues as read_queues
+from .collected import collected_part as collected_part, read_queues as read_queues
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
@@ -22,7 +22,7 @@ from .core import (
     check_level as check_level, check_rows as check_rows, check_unit as check_unit,
     chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
     effective_clusters as effective_clusters, find_root as find_root, holm as holm,
-    success_probability as success_probability, z_value as z_value, count_effective as count_effective,
+    success_probability as success_probability, count_effective as count_effective,
     find_equal as find_equal,
 )
 from .data import (
@@ -34,12 +34,8 @@ from .data import (
 )
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
-    complementary_accuracy as complementary_accuracy, cross_fitted as cross_fitted,
-    grid_weight as grid_weight, hui_walter_accuracy as hui_walter_accuracy, ivw_accuracy as ivw_accuracy,
-    make_point as make_point, matching_sample_size as matching_sample_size,
-    maximum_likelihood as maximum_likelihood, one_step_newton as one_step_newton,
-    ordinary_accuracy as ordinary_accuracy, plugin_weight as plugin_weight, sample_split as sample_split,
-    scaled_weight as scaled_weight, variance_ratio as variance_ratio, varies as varies,
+    complementary_accuracy as complementary_accuracy, make_point as make_point,
+    maximum_likelihood as maximum_likelihood, plugin_weight as plugin_weight, varies as varies,
 )
 from .evaluation import accuracy as accuracy
 from .evidence import Evidence as Evidence, number_clusters as number_clusters
@@ -50,12 +46,9 @@ from .gate import (
 )
 from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
-    INTERVALS as INTERVALS, bernstein as bernstein, betting_sequence as betting_sequence,
-    complementary_radius as complementary_radius, estimated_variance_radius as estimated_variance_radius,
-    fixed_weight_radius as fixed_weight_radius, grid_radius as grid_radius, hoeffding as hoeffding,
+    INTERVALS as INTERVALS, bernstein as bernstein, hoeffding as hoeffding,
     likelihood_sequence as likelihood_sequence, make_interval as make_interval,
-    mixture_radius as mixture_radius, obrien_fleming_constant as obrien_fleming_constant,
-    obrien_fleming_level as obrien_fleming_level, plugin_weight_radius as plugin_weight_radius,
+    obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
 )
 from .item_draws import (
     chances_by_deviation as chances_by_deviation, draw_in_proportion as draw_in_proportion,
@@ -73,35 +66,32 @@ from .model_estimates import (
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
-    compare as compare, explain_hidden as explain_hidden,
+    compare as compare,
 )
 from .planning import (
-    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, SamplePlan as SamplePlan,
-    accuracy_variances as accuracy_variances, complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan,
-    outcomes_to_settle as outcomes_to_settle, plan as plan, plan_from_pilot as plan_from_pilot,
-    synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, SamplePlan as SamplePlan,
+    accuracy_variances as accuracy_variances,
+    complementary_design_variance as complementary_design_variance,
+    difference_variances as difference_variances, outcomes_to_settle as outcomes_to_settle, plan as plan,
+    plan_from_pilot as plan_from_pilot, synthesise_population as synthesise_population,
+    targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance, REACHED as REACHED,
 )
 from .routed import (
     ErrorRanges as ErrorRanges, GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
     accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
-    corrected_mean as corrected_mean, correctness as correctness,
-    crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
-    disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
-    flat_posterior as flat_posterior, item_variance as item_variance, immune_accuracy as immune_accuracy,
-    next_option as next_option, neyman_rates as neyman_rates, predicted_counts as predicted_counts,
-    propensities_for as propensities_for, pseudo_outcome_bounds as pseudo_outcome_bounds,
+    correctness as correctness, crossfitted_posterior as crossfitted_posterior,
+    difference_target as difference_target, disagreement as disagreement, draw_options as draw_options,
+    expected_questions as expected_questions, flat_posterior as flat_posterior,
+    item_variance as item_variance, next_option as next_option, neyman_rates as neyman_rates,
+    predicted_counts as predicted_counts, propensities_for as propensities_for,
     pseudo_outcomes as pseudo_outcomes, questions_asked as questions_asked,
     resolved_accuracy as resolved_accuracy, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
     sampled_mean as sampled_mean, shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
-from .second import (
-    DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, SecondRates as SecondRates,
-    deepened_accuracy as deepened_accuracy, second_rates as second_rates,
-)
+from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, second_rates as second_rates
 from .second_experts import ExpertErrors as ExpertErrors, allow_for_errors as allow_for_errors
 from .side_information import (
     Setting as Setting, SideInformation as SideInformation, add_side_information as add_side_information,

@@ -17,19 +17,17 @@ from .models import (
     ModelReply as ModelReply, Request as Request, make_model as make_model,
 )
 from .reading import (
-    ANY_FORM as ANY_FORM, Notation as Notation, ReplyForm as ReplyForm, ReplyReading as ReplyReading,
-    Step as Step, cut_thoughts as cut_thoughts, option_letters_of as option_letters_of,
-    read_reply as read_reply,
+    ReplyForm as ReplyForm, ReplyReading as ReplyReading, Step as Step, cut_thoughts as cut_thoughts,
+    option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
     Batches as Batches, BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
     DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
-    DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress,
-    RandomPart as RandomPart, RunResult as RunResult, RunTerms as RunTerms, Target as Target,
-    Wanted as Wanted,
+    DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress, RandomPart as RandomPart,
+    RunResult as RunResult, RunTerms as RunTerms, Target as Target, Wanted as Wanted,
     reply_form_of as reply_form_of, check_template as check_template, collecting_rarely as collecting_rarely,
     draw_sample as draw_sample, forecast as forecast, make_spec as make_spec,
-    on_stop_signals as on_stop_signals,
-    read_foreign_option as read_foreign_option, read_named_options as read_named_options,
-    refuse_stranger as refuse_stranger, run as run, run_alone as run_alone, run_in_loop as run_in_loop,
+    on_stop_signals as on_stop_signals, read_foreign_option as read_foreign_option,
+    read_named_options as read_named_options, refuse_stranger as refuse_stranger, run as run,
+    run_in_loop as run_in_loop,
 )

@@ -2,8 +2,8 @@ from .cell_guard import guard_cell as guard_cell, unguard_cell as unguard_cell
 from .long_work import with_bar as with_bar
 from .safe_text import (
     join_lines as join_lines, keep_secret as keep_secret, make_printable as make_printable,
-    make_storable as make_storable, redact as redact, redact_bytes as redact_bytes,
-    redact_secrets as redact_secrets, reveal as reveal, shorten as shorten,
+    make_storable as make_storable, redact as redact, redact_bytes as redact_bytes, reveal as reveal,
+    shorten as shorten,
 )
 from .terminal import guarded_terminal as guarded_terminal, say as say, show as show
 from .text_input import (

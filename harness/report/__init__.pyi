@@ -1,27 +1,23 @@
 from .class_tables import (
-    classes_tables as classes_tables, differences_table as differences_table,
-    group_reasons as group_reasons,
+    classes_tables as classes_tables, differences_table as differences_table, group_reasons as group_reasons,
 )
 from .estimate_json import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
-    estimate_to_json as estimate_to_json,
-    gather_cautions as gather_cautions, model_to_json as model_to_json,
+    estimate_to_json as estimate_to_json, gather_cautions as gather_cautions, model_to_json as model_to_json,
     pool_to_json as pool_to_json, study_to_json as study_to_json,
 )
 from .estimate_words import (
-    check_lines as check_lines, cost_text as cost_text, items_text as items_text,
-    label_texts as label_texts, questions_text as questions_text,
+    check_lines as check_lines, cost_text as cost_text, items_text as items_text, label_texts as label_texts,
+    questions_text as questions_text,
 )
-from .expert_words import (
-    QUALITY_TITLES as QUALITY_TITLES, quality_table as quality_table, quality_to_json as quality_to_json,
-)
+from .expert_words import quality_table as quality_table, quality_to_json as quality_to_json
 from .gate_words import (
     gate_to_json as gate_to_json, gate_to_junit as gate_to_junit, gate_to_markdown as gate_to_markdown,
 )
 from .open_study import study_report as study_report
 from .panel_json import (
-    agreement_to_json as agreement_to_json,
-    certificate_to_json as certificate_to_json, parity_to_json as parity_to_json, to_json as to_json,
+    agreement_to_json as agreement_to_json, certificate_to_json as certificate_to_json,
+    parity_to_json as parity_to_json, to_json as to_json,
 )
 from .search_findings import (
     SearchReport as SearchReport, SearchedCandidate as SearchedCandidate, SearchedWinner as SearchedWinner,

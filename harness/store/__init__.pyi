@@ -1,10 +1,8 @@
 from .audit import (
-    Absence as Absence, AnswerHistory as AnswerHistory, AnswerLink as AnswerLink, AuditEvent as AuditEvent,
-    AuditRecord as AuditRecord, BatchDigest as BatchDigest,
-    DESIGN_PARTS as DESIGN_PARTS, Handover as Handover, KeptAnswer as KeptAnswer, PAGE as PAGE,
-    REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
-    START as START, TrailStep as TrailStep, append_events as append_events,
-    write_moment as write_moment,
+    Absence as Absence, AnswerLink as AnswerLink, AuditEvent as AuditEvent, AuditRecord as AuditRecord,
+    BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, Handover as Handover, KeptAnswer as KeptAnswer,
+    PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest, START as START,
+    append_events as append_events, write_moment as write_moment,
 )
 from .calls import (
     Batch as Batch, Charge as Charge, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
@@ -16,30 +14,21 @@ from .columns import (
     RunColumns as RunColumns, STATUSES as STATUSES, ShownRepository as ShownRepository,
     mark_shown as mark_shown,
 )
-from .controls import (
-    ControlKind as ControlKind, ControlQuestion as ControlQuestion, ControlRepository as ControlRepository,
-    GoldItem as GoldItem,
-)
-from .database import (
-    BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
-)
+from .controls import ControlKind as ControlKind, ControlQuestion as ControlQuestion, GoldItem as GoldItem
+from .database import Database as Database, PORTION as PORTION, split_into_batches as split_into_batches
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
 from .joint import (
     Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
-    LOST as LOST, Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
-    Worker as Worker, WorkerWrite as WorkerWrite,
+    Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork, WorkerWrite as WorkerWrite,
 )
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
-from .marks import DatabaseMark as DatabaseMark
 from .planned_looks import PlannedLook as PlannedLook
-from .replies import (
-    ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,
-)
+from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )

@@ -1,23 +1,19 @@
 from .answer_page import (
-    AnswerDesk as AnswerDesk, AnswerPageOptions as AnswerPageOptions, DAYS as DAYS,
-    GivenAnswer as GivenAnswer, MadeLink as MadeLink, Outcome as Outcome, PublicAddress as PublicAddress,
-    list_links as list_links, make_links as make_links, read_public_url as read_public_url,
-    revoke_links as revoke_links, serve_answers as serve_answers,
+    AnswerDesk as AnswerDesk, AnswerPageOptions as AnswerPageOptions, GivenAnswer as GivenAnswer,
+    MadeLink as MadeLink, Outcome as Outcome, PublicAddress as PublicAddress, list_links as list_links,
+    make_links as make_links, read_public_url as read_public_url, revoke_links as revoke_links,
+    serve_answers as serve_answers,
 )
 from .collection_page import read_collection as read_collection
 from .label_studio import (
-    Campaign as Campaign, Closed as Closed, Connection as Connection, Difference as Difference,
-    LabelStudio as LabelStudio,
+    Campaign as Campaign, Connection as Connection, Difference as Difference, LabelStudio as LabelStudio,
     LabelStudioServer as LabelStudioServer, Look as Look, MAIN as MAIN, OVERLAP as OVERLAP,
     Transport as Transport, find_server as find_server, invite as invite,
     make_server_name as make_server_name, make_verdict_page as make_verdict_page,
-    read_label_studio_export as read_label_studio_export,
-    renew_password as renew_password, start_server as start_server, stop_server as stop_server,
-    watch_campaign as watch_campaign,
+    read_label_studio_export as read_label_studio_export, renew_password as renew_password,
+    start_server as start_server, stop_server as stop_server, watch_campaign as watch_campaign,
 )
-from .progress import (
-    QueueProgress as QueueProgress, measure_progress as measure_progress, share_queues as share_queues,
-)
+from .progress import measure_progress as measure_progress, share_queues as share_queues
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheets import (
     AnswerWords as AnswerWords, VerdictFiles as VerdictFiles, export_questions as export_questions,

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from oversight.harness import DataError
-from oversight.harness.datasets import format_of, predictions_from_arrays, read_foreign, read_items
+from oversight.harness.datasets import format_of, predictions_from_arrays, read_items
 from oversight.harness.datasets.logs.json_logs import _samples
-from oversight.harness.llm.runner.prediction import to_predictions
 from oversight.harness.types import Item, PredictionStatus, Source
+from tests.datasets.foreign_answers import read_foreign, to_predictions
 
 LOGS = Path(__file__).parent / "logs"
 DATA = Path(__file__).parents[2] / "data" / "questions.jsonl"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from oversight.harness import DataError
-from oversight.harness.datasets import read_foreign
 from oversight.harness.types import ForeignAnswer
+from tests.datasets.foreign_answers import read_foreign
 
 Oversight = Callable[..., Any]
 TASTES = ["sour", "sweet", "salty"]

@@ -13,9 +13,10 @@ import pytest
 
 from oversight.harness import DataError
 from oversight.harness.cli.main import main
-from oversight.harness.datasets import read_foreign, read_items
+from oversight.harness.datasets import read_items
 from oversight.harness.store import Store
 from tests.cli.bad import ITEMS, STUDY
+from tests.datasets.foreign_answers import read_foreign
 
 LOGS = Path(__file__).parent / "logs"
 DEEP = "[" * 100_000 + "]" * 100_000

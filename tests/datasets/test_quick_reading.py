@@ -11,8 +11,9 @@ from unittest import mock
 import pytest
 
 from oversight.harness import DataError
-from oversight.harness.datasets import ItemMapping, iterate_fields, read_foreign, read_portions, read_rows
+from oversight.harness.datasets import ItemMapping, iterate_fields, read_portions, read_rows
 from oversight.harness.datasets.portions import CsvPortion, JsonPortion
+from tests.datasets.foreign_answers import read_foreign
 
 TABLES = [
     "id,prediction\n a ,x\nb, y \n",

@@ -8,7 +8,6 @@ from scipy import stats
 
 from oversight.harness import EstimateError
 from oversight.harness.estimate import (
-    betting_sequence,
     likelihood_sequence,
     obrien_fleming_constant,
     obrien_fleming_level,
@@ -66,26 +65,3 @@ def test_likelihood_sequence_refuses_impossible_counts() -> None:
         likelihood_sequence(1, 0, [1], [])
     with pytest.raises(EstimateError, match="errors"):
         likelihood_sequence(1, -1, [], [])
-
-
-def test_betting_intervals_are_nested_and_shift_with_the_scale() -> None:
-    g = np.random.default_rng(0).random(300)
-    low, high = betting_sequence(g, 0.0, 1.0)
-    assert (np.diff(low) >= 0).all()
-    assert (np.diff(high) <= 0).all()
-    moved_low, moved_high = betting_sequence(4 * g - 1, -1.0, 3.0)
-    assert moved_low == pytest.approx(4 * low - 1)
-    assert moved_high == pytest.approx(4 * high - 1)
-    assert high[-1] - low[-1] < 0.25
-    with pytest.raises(EstimateError, match=r"g\[1\] must lie in \[0.0, 1.0\], is 2.0"):
-        betting_sequence(np.array([0.5, 2.0]), 0.0, 1.0)
-    with pytest.raises(EstimateError, match="high > low"):
-        betting_sequence(np.array([0.5]), 1.0, 1.0)
-
-
-def test_bets_do_not_look_ahead() -> None:
-    g = np.random.default_rng(1).random(50)
-    low, high = betting_sequence(g, 0.0, 1.0)
-    early_low, early_high = betting_sequence(g[:20], 0.0, 1.0)
-    assert low[:20].tolist() == early_low.tolist()
-    assert high[:20].tolist() == early_high.tolist()

@@ -17,7 +17,6 @@ from oversight.harness.estimate import (
     complementary_accuracy,
     make_point,
     maximum_likelihood,
-    one_step_newton,
 )
 from oversight.harness.estimate.core.binomial import effective_options
 from oversight.harness.estimate.estimators.likelihood import information, log_likelihood, published_se
@@ -151,20 +150,6 @@ def test_error_is_the_inverse_root_of_the_information() -> None:
     ]
     total = sum(p.n * c for p, c in zip(parts, curvature, strict=True))
     assert sum(information(p, A) for p in parts) == pytest.approx(total, rel=2e-3)
-
-
-@given(counts(300))
-def test_one_newton_step_stays_at_the_root(c: Counts) -> None:
-    K, S_o, n_o, S_c, n_c = c
-    A = closed_form(K, S_o, n_o, S_c, n_c)
-    if 0.02 < A < 0.98:
-        assert one_step_newton(K, S_o, n_o, S_c, n_c, A) == pytest.approx(A, abs=1e-9)
-
-
-def test_one_newton_step_from_a_pilot_is_nearer() -> None:
-    A = closed_form(4, 77, 120, 321, 360)
-    pilot = 77 / 120
-    assert abs(one_step_newton(4, 77, 120, 321, 360, pilot) - A) < 0.1 * abs(pilot - A)
 
 
 @pytest.mark.parametrize("A", [1.0, 0.0])

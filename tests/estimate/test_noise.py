@@ -1,4 +1,4 @@
-"""Fallible experts: corrections, what is immune to which error, refusal where data cannot tell."""
+"""Fallible experts: corrections by gold, and counts of gold that are refused."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from oversight.harness.estimate import (
     accuracy_target,
     clopper_pearson,
     corrected_accuracy,
-    hui_walter_accuracy,
-    immune_accuracy,
 )
-from oversight.harness.estimate.estimators.hui_walter import cell_jacobian, cell_probabilities, hui_walter_fit
 from oversight.harness.estimate.routed.annotator_error import corrected_answers, youden
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
@@ -55,31 +52,6 @@ def test_corrected_answers_have_the_right_mean() -> None:
         youden(1.2, 0.5)
 
 
-@pytest.mark.parametrize(("s", "t"), [(0.7, 1.0), (0.4, 1.0)])
-def test_missed_yes_leaves_the_share_of_hits_among_yes_alone(s: float, t: float) -> None:
-    A, K, n = 0.8, 5, 10**6
-    hit = n // K
-    yes_hits, yes_misses = round(hit * A * s), round((n - hit) * (1 - A) / (K - 1) * s)
-    estimate = immune_accuracy(yes_hits, yes_hits + yes_misses, 0, 0, K, immune_to="missed")
-    assert estimate.value == pytest.approx(A, abs=1e-4)
-
-
-def test_false_yes_leaves_the_share_of_hits_among_no_alone() -> None:
-    A, K, n, t = 0.8, 5, 10**6, 0.7
-    hit = n // K
-    no_hits, no_misses = round(hit * (1 - A) * t), round((n - hit) * (1 - (1 - A) / (K - 1)) * t)
-    estimate = immune_accuracy(0, 0, no_hits, no_hits + no_misses, K, immune_to="false_yes")
-    assert estimate.value == pytest.approx(A, abs=1e-4)
-    assert estimate.low < A < estimate.high
-
-
-def test_uniform_data_alone_are_refused() -> None:
-    with pytest.raises(NotIdentified, match="two numbers for the three unknowns"):
-        immune_accuracy(10, 20, 3, 60, 4, immune_to="neither")
-    with pytest.raises(EstimateError, match=r"yes_hits must be at most yes = 20, is 21"):
-        immune_accuracy(21, 20, 3, 60, 4, immune_to="missed")
-
-
 def test_gold_counts_are_checked_and_have_exact_intervals() -> None:
     for rate, (low, high) in (
         (GOLD.sensitivity, clopper_pearson(GOLD.yes_on_true, GOLD.n_true)),
@@ -90,36 +62,3 @@ def test_gold_counts_are_checked_and_have_exact_intervals() -> None:
         GoldCounts(0, 0, 1, 1)
     with pytest.raises(EstimateError, match="no_on_false"):
         GoldCounts(1, 1, 3, 2)
-
-
-def test_cells_are_distributions_and_the_jacobian_is_their_slope() -> None:
-    x = (0.7, 0.9, 0.95)
-    assert cell_probabilities(*x, 5).sum(axis=1) == pytest.approx([1, 1])
-    for j in range(3):
-        up = [value + 1e-6 * (i == j) for i, value in enumerate(x)]
-        down = [value - 1e-6 * (i == j) for i, value in enumerate(x)]
-        slope = (
-            cell_probabilities(up[0], up[1], up[2], 5) - cell_probabilities(down[0], down[1], down[2], 5)
-        ) / 2e-6
-        assert cell_jacobian(*x, 5)[j] == pytest.approx(slope, abs=1e-6)
-
-
-@pytest.mark.parametrize("truth", [(0.8, 0.9, 0.95), (0.6, 0.85, 0.99), (0.95, 0.97, 0.9)])
-def test_two_experts_recover_all_three_unknowns(truth: tuple[float, float, float]) -> None:
-    cells = np.round(cell_probabilities(*truth, 5) * 10**6).astype(int).tolist()
-    assert hui_walter_fit(cells[0], cells[1], 5) == pytest.approx(truth, abs=1e-3)
-    estimate = hui_walter_accuracy(cells[0], cells[1], 5)
-    assert estimate.low < truth[0] < estimate.high
-
-
-def test_one_population_is_refused() -> None:
-    with pytest.raises(NotIdentified, match="no misses"):
-        hui_walter_accuracy([50, 10, 40], [0, 0, 0], 5)
-    with pytest.raises(NotIdentified, match="do not depend on the truth"):
-        hui_walter_accuracy([250, 500, 250], [1000, 2000, 1000], 5)
-    with pytest.raises(EstimateError, match=r"hits\[0\]"):
-        hui_walter_accuracy([-1, 1, 1], [1, 1, 1], 5)
-    with pytest.raises(EstimateError, match="3 counts"):
-        hui_walter_accuracy([1, 1], [1, 1, 1], 5)
-    with pytest.raises(EstimateError, match="K must be"):
-        hui_walter_accuracy([1, 1, 1], [1, 1, 1], 1)

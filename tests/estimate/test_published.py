@@ -12,8 +12,8 @@ import statistics
 
 import pytest
 
-from oversight.harness.estimate import estimate_counts, matching_sample_size
-from oversight.harness.estimate.estimators.ivw import optimal_weight
+from benchmarks.papers.partitioned_maths import matching_sample_size, optimal_weight
+from oversight.harness.estimate import estimate_counts
 
 Row = tuple[str, str, str]
 

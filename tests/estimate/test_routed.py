@@ -17,7 +17,6 @@ from oversight.harness.estimate import (
     crossfitted_posterior,
     difference_target,
     flat_posterior,
-    pseudo_outcome_bounds,
     pseudo_outcomes,
     routed_accuracy,
     routed_mean,
@@ -149,15 +148,6 @@ def test_mixed_numbers_of_options() -> None:
     assert data.posterior[0].tolist() == [0.5, 0.5, 0, 0]
     # K = 2: a no about the predicted option is the whole truth.
     assert pseudo_outcomes(accuracy_target([0, 0], 4), data)[0] == pytest.approx(0.0)
-
-
-def test_bounds_hold_every_possible_outcome() -> None:
-    rng = np.random.default_rng(2)
-    pi, p = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
-    c = accuracy_target([1], 4)
-    outcomes = [pseudo_outcomes(c, one(pi, k, b, p))[0] for k in range(4) for b in (0, 1)]
-    low, high = pseudo_outcome_bounds(c, one(pi, 0, 0, p))
-    assert (low, high) == pytest.approx((min(outcomes), max(outcomes)))
 
 
 def test_a_score_interval_stays_within_the_range_and_the_raw_mean_is_flagged() -> None:

@@ -13,10 +13,7 @@ from oversight.harness.panel import (
     Panel,
     make_panel_from_grid,
     measure_parity,
-    measure_parity_by_class,
-    measure_parity_by_label,
 )
-from oversight.harness.panel.parity.by_certainty import one_vs_rest
 from oversight.harness.panel.parity.clustered_shares import estimate_difference, estimate_share
 from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
 from oversight.harness.panel.ratings.certainty import (
@@ -179,28 +176,6 @@ def test_unreadable_predictions_are_wrong() -> None:
     grid = np.array([[0, 0], [1, 1]])
     found = measure_parity(make_panel_from_grid(grid, ["a", "b"]), np.array([-1, 1]))
     assert found.overall.model.value == 0.5
-    by_class = measure_parity_by_class(
-        make_panel_from_grid(grid, ["a", "b"]), np.array([-1, 1]), bootstrap=20
-    )
-    assert by_class["a"].overall.model.value == 0.5
-
-
-def test_classes_against_the_rest_and_labels_by_themselves() -> None:
-    rng = np.random.default_rng(6)
-    truth = rng.integers(3, size=300)
-    grid = np.where(rng.random((300, 4)) < 0.85, truth[:, None], rng.integers(3, size=(300, 4)))
-    panel = make_panel_from_grid(grid, ["a", "b", "c"])
-    found = measure_parity_by_class(panel, truth, bootstrap=30)
-    assert set(found) == {"a", "b", "c"}
-    one = measure_parity(one_vs_rest(panel, "b"), (truth == 1).astype(np.int64), positive="b", bootstrap=30)
-    assert found["b"] == one
-    assert one.overall.detection is not None
-    assert one.overall.detection.model.f1 is not None
-    assert one.overall.detection.model.f1.value > 0.9
-    labels = measure_parity_by_label({"x": one_vs_rest(panel, "b")}, {"x": (truth == 1).astype(np.int64)})
-    assert labels["x"].overall.human == one.overall.human
-    with pytest.raises(EstimateError, match="none for the label 'x'"):
-        measure_parity_by_label({"x": panel}, {})
 
 
 @pytest.mark.parametrize(
@@ -228,8 +203,6 @@ def test_one_annotator_and_missing_predictions_are_refused() -> None:
         expected_scores(1.5, 0.1)
     with pytest.raises(EstimateError, match="n must be at least 1, is 0"):
         probability_at_least(0.5, 0)
-    with pytest.raises(EstimateError, match="the class must be one of a, b, is 'c'"):
-        one_vs_rest(lone, "c")
 
 
 def test_chaosnli_on_real_data(datasets: Path) -> None:

@@ -15,13 +15,13 @@ from oversight.harness import ConfigError, DataError, derive_seed
 from oversight.harness.analysis import import_predictions
 from oversight.harness.analysis.inputs import store_items
 from oversight.harness.config import Study, read_study
-from oversight.harness.datasets import BadRows, read_foreign
-from oversight.harness.llm.runner.prediction import to_predictions
+from oversight.harness.datasets import BadRows
 from oversight.harness.store import Store
 from oversight.harness.types import Item, PredictionStatus
 from oversight.protocols.collect import measure_progress
 from oversight.protocols.routing import Expert, Partitioned, Roster
 from oversight.protocols.study_labels import import_answers, route_questions
+from tests.datasets.foreign_answers import read_foreign, to_predictions
 from tests.test_studies import call, copied, inside
 
 N = 1203

@@ -20,7 +20,6 @@ from oversight.harness.estimate import (
     success_probability,
     tally_arrays,
 )
-from oversight.harness.estimate.estimators.ivw import mix
 from oversight.harness.estimate.estimators.likelihood import information
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 
@@ -48,7 +47,7 @@ def mean_of(estimator: str, K: int, n_o: int, n_c: int, A: float) -> float:
             value = S_o / n_o  # both without variation: the weight is 0/0, the estimates agree at 1
         else:
             w = plugin_weight(K, S_o, n_o, S_c, n_c)
-            value = mix(w, S_o / n_o, (K - 1) * S_c / n_c - (K - 2))
+            value = w * S_o / n_o + (1 - w) * ((K - 1) * S_c / n_c - (K - 2))
         terms.append(float(p_o[S_o] * p_c[S_c]) * value)
     return math.fsum(terms)
 

@@ -11,16 +11,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from benchmarks.papers.partitioned_maths import (
+    complementary_radius,
+    plugin_weight_radius,
+    safe_plugin_weight,
+)
 from oversight.harness import EstimateError
 from oversight.harness.estimate import (
     BinomialSample,
-    complementary_radius,
     make_interval,
     make_point,
-    plugin_weight_radius,
     success_probability,
 )
-from oversight.harness.estimate.estimators.ivw import safe_plugin_weight
 from oversight.harness.estimate.intervals.shares import scale_by_share
 
 pytestmark = pytest.mark.statistical

@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oversight.harness.estimate import (
-    RoutedSample,
-    accuracy_target,
-    betting_sequence,
-    clopper_pearson,
-    likelihood_sequence,
-    obrien_fleming_level,
-    pseudo_outcome_bounds,
-    pseudo_outcomes,
-)
+from oversight.harness.estimate import clopper_pearson, likelihood_sequence, obrien_fleming_level
 from oversight.harness.estimate.intervals.score_betting import score_betting_sequence
 
 pytestmark = pytest.mark.statistical
@@ -67,23 +58,6 @@ def test_likelihood_sequence_ever_misses_at_most_at_its_level(K: int, A: float) 
     assert missed / studies <= 0.06
     information = (K * A + K - 2) / (K * A * (1 - A) * (A + K - 2))
     assert 1.3 <= np.mean(ratio) / (2 * 1.96 / np.sqrt(n * information)) <= 2.2
-
-
-def test_betting_covers_at_all_times_for_routed_outcomes() -> None:
-    rng = np.random.default_rng(3)
-    K, A, n, studies = 4, 0.7, 500, 80
-    missed, width = 0, []
-    for _ in range(studies):
-        predicted = rng.integers(K, size=n)
-        truth = np.where(rng.random(n) < A, predicted, (predicted + rng.integers(1, K, size=n)) % K)
-        k = rng.integers(K, size=n)
-        data = RoutedSample(np.arange(n), k, (k == truth).astype(float), np.full((n, K), 1 / K))
-        c = accuracy_target(predicted, K)
-        low, high = betting_sequence(pseudo_outcomes(c, data), *pseudo_outcome_bounds(c, data))
-        missed += bool(((low > A) | (high < A)).any())
-        width.append(high[-1] - low[-1])
-    assert missed / studies <= 0.05
-    assert np.mean(width) < 0.5
 
 
 @pytest.mark.slow

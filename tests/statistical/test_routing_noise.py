@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from oversight.harness import FloatArray
+from oversight.harness import FloatArray, NotIdentified
 from oversight.harness.estimate import (
     GoldCounts,
     RoutedSample,
     accuracy_target,
     corrected_accuracy,
-    hui_walter_accuracy,
-    immune_accuracy,
     synthesise_population,
 )
+from oversight.harness.estimate.routed import ErrorRanges, bounded_accuracy
 
 pytestmark = pytest.mark.statistical
 
@@ -48,35 +47,19 @@ def test_gold_corrected_intervals_cover(routing: str, K: int, A: float, s: float
     assert abs(float(np.mean(values)) - A) < 0.012 + 4 * float(np.std(values)) / np.sqrt(studies)
 
 
-@pytest.mark.parametrize(("immune_to", "s", "t"), [("missed", 0.7, 1.0), ("false_yes", 1.0, 0.8)])
-def test_immune_estimates_cover_and_the_other_collapses(immune_to: str, s: float, t: float) -> None:
-    rng = np.random.default_rng(5)
-    K, A, n, studies = 5, 0.8, 600, 400
-    covered, other = [], []
-    for _ in range(studies):
-        truth, predicted = synthesise_population(n, K, [A], rng)
-        k = rng.integers(K, size=n)
-        yes, hit = say(k == truth, s, t, rng) == 1, k == predicted[:, 0]
-        counts = (int((yes & hit).sum()), int(yes.sum()), int((~yes & hit).sum()), int((~yes).sum()))
-        estimate = immune_accuracy(*counts, K, immune_to=immune_to)
-        covered.append(estimate.low <= A <= estimate.high)
-        wrong = "false_yes" if immune_to == "missed" else "missed"
-        other.append(immune_accuracy(*counts, K, immune_to=wrong).value)
-    assert float(np.mean(covered)) >= 0.94
-    assert abs(float(np.mean(other)) - A) > 0.05
-
-
-@pytest.mark.parametrize(("A", "s", "t"), [(0.8, 0.9, 0.95), (0.6, 0.85, 0.97)])
-def test_two_experts_per_question_cover_without_gold(A: float, s: float, t: float) -> None:
+def test_two_experts_per_question_cover_without_gold() -> None:
     rng = np.random.default_rng(6)
-    K, studies = 4, 300
+    K, A, s, t, studies, n = 4, 0.8, 0.9, 0.95, 60, 600
     covered = []
     for _ in range(studies):
-        cells = []
-        for size, prevalence in ((300, A), (300, (1 - A) / (K - 1))):
-            true = rng.random(size) < prevalence
-            yes = say(true, s, t, rng) + say(true, s, t, rng)
-            cells.append([int((yes == count).sum()) for count in (2, 1, 0)])
-        estimate = hui_walter_accuracy(cells[0], cells[1], K)
+        truth, predicted = synthesise_population(n, K, [A], rng)
+        k = np.where(np.arange(n) % 2, predicted[:, 0], (predicted[:, 0] + rng.integers(1, K, size=n)) % K)
+        first, second = say(k == truth, s, t, rng), say(k == truth, s, t, rng).astype(np.int64)
+        data = RoutedSample(np.arange(n), k, first, np.full((n, K), 1 / K), error_free=False)
+        try:
+            estimate = bounded_accuracy(predicted[:, 0], data, second, ErrorRanges())
+        except NotIdentified:  # a check of the experts fails by chance
+            continue
         covered.append(estimate.low <= A <= estimate.high)
-    assert 0.92 <= float(np.mean(covered)) <= 0.985
+    assert len(covered) > 0.9 * studies
+    assert float(np.mean(covered)) > 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / studies)

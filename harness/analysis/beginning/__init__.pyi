@@ -1,6 +1,4 @@
-from .items_overview import (
-    ItemsOverview as ItemsOverview, check_items as check_items, write_items as write_items,
-)
+from .items_overview import check_items as check_items, write_items as write_items
 from .new_study import (
     begin_study as begin_study, check_proposal as check_proposal, refuse_study as refuse_study,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 
 from oversight.harness.datasets.logs.helm_logs import read_helm
@@ -45,11 +44,6 @@ def format_of(path: str | Path) -> str:
     if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
         return "table"
     raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
-
-
-def read_foreign(path: str | Path, kind: str) -> list[ForeignAnswer]:
-    """Read a log in one of the formats of `READERS`; errors as of `iterate_foreign`."""
-    return list(chain.from_iterable(iterate_foreign(path, kind)))
 
 
 def iterate_foreign(

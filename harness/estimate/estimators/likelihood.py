@@ -166,23 +166,3 @@ def published_se(K: float, A: float, n_o: int, S_c: int, n_c: int) -> float:
     if (n_o and v_o <= 0) or (n_c and v_c <= 0):
         return 0.0
     return 1 / math.sqrt((n_o / v_o if n_o else 0.0) + (n_c / v_c if n_c else 0.0))
-
-
-def one_step_newton(K: float, S_o: int, n_o: int, S_c: int, n_c: int, pilot: float) -> float:
-    """One Newton step on ℓ from a pilot A_0, with the observed information (Appendix C).
-
-    A_1 = A_0 + (U_o + U_c)/(J_o + J_c), J_o = S_o/A² + T_o/(1−A)², J_c = S_c/(A+K−2)² +
-    T_c/(1−A)². First-order equivalent to A_ML; A_ML itself is a fixed point. Not clipped.
-
-    Raises
-    ------
-    EstimateError
-        If the counts are impossible or the pilot is not inside (0, 1).
-    """
-    check_counts(K, S_o, n_o, S_c, n_c)
-    if not 0 < pilot < 1:
-        raise EstimateError(f"pilot must lie inside (0, 1), is {pilot!r}")
-    wrong = (n_o - S_o) + (n_c - S_c)
-    U = S_o / pilot + S_c / (pilot + K - 2) - wrong / (1 - pilot)
-    J = S_o / pilot**2 + S_c / (pilot + K - 2) ** 2 + wrong / (1 - pilot) ** 2
-    return pilot + U / J

@@ -37,20 +37,6 @@ def ordinary_accuracy(S_o: int, n_o: int) -> float:
     return S_o / n_o
 
 
-def ordinary_variance(A: float, n_o: int) -> float:
-    """Var(A_ord) = A(1 − A)/n_o, for 0 ≤ A ≤ 1 and n_o ≥ 1.
-
-    Raises
-    ------
-    EstimateError
-        If A lies outside [0, 1] or n_o < 1.
-    """
-    check_positive("n_o", n_o, "a variance")
-    if not 0 <= A <= 1:
-        raise EstimateError(f"A must lie in [0, 1] for a variance, is {A!r}")
-    return A * (1 - A) / n_o
-
-
 def complementary_accuracy(K: float, S_c: int, n_c: int) -> float:
     """Return A_comp = (K − 1) q̂ − (K − 2) with q̂ = S_c/n_c (Eq. 2), unbiased for A.
 
@@ -111,35 +97,6 @@ def complementary_variance(K: float, A: float, n_c: int) -> float:
     return (A + K - 2) * (1 - A) / n_c
 
 
-def variance_ratio(K: float, A: float, n_o: int, n_c: int) -> float:
-    """Var(A_comp)/Var(A_ord) = (A + K − 2) n_o/(A n_c) (Eq. 4), for 0 < A ≤ 1.
-
-    Raises
-    ------
-    EstimateError
-        If A lies outside (0, 1] or a sample is empty.
-    """
-    check_options(K)
-    check_positive("n_o", n_o, "a variance ratio")
-    check_positive("n_c", n_c, "a variance ratio")
-    return _penalty(K, A) * n_o / n_c
-
-
-def matching_sample_size(K: float, A: float, n_o: int) -> float:
-    """n_c = (1 + (K − 2)/A) n_o no-answers are worth n_o ordinary labels (Eq. 5).
-
-    Not rounded; the paper's "Comp-Var" rows use the nearest whole number.
-
-    Raises
-    ------
-    EstimateError
-        If A lies outside (0, 1] or n_o < 1.
-    """
-    check_options(K)
-    check_positive("n_o", n_o, "a matching sample size")
-    return _penalty(K, A) * n_o
-
-
 def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
     """Weights w_j ∝ n_j/(K_j − 1), summing to 1, with Σ w_j A_comp,j unbiased and fixed in advance.
 
@@ -156,9 +113,3 @@ def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
     if not total > 0:
         raise EstimateError("n_c must be at least 1 for the complementary estimator, is 0")
     return tuple(r / total for r in raw)
-
-
-def _penalty(K: float, A: float) -> float:
-    if not 0 < A <= 1:
-        raise EstimateError(f"A must lie in (0, 1] for a comparison of variances, is {A!r}")
-    return (A + K - 2) / A

@@ -1,17 +1,9 @@
 from .anytime import (
-    betting_sequence as betting_sequence, likelihood_sequence as likelihood_sequence,
-    obrien_fleming_constant as obrien_fleming_constant, obrien_fleming_level as obrien_fleming_level,
+    likelihood_sequence as likelihood_sequence, obrien_fleming_constant as obrien_fleming_constant,
+    obrien_fleming_level as obrien_fleming_level,
 )
-from .clusters import (
-    ClusterVariance as ClusterVariance, cluster_correlation as cluster_correlation,
-    skewed_step as skewed_step,
-)
-from .deviation import (
-    bernstein as bernstein, complementary_radius as complementary_radius,
-    estimated_variance_radius as estimated_variance_radius, fixed_weight_radius as fixed_weight_radius,
-    grid_radius as grid_radius, hoeffding as hoeffding, mixture_radius as mixture_radius,
-    plugin_weight_radius as plugin_weight_radius,
-)
+from .clusters import ClusterVariance as ClusterVariance, skewed_step as skewed_step
+from .deviation import bernstein as bernstein, hoeffding as hoeffding
 from .draw_betting import DrawnAnswers as DrawnAnswers, draw_betting_sequence as draw_betting_sequence
 from .drawn_strata import (
     DrawnStrata as DrawnStrata, FAR_ITEMS as FAR_ITEMS, design_effect as design_effect,
@@ -24,13 +16,11 @@ from .shares import (
 )
 from .tilted_rows import (
     TiltedRows as TiltedRows, collapse_rows as collapse_rows, join_rows as join_rows,
-    plan_working as plan_working, tilt_items as tilt_items,
-    uniform_rows as uniform_rows,
+    plan_working as plan_working, tilt_items as tilt_items, uniform_rows as uniform_rows,
 )
 from .tilting import (
-    TiltedMean as TiltedMean, fall_through_zero as fall_through_zero,
-    outcomes_at as outcomes_at, score_at as score_at,
-    tilt_of as tilt_of, tilted_outcomes as tilted_outcomes,
+    TiltedMean as TiltedMean, fall_through_zero as fall_through_zero, outcomes_at as outcomes_at,
+    score_at as score_at, tilt_of as tilt_of, tilted_outcomes as tilted_outcomes,
     tilted_score as tilted_score,
 )
 from .weighting import weighted_score as weighted_score

@@ -1,9 +1,9 @@
 """Looking at the result while answers still come in, without losing the confidence level.
 
 A fixed 95 % interval that is looked at again and again misses the truth far more often than 5 %:
-with a look every 10 labels up to 1000, about every third time. Three remedies, from narrow to wide:
-a number of looks planned beforehand (O'Brien–Fleming), a confidence sequence from the likelihood,
-valid at all times at once, and a betting confidence sequence for the routed estimator.
+with a look every 10 labels up to 1000, about every third time. Two remedies, from narrow to wide:
+a number of looks planned beforehand (O'Brien–Fleming), and a confidence sequence from the likelihood,
+valid at all times at once.
 """
 
 from __future__ import annotations
@@ -120,61 +120,6 @@ def likelihood_sequence(
     )
 
 
-def betting_sequence(
-    g: FloatArray, low: float, high: float, *, level: float = 0.95, points: int = 1000
-) -> tuple[FloatArray, FloatArray]:
-    """Confidence sequence for the mean of g ∈ [low, high], from bets against every possible mean.
-
-    Scaled to [0, 1], K±_t(m) = Π_i (1 ± λ_i^±(m)(g_i − m)) is a martingale if the mean is m; where
-    max(½K⁺, ½K⁻) ≥ 1/(1 − level) the mean m is refuted for good (Ville). Bets λ_t =
-    √(2 log(2/α)/(σ̂²_{t−1} t log(t + 1))), cut at ½/m and ½/(1 − m), use only earlier g (the hedged
-    capital process of Waudby-Smith & Ramdas 2024, JRSS B 86).
-
-    Parameters
-    ----------
-    g
-        Shape (n,), in the order the items were drawn; independent items.
-    low, high
-        Bounds that follow from the design (`pseudo_outcome_bounds`), never from the data.
-
-    Returns
-    -------
-    lower, upper
-        Shape (n,): the interval after every item, nested and jointly valid; resolution
-        (high − low)/points, rounded outwards.
-
-    Raises
-    ------
-    EstimateError
-        If g is empty or leaves [low, high].
-    """
-    check_level(level)
-    if len(g) == 0 or not high > low:
-        raise EstimateError(f"betting needs g and high > low, there are {len(g)} values in [{low}, {high}]")
-    for row in np.flatnonzero((g < low - 1e-9) | (g > high + 1e-9)):
-        raise EstimateError(f"g[{row}] must lie in [{low}, {high}], is {g[row]}")
-    x = np.clip((g - low) / (high - low), 0.0, 1.0)
-    bets = _bets(x, 1 - level)
-    means = np.linspace(0, 1, points + 1)
-    with np.errstate(divide="ignore"):
-        cap_up, cap_down = 0.5 / means, 0.5 / (1 - means)
-    up, down = np.zeros(points + 1), np.zeros(points + 1)
-    alive = np.ones(points + 1, dtype=np.bool_)
-    ends = np.empty((2, len(x)))
-    threshold = -np.log(1 - level) + np.log(2)
-    for i, value in enumerate(x):
-        up += np.log1p(np.minimum(bets[i], cap_up) * (value - means))
-        down += np.log1p(-np.minimum(bets[i], cap_down) * (value - means))
-        alive &= np.maximum(up, down) < threshold
-        kept = np.flatnonzero(alive)
-        # All refuted happens with probability at most 1 − level; the last interval stands.
-        ends[:, i] = (means[kept[0]], means[kept[-1]]) if kept.size else ends[:, i - 1]
-    step = 1 / points
-    lower = low + (high - low) * np.maximum(ends[0] - step, 0.0)
-    upper = low + (high - low) * np.minimum(ends[1] + step, 1.0)
-    return lower, upper
-
-
 def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: Sequence[float]) -> int:
     """Number of answers, after a check of every count."""
     if len(no_misses) != len(effective_K):
@@ -190,16 +135,6 @@ def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: 
     if n == 0:
         raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
     return n
-
-
-def _bets(x: FloatArray, alpha: float) -> FloatArray:
-    """Predictable plug-in bets: the t-th uses x_1..x_{t−1} alone, with one pseudo-value at ½."""
-    t = np.arange(1, len(x) + 1)
-    mean = (0.5 + np.cumsum(x)) / (t + 1)
-    variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)
-    previous = np.concatenate([[0.25], variance[:-1]])
-    bets: FloatArray = np.sqrt(2 * np.log(2 / alpha) / (previous * t * np.log(t + 1)))
-    return bets
 
 
 def _stays_inside(bound: float, steps: int) -> float:

@@ -1,12 +1,12 @@
 from .kept_promises import REACHED as REACHED
 from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
 from .planned_row import PlannedRow as PlannedRow
-from .priced_protocols import QuestionPlan as QuestionPlan, plan as plan
+from .priced_protocols import plan as plan
 from .sample_size import (
     SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
-    difference_variances as difference_variances, make_plan as make_plan,
-    targeted_design_variance as targeted_design_variance, uniform_design_variance as uniform_design_variance,
+    difference_variances as difference_variances, targeted_design_variance as targeted_design_variance,
+    uniform_design_variance as uniform_design_variance,
 )
 from .sequential_size import outcomes_to_settle as outcomes_to_settle
 from .synthetic_population import synthesise_population as synthesise_population

@@ -9,7 +9,6 @@ is taken from `oversight.harness.estimate.planning.synthetic_population` until t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,12 +52,12 @@ class SamplePlan:
     questions
         Questions to put to experts.
     half_width
-        Half-width that at least 80 % of such studies do not exceed, by `plan`; by `make_plan` its mean. For a
-        comparison, the difference that is detected.
+        Half-width that at least 80 % of such studies do not exceed. For a comparison, the difference that is
+        detected.
     saving
         Questions the reference protocol needs, divided by this protocol's.
     half_width_expected
-        Mean half-width of such studies. None for a comparison and by `make_plan`.
+        Mean half-width of such studies. None for a comparison.
     """
 
     protocol: str
@@ -99,28 +98,6 @@ def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
     """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which none beats."""
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
-
-
-def questions_for(variance: float, half_width: float, level: float = 0.95) -> int:
-    """Round up n = v (z/h)².
-
-    Raises
-    ------
-    EstimateError
-        If half_width is not in (0, 1).
-    """
-    check_level(level)
-    if not 0 < half_width < 1:
-        raise EstimateError(f"half_width must lie in (0, 1), is {half_width}")
-    return math.ceil(variance * (z_value(level) / half_width) ** 2 - 1e-9)
-
-
-def half_width_for(variance: float, questions: int, level: float = 0.95) -> float:
-    """Half-width h = z√(v/n). Raises `EstimateError` unless n ≥ 1."""
-    check_level(level)
-    if questions < 1:
-        raise EstimateError(f"questions must be at least 1, is {questions}")
-    return z_value(level) * math.sqrt(variance / questions)
 
 
 def power_factor(level: float, power: float) -> float:
@@ -191,40 +168,6 @@ def difference_variances(
         right = predicted == truth[:, None]
         variances["disagreements, sequential"] = w * float(cost) * float((right[:, 0] != right[:, 1]).mean())
     return variances
-
-
-def make_plan(
-    variances: dict[str, float],
-    *,
-    half_width: float | None = None,
-    questions: int | None = None,
-    level: float = 0.95,
-    factor: float = 1.0,
-    reference: str = "uniform",
-) -> tuple[SamplePlan, ...]:
-    """Price every protocol by the formula at one half-width, or what one number of questions buys.
-
-    The half-width is the mean one: about half of all studies come out wider. `plan` says what most reach.
-    ``factor`` widens the half-width to a detectable difference (`power_factor`).
-
-    Raises
-    ------
-    EstimateError
-        Unless exactly one of half_width and questions is given, or one is out of range.
-    """
-    if half_width is not None and questions is not None:
-        raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
-    base = variances[reference]
-    plans = []
-    for protocol, v in variances.items():
-        if half_width is not None:
-            n, h = questions_for(v, half_width / factor, level), half_width
-        elif questions is not None:
-            n, h = questions, factor * half_width_for(v, questions, level)
-        else:
-            raise EstimateError("give half_width or questions; neither is given")
-        plans.append(SamplePlan(protocol=protocol, variance=v, questions=n, half_width=h, saving=base / v))
-    return tuple(plans)
 
 
 @lru_cache(maxsize=16)

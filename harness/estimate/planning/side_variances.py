@@ -24,8 +24,6 @@ from oversight.harness.estimate.routed import weigh_votes
 
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
-SIDES = (NONE, VOTES, JUDGE, POOL, POOL_VOTES, POOL_JUDGE)
-"""What a study may make use of."""
 _EDGE, _REACH, _GRID = 1e-3, 0.3, 13
 """Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
 

@@ -1,12 +1,10 @@
 from .annotator_error import (
-    GOLD_ASSUMPTIONS as GOLD_ASSUMPTIONS, GoldCounts as GoldCounts,
-    corrected_accuracy as corrected_accuracy, corrected_mean as corrected_mean,
-    immune_accuracy as immune_accuracy, youden as youden,
+    GOLD_ASSUMPTIONS as GOLD_ASSUMPTIONS, GoldCounts as GoldCounts, corrected_accuracy as corrected_accuracy,
+    corrected_mean as corrected_mean, youden as youden,
 )
 from .doubly_robust import (
-    crossfitted_posterior as crossfitted_posterior, informed as informed,
-    item_variance as item_variance, model_outcomes as model_outcomes,
-    optimal_constant as optimal_constant, pseudo_outcome_bounds as pseudo_outcome_bounds,
+    crossfitted_posterior as crossfitted_posterior, informed as informed, item_variance as item_variance,
+    model_outcomes as model_outcomes, optimal_constant as optimal_constant,
     pseudo_outcomes as pseudo_outcomes, weigh_votes as weigh_votes,
 )
 from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
@@ -18,15 +16,14 @@ from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as
 from .item_answers import read_item_answers as read_item_answers
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
-    tilted_accuracy as tilted_accuracy,
-    sampled_mean as sampled_mean, t_quantile as t_quantile,
+    tilted_accuracy as tilted_accuracy, sampled_mean as sampled_mean, t_quantile as t_quantile,
 )
 from .pool_kinds import PoolKinds as PoolKinds
 from .propensities import (
     disagreement as disagreement, draw_options as draw_options, neyman_rates as neyman_rates,
     predicted_counts as predicted_counts, propensities_for as propensities_for,
-    shared_propensities as shared_propensities,
-    targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
+    shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
+    vote_posterior as vote_posterior,
 )
 from .resolved_items import resolved_accuracy as resolved_accuracy
 from .routed_sample import (

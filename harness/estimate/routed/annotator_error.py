@@ -7,8 +7,7 @@ probability t (specificity), J = s + t − 1. About a predicted option (hit) and
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
 
 Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
-rates (gold items), or one kind of error known to be absent, do. Two experts per question do too
-(`oversight.harness.estimate.estimators.hui_walter`).
+rates (gold items) do. Two experts per question do too (`oversight.harness.estimate.routed.error_likelihood`).
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ from oversight.harness.estimate.core import (
     check_level,
     check_positive,
     check_successes,
-    clopper_pearson,
     effective_clusters,
     z_value,
 )
 from oversight.harness.estimate.routed.doubly_robust import informed, question_weights
 from oversight.harness.estimate.routed.means import t_quantile
 from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Estimate, Interval
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -181,60 +179,6 @@ def corrected_accuracy(
     c = accuracy_target(predicted, data.propensities.shape[1])
     data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
     return corrected_mean(c, data, gold, level=level, cluster=cluster)
-
-
-def immune_accuracy(
-    yes_hits: int, yes: int, no_hits: int, no: int, K: int, *, immune_to: str, level: float = 0.95
-) -> Estimate:
-    """Accuracy from uniform data when one kind of error is known to be absent, the other unknown.
-
-    ``immune_to="missed"`` (t = 1: no false yes): P(hit | yes) = A whatever s, so
-    A = yes_hits/yes with an exact binomial interval. ``"false_yes"`` (s = 1: no missed yes):
-    P(hit | no) = (1 − A)/(K − 1) whatever t, so A = 1 − (K − 1)·no_hits/no, with the exact interval
-    of that proportion. Derivation: with π uniform, P(hit, yes) = A s/K and P(miss, yes) = (1 − A) s/K
-    at t = 1; P(hit, no) = (1 − A) t/K and P(miss, no) = (K − 2 + A) t/K at s = 1.
-
-    Parameters
-    ----------
-    yes_hits, yes, no_hits, no
-        Yes-answers about predicted options and in all; the same for no.
-    K
-        Options, the same for all items.
-
-    Raises
-    ------
-    NotIdentified
-        If ``immune_to`` is ``"neither"``: uniform answers give two moments for A, s and t.
-    EstimateError
-        If the answers that carry the estimate are 0, or a count is impossible.
-    """
-    check_level(level)
-    if immune_to not in {"missed", "false_yes"}:
-        raise NotIdentified(
-            "uniform answers alone give P(yes | hit) and P(yes | miss), two numbers for the three unknowns "
-            "accuracy, sensitivity and specificity; add gold items, a second expert per question, or the "
-            f"knowledge that one kind of error is absent (immune_to is {immune_to!r})"
-        )
-    check_successes("yes_hits", yes_hits, "yes", yes)
-    check_successes("no_hits", no_hits, "no", no)
-    missed = immune_to == "missed"
-    x, n, scale = (yes_hits, yes, 1) if missed else (no_hits, no, K - 1)
-    low, high = clopper_pearson(x, n, level)
-    value = x / n
-    se = scale * float(np.sqrt(value * (1 - value) / n))
-    if not missed:
-        value = 1 - scale * x / n
-        low, high = (max(0.0, 1 - scale * end) for end in (high, low))
-    known = "experts never say yes to a false option" if missed else "experts never miss the true option"
-    flags = () if value >= 0 else ("out_of_range",)
-    return Estimate.from_interval(
-        value=value,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="clopper-pearson", flags=flags),
-        estimator="ord" if missed else "comp",
-        n=Counts(ordinary=yes, complementary=no),
-        assumptions=(known,),
-    )
 
 
 def _corrected(

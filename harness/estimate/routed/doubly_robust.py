@@ -144,20 +144,6 @@ def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray
     return variance
 
 
-def pseudo_outcome_bounds(c: FloatArray, data: RoutedSample) -> tuple[float, float]:
-    """Smallest and largest g that one question per item can give, over all options and answers.
-
-    What the betting confidence sequence needs; a function of the design alone, not of the answers.
-    """
-    constant = optimal_constant(c, data.propensities, data.posterior, data.valid)
-    base = (c * data.posterior).sum(axis=1)
-    can = data.valid & (data.propensities > 0)
-    weight = np.where(can, (c - constant[:, None]) / np.where(can, data.propensities, 1.0), 0.0)
-    ends = np.stack([base[:, None] + weight * (b - data.posterior) for b in (0.0, 1.0)])
-    ends = np.where(can, ends, base[:, None])
-    return float(ends.min()), float(ends.max())
-
-
 def crossfitted_posterior(
     predicted: ArrayLike, data: RoutedSample, *, folds: int = 5, seed: int = 0
 ) -> FloatArray:

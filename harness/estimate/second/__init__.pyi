@@ -1,4 +1,2 @@
-from .deepened import (
-    DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, deepened_accuracy as deepened_accuracy,
-)
-from .asking_rates import SecondRates as SecondRates, second_rates as second_rates
+from .deepened import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions
+from .asking_rates import second_rates as second_rates

@@ -24,7 +24,6 @@ _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u0
 FIRST, SEVERAL = 0xE000, "\uf8ff"
 """Code of the character that stands for the first option; the character of several options at once."""
 MENTION = "[\ue000-\uf8ff]"
-_MOST = 0xF8FF - FIRST
 _COMMON = frozenset(
     [
         "yes",

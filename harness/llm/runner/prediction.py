@@ -30,7 +30,6 @@ from oversight.harness.types import (
     PredictionStatus,
     Source,
     find_option,
-    fold_text,
 )
 
 if TYPE_CHECKING:
@@ -158,59 +157,24 @@ def _probability(logprob: float) -> float | None:
     return math.exp(min(0.0, logprob)) if not math.isnan(logprob) else None
 
 
-def to_predictions(answers: Iterable[ForeignAnswer], items: Sequence[Item], file: object) -> list[Prediction]:
-    """Match answers with items, by id or else by text, and options by their text.
-
-    What the other program read as the answer is taken; where it read nothing, what the model wrote is
-    parsed as if it had been asked here.
-
-    Raises
-    ------
-    DataError
-        If an answer belongs to no item, or its options are not the item's.
-    """
-    by_id = {item.id: item for item in items}
-    by_text = {fold_text(item.text): item for item in items}
-    found = []
-    for answer in answers:
-        item = by_id.get(answer.id) or by_text.get(fold_text(answer.text))
-        if item is None:
-            raise refuse_stranger(answer, file)
-        found.append(to_prediction(answer, item.id, item.options, file))
-    return found
-
-
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
     """Make the error of an answer that belongs to no item."""
     told = f"no item of the study has the id {answer.id!r} or this text"
     return DataError(told, file=file, line=answer.line)
 
 
-def to_prediction(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Prediction:
-    """Make a prediction of an answer to an item with these options; see `to_predictions`."""
-    option, status, reason, step = read_foreign_option(answer, item_id, options, file)
-    return Prediction(
-        item_id=item_id,
-        option=option,
-        status=status,
-        reason=reason,
-        sample=answer.sample,
-        raw=answer.raw,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-        seconds=answer.seconds,
-        confidence=None if option is None else answer.confidence,
-        source=Source.IMPORT,
-        step=step,
-    )
-
-
 def read_foreign_option(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Option, status, reason and step of an answer; see `to_predictions`.
+    """Option, status, reason and step of an answer to an item with these options.
 
-    `asked` says how replies are read where the other program read nothing.
+    The answer that the other program read is taken. If it read nothing, the model's reply is read as `asked`
+    says.
+
+    Raises
+    ------
+    DataError
+        If the answer's options are not the item's.
     """
     if answer.status:
         return _read_exported(answer, item_id, options, file)

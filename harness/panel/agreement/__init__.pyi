@@ -7,6 +7,6 @@ from .alpha import (
 from .class_values import find_class_values as find_class_values, parse_number as parse_number
 from .disagreement import LEVELS as LEVELS
 from .kappa import (
-    cohen_kappa as cohen_kappa, fleiss_kappa as fleiss_kappa, gwet_ac1 as gwet_ac1,
-    pair_agreement as pair_agreement, pairwise as pairwise,
+    fleiss_kappa as fleiss_kappa, gwet_ac1 as gwet_ac1, pair_agreement as pair_agreement,
+    pairwise as pairwise,
 )

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from oversight.harness.arrays import FloatArray, IntArray, divide
-from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate import check_rows
+from oversight.harness.errors import NotIdentified
 from oversight.harness.panel.agreement.disagreement import CELLS
 from oversight.harness.panel.ratings import Panel, check_votes
 
@@ -65,32 +63,6 @@ def gwet_ac1(votes: Any) -> float:
     shares = class_shares(votes)
     chance = float((shares * (1 - shares)).sum()) / (votes.shape[1] - 1)
     return beyond_chance(float(np.nanmean(pair_agreement(votes))), chance, "AC1")
-
-
-def cohen_kappa(first: ArrayLike, second: ArrayLike, K: int) -> float:
-    """κ of two annotators on the same items, p_e = Σ_c p_1c p_2c from each one's own shares.
-
-    Parameters
-    ----------
-    first, second
-        Shape (n ≥ 1,): classes 0..K−1; items either left out are dropped before.
-
-    Raises
-    ------
-    EstimateError
-        If lengths differ, are 0, or a class is out of range.
-    NotIdentified
-        If both always gave the same one class.
-    """
-    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
-    if a.shape != b.shape or a.ndim != 1 or len(a) == 0:
-        raise EstimateError(
-            f"first and second must have one equal length of at least 1, have {a.shape}, {b.shape}"
-        )
-    for name, values in (("first", a), ("second", b)):
-        check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
-    p, q = (np.bincount(x, minlength=K) / len(a) for x in (a, b))
-    return beyond_chance(float((a == b).mean()), float(p @ q), "Cohen's kappa")
 
 
 def beyond_chance(observed: float, chance: float, name: str) -> float:

@@ -140,11 +140,6 @@ class HumanLevelStanding:
     p_better: Mapping[str, float]
     p_worse: Mapping[str, float]
 
-    @property
-    def at_least_on_par(self) -> float:
-        """Share of the people who are not significantly better."""
-        return 1 - self.worse_than / (self.better_than + self.on_par + self.worse_than)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevel:

@@ -1,7 +1,4 @@
-from .by_certainty import (
-    measure_parity as measure_parity, measure_parity_by_class as measure_parity_by_class,
-    measure_parity_by_label as measure_parity_by_label,
-)
+from .by_certainty import measure_parity as measure_parity
 from .clustered_shares import Share as Share
 from .detection import Scores as Scores
 from .certainty_bins import Parity as Parity

@@ -12,10 +12,8 @@ both (`certainty`); the published way is an option.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -191,40 +189,3 @@ def _bin(
         flags=("few_items" if cluster is None else "few_clusters",) if len(counts) < FEW else (),
         clusters=clusters,
     )
-
-
-def one_vs_rest(panel: Panel, name: str) -> Panel:
-    """Binary panel of one class against the rest, classes ``("other", name)``."""
-    if name not in panel.classes:
-        raise EstimateError(f"the class must be one of {', '.join(panel.classes)}, is {name!r}")
-    hit = (panel.label == panel.classes.index(name)).astype(np.int64)
-    return replace(panel, classes=("other", name), label=hit)
-
-
-def measure_parity_by_class(panel: Panel, predicted: IntArray, **options: Any) -> dict[str, Parity]:
-    """Every class against the rest, with its detection; options as in `measure_parity`."""
-    return {
-        name: measure_parity(
-            one_vs_rest(panel, name),
-            np.where(predicted < 0, -1, predicted == c).astype(np.int64),
-            positive=name,
-            **options,
-        )
-        for c, name in enumerate(panel.classes)
-    }
-
-
-def measure_parity_by_label(
-    panels: Mapping[str, Panel], predicted: Mapping[str, IntArray], **options: Any
-) -> dict[str, Parity]:
-    """Multi-label items: one binary panel a label, each compared by itself; options as in `measure_parity`.
-
-    Raises
-    ------
-    EstimateError
-        If a label has a panel but no predictions.
-    """
-    for name in panels:
-        if name not in predicted:
-            raise EstimateError(f"predictions: there are none for the label {name!r}")
-    return {name: measure_parity(p, predicted[name], **options) for name, p in panels.items()}

@@ -18,5 +18,4 @@ from .panel import (
 from .weighted_units import (
     CLUSTERS_ARE_DRAWS as CLUSTERS_ARE_DRAWS, Score as Score, WeightedUnits as WeightedUnits,
     draw_unit_more as draw_unit_more, explain_few_clusters as explain_few_clusters, find_ends as find_ends,
-    find_extremes as find_extremes,
 )

@@ -143,10 +143,3 @@ def _filled(weight: FloatArray, low: FloatArray, high: FloatArray, n: int) -> Fl
         a, b = (scale, b) if np.clip(scale * weight, low, high).sum() < n else (a, scale)
     filled: FloatArray = np.clip(b * weight, low, high).astype(np.float64)
     return filled
-
-
-def stratified_se(
-    shares: Mapping[str, float], variances: Mapping[str, float], counts: Mapping[str, int]
-) -> float:
-    """√(Σ W_h² v_h/n_h)."""
-    return math.sqrt(math.fsum(shares[h] ** 2 * variances[h] / counts[h] for h in shares))

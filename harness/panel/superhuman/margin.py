@@ -15,26 +15,7 @@ from __future__ import annotations
 
 import math
 
-from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import check_least, check_unit, find_root
-
-
-def sample_upper(U: float, N: int, delta: float) -> float:
-    """√(t + U²), t = √(ln(1/δ)/2N): above the annotators' accuracy with probability ≥ 1 − δ (Theorem 5)."""
-    _check(1.0, U, N)
-    return min(1.0, math.sqrt(_deviation(N, delta) + U * U))
-
-
-def sample_lower(L: float, N: int, delta: float) -> float:
-    """L − √(ln(1/δ)/2N): below the model's accuracy with probability ≥ 1 − δ (Theorem 6)."""
-    _check(L, 0.0, N)
-    return max(0.0, L - _deviation(N, delta))
-
-
-def _deviation(N: int, delta: float) -> float:
-    if not 0 < delta < 1:
-        raise EstimateError(f"delta must lie in (0, 1), is {delta}")
-    return math.sqrt(math.log(1 / delta) / (2 * N))
 
 
 def margin_score(t_u: float, L: float, U: float, N: int) -> float:

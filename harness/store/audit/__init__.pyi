@@ -2,13 +2,10 @@ from .absences import Absence as Absence, AbsenceRepository as AbsenceRepository
 from .answer_links import (
     AnswerLink as AnswerLink, LinkRepository as LinkRepository, write_moment as write_moment,
 )
-from .answer_trail import (
-    AnswerHistory as AnswerHistory, AnswerTrailRepository as AnswerTrailRepository, PAGE as PAGE,
-    REFUSED as REFUSED, TrailStep as TrailStep,
-)
+from .answer_trail import AnswerTrailRepository as AnswerTrailRepository, PAGE as PAGE, REFUSED as REFUSED
 from .audit_trail import (
-    AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord,
-    START as START, append_events as append_events, link_records as link_records,
+    AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord, START as START,
+    append_events as append_events,
 )
 from .batch_digest import BatchDigest as BatchDigest
 from .design_rows import (

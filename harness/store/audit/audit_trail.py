@@ -124,31 +124,16 @@ class AuditRepository(Repository):
                 with self._database.reading():
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
-    def find_records(self, asked_ids: Iterable[str]) -> list[AuditRecord]:
-        """Events about these questions, at most a portion of them, oldest first."""
-        about = self._database.among(_EVENT.c.asked_id, asked_ids)
-        query = select_values(AuditRecord, _EVENT).where(about).order_by(_EVENT.c.position)
-        return self._database.read_values(AuditRecord, query)
-
     def find_last(self, kind: str) -> AuditRecord | None:
         """The last event of a kind."""
         query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
-    def read_kind(self, kind: str) -> list[AuditRecord]:
-        """All events of a kind, oldest first."""
-        query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
-        return self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position))
-
     def hold_still(self) -> None:
         """Inside `oversight.harness.store.Store.together`, first: read what is there now until its end."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
-
-    def has_key(self, key: str) -> bool:
-        """Whether an event of this key is stored."""
-        return bool(self._database.read_rows(sa.select(_EVENT.c.position).where(_EVENT.c.key == key)))
 
     def read_head(self) -> str:
         """The newest link; `START` where nothing is stored."""

@@ -43,10 +43,6 @@ class HandoverRepository(Repository):
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
-    def has_handovers(self) -> bool:
-        """Whether any question was handed over."""
-        return bool(self._database.read_rows(sa.select(_HANDOVER.c.asked_id).limit(1)))
-
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
         """Hand questions over, all or none; they leave the queue that they lie in on a server.
 

@@ -5,4 +5,4 @@ from .candidate_columns import (
 from .pool_columns import ItemDraw as ItemDraw, PoolRepository as PoolRepository
 from .run_columns import RunColumns as RunColumns, RunColumnsRepository as RunColumnsRepository
 from .shown_columns import ShownRepository as ShownRepository, mark_shown as mark_shown
-from .study_columns import ColumnRepository as ColumnRepository, QueueOrder as QueueOrder
+from .study_columns import ColumnRepository as ColumnRepository

@@ -1,10 +1,7 @@
 from .answer_desk import AnswerDesk as AnswerDesk, Outcome as Outcome
 from .answer_server import AnswerPageOptions as AnswerPageOptions, serve_answers as serve_answers
 from .expert_links import (
-    DAYS as DAYS, MadeLink as MadeLink, list_links as list_links, make_links as make_links,
-    revoke_links as revoke_links,
+    MadeLink as MadeLink, list_links as list_links, make_links as make_links, revoke_links as revoke_links,
 )
-from .given_answer import (
-    GivenAnswer as GivenAnswer, WrongAnswer as WrongAnswer, parse_answer as parse_answer,
-)
+from .given_answer import GivenAnswer as GivenAnswer
 from .public_address import PublicAddress as PublicAddress, read_public_url as read_public_url

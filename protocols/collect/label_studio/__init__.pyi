@@ -1,6 +1,6 @@
 from .accounts import make_server_name as make_server_name
 from .campaign import Campaign as Campaign
-from .campaign_results import Closed as Closed, Difference as Difference
+from .campaign_results import Difference as Difference
 from .export_file import read_label_studio_export as read_label_studio_export
 from .facade import LabelStudio as LabelStudio
 from .labelling_page import make_verdict_page as make_verdict_page
