@@ -90,6 +90,10 @@ class Evidence:
         """
         if not labels.tells_accuracy:
             raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
+        everything = predictions
+        if labels.is_uniform:
+            # a question there does not follow from a prediction, so an item without one tells nothing
+            predictions = predictions.on(labels.asked_items)
         sample, predicted, items = routed_pool(
             labels, [predictions], error_free=error_free, unequal=error_free
         )
@@ -97,7 +101,7 @@ class Evidence:
             sample = unequal.tilt(sample)
         weight = find_weights(items, labels)
         if strata is not None:
-            weight = _weigh_strata(items, predictions, strata, weight)
+            weight = _weigh_strata(items, everything, strata, weight)
         return cls(
             sample=sample,
             option=predicted[:, 0].astype(np.int64),
