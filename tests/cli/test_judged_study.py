@@ -71,7 +71,7 @@ def test_a_judge_narrows_the_others_and_is_named(
     capsys.readouterr()
     assert main(["estimate", "--all"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "With a judge" in text
+    assert "Prediction-powered" in text
     assert "the judge saved" in text
 
 
