@@ -14,7 +14,16 @@ from oversight.harness.analysis import EstimateOptions, ModelReport, StudyReport
 from oversight.harness.output import counted
 from oversight.harness.report.class_tables import classes_tables
 from oversight.harness.report.estimate_words import questions_text
-from oversight.harness.types import CORRECTED, OUTSIDE, Estimate, main_name, percent, value_text
+from oversight.harness.types import (
+    CORRECTED,
+    OUTSIDE,
+    PROTOCOLS_OWN,
+    Estimate,
+    main_name,
+    percent,
+    reading_lines,
+    value_text,
+)
 
 _PAPER = ("ord", "comp", "ivw", "ivw_half", "ml")
 _MOST_LINES = 6
@@ -126,6 +135,8 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
     """What the numbers rest on. Notes of the shown estimates fill up to `_MOST_LINES`."""
     models = study.models
     estimated = {m.name: m.accuracy for m in models if m.accuracy is not None}
+    # the first line on reading has counts only, a second one warns
+    loosely = _group((m.name, line) for m in models for line in reading_lines(m.steps)[1:])
     none = _group((m.name, _reason(m)) for m in models if m.accuracy is None) if estimated else []
     lines = [
         *_origin_lines(list(estimated.values())),
@@ -133,6 +144,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
         *_option_lines(models, options),
         *_unfinished_lines(models),
         *(f"No accuracy{_who(names, len(models))}: {why}" for why, names in none),
+        *(_note_line(line, names, len(models)) for line, names in loosely),
         *study.left_out,
         *_check_lines(models),
         *([OUTSIDE] if any(e.value != e.clipped for e in estimated.values()) else []),
@@ -183,18 +195,19 @@ def _option_lines(models: Sequence[ModelReport], options: EstimateOptions) -> li
         lines.append(
             "The interval 'at any time' holds however often you look, the one above it for a single look."
         )
-        lines += _missing_lines(models, ("anytime",), "No interval that holds at any time")
+        lines += _missing_lines(models, ["anytime"], "No interval that holds at any time", len(models))
     used = {main_name(model.estimates) for model in models}
     lines += [
-        f"Experts' errors are corrected for, by {_CORRECTED_BY[name]}." for name in CORRECTED if name in used
+        f"Experts' errors are corrected by {_CORRECTED_BY[name]}." for name in CORRECTED if name in used
     ]
     uncorrected = [m for m in models if m.accuracy and main_name(m.estimates) not in CORRECTED]
-    return lines + _missing_lines(uncorrected, CORRECTED, "Experts' errors are not corrected for")
+    return lines + _missing_lines(uncorrected, CORRECTED, "Experts' errors are not corrected", len(models))
 
 
-def _missing_lines(models: Sequence[ModelReport], names: Iterable[str], what: str) -> list[str]:
+def _missing_lines(models: Sequence[ModelReport], names: Sequence[str], what: str, of: int) -> list[str]:
+    """Why estimates of these names are missing, for models among so many."""
     missing = [(m.name, m.undefined[name]) for name in names for m in models if name in m.undefined]
-    return [f"{what}{_who(whom, len(models))}: {why}" for why, whom in _group(missing)]
+    return [f"{what}{_who(whom, of)}: {why}" for why, whom in _group(missing)]
 
 
 def _unfinished_lines(models: Sequence[ModelReport]) -> list[str]:
@@ -239,7 +252,9 @@ def _why_none(study: StudyReport) -> str:
 
 
 def _reason(model: ModelReport) -> str:
-    return model.unusable or next(iter(model.undefined.values()), "")
+    """Why the estimate of the model's protocol is missing."""
+    names = ("accuracy", *PROTOCOLS_OWN)
+    return model.unusable or next((model.undefined[name] for name in names if name in model.undefined), "")
 
 
 def _note_line(note: str, names: Sequence[str], of: int) -> str:

@@ -1,5 +1,6 @@
 from .estimate_choice import (
-    CORRECTED as CORRECTED, main_estimate as main_estimate, main_name as main_name,
+    CORRECTED as CORRECTED, PROTOCOLS_OWN as PROTOCOLS_OWN,
+    main_estimate as main_estimate, main_name as main_name,
     protocol_estimate as protocol_estimate,
 )
 from .estimates import (

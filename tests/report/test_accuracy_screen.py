@@ -175,7 +175,25 @@ def test_number_corrected_for_experts_errors_is_named() -> None:
     corrected = replace(ML, estimator="corrected", value=0.7)
     lines = printed(study(model("a", [ML, corrected])))
     assert lines[3].startswith("  a         70.0 %")
-    assert "Experts' errors are corrected for, by answers to gold questions." in lines
+    assert "Experts' errors are corrected by answers to gold questions." in lines
+
+
+def test_reason_of_the_protocols_own_estimate_is_told() -> None:
+    none = replace(model("b", []), undefined={"ord": "no yes", "ml": "no answers", "assisted": "strata"})
+    assert "No accuracy yet: no answers" in printed(study(none))
+
+
+def test_correction_that_could_not_be_made_is_told() -> None:
+    corrected = model("a", [ML, replace(ML, estimator="hui_walter")])
+    plain = replace(model("b"), undefined={"hui_walter": "too few second answers"})
+    lines = printed(study(corrected, plain))
+    assert "Experts' errors are corrected by second experts' answers." in lines
+    assert "Experts' errors are not corrected for b: too few second answers" in lines
+
+
+def test_loose_reading_is_told() -> None:
+    loose = replace(model("a"), steps={"form": 8, "statement": 2})
+    assert any("20.0 % of the answers were read loosely" in line for line in printed(study(loose)))
 
 
 def test_more_notes_than_fit_are_counted() -> None:
