@@ -65,9 +65,8 @@ def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[floa
         if design.kind == "difference":
             (pair,) = _command("compare")["comparisons"]
             return pair["low"], pair["high"], exact[0] - exact[1], pair["holds"]
-        made = _command("estimate")["models"]["m0"]["estimates"]
-        main_one = next((made[name] for name in ("ml", "routed", "resolved") if name in made), None)
-        return main_one and (main_one["low"], main_one["high"], exact[0], main_one["holds"])
+        made = _command("estimate")["models"]["m0"]["accuracy"]
+        return made and (made["low"], made["high"], exact[0], made["holds"])
 
 
 @contextlib.contextmanager

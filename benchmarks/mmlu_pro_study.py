@@ -112,7 +112,7 @@ def one_study(folder: Path, data: Published) -> Json:
         designs[protocol] = {"questions": questions, "estimates": estimates, **_held(estimates, exact)}
         designs[protocol] |= _ranked(call(asked, "compare"), exact)
         if protocol == "partitioned":
-            published = call(asked, "estimate", "--published")["models"]
+            published = call(asked, "estimate", "--estimators", "paper")["models"]
             ivw = {model: _triple(published[model]["estimates"]["ivw"]) for model in exact}
             designs["published"] = {"questions": questions, "estimates": ivw, **_held(ivw, exact)}
     best = next(iter(exact))

@@ -60,7 +60,7 @@ from oversight.harness.estimate import (
 from oversight.harness.output import did_you_mean, pool_text, with_bar
 from oversight.harness.panel import make_panel, stratify_by_certainty
 from oversight.harness.store import PlannedLook, Store
-from oversight.harness.types import HtmlTable, Shown, estimate_table
+from oversight.harness.types import HtmlTable, Shown, estimate_table, interval_text, value_text
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
@@ -107,7 +107,9 @@ class StudyReport(Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: a table a model."""
+        """What a notebook shows: the accuracy of every model, then all estimates of each."""
+        accuracy = [_accuracy_row(model) for model in self.models]
+        first = HtmlTable(title=self.name, columns=("model", "accuracy", "interval"), rows=accuracy)
         tables = [
             table
             for m in self.models
@@ -118,12 +120,17 @@ class StudyReport(Shown):
         ]
         asked = f"{self.n_answers} of {self.n_questions} questions answered"
         pool = (pool_text(*self.pool),) if self.pool else ()
-        return (*tables, HtmlTable(notes=(asked, *pool, *self.left_out)))
+        return (first, *tables, HtmlTable(notes=(asked, *pool, *self.left_out)))
 
     @property
     def opened(self) -> bool:
         """Whether the truth by the sealed key is shown of a model."""
         return any(model.truth is not None for model in self.models)
+
+
+def _accuracy_row(model: ModelReport) -> tuple[str, str, str]:
+    found = model.accuracy
+    return (model.name, "–", "") if found is None else (model.name, value_text(found), interval_text(found))
 
 
 def report_study(

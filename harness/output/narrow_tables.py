@@ -20,7 +20,8 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
     """Let the columns of names give way before those of numbers, in every table of estimates.
 
     A column of numbers is one whose cells hold digits and no words but units, such as "3 of 40".
-    Other columns are folded, so that names which differ only at their ends stay apart.
+    Other columns are folded, so that names which differ only at their ends stay apart. A table without a
+    frame is left as it is.
     """
     from rich import box
     from rich.console import Group
@@ -29,7 +30,7 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
     if isinstance(renderable, Group):
         for each in renderable.renderables:
             keep_numbers(each, width)
-    elif isinstance(renderable, Table) and _ESTIMATES & {str(c.header) for c in renderable.columns}:
+    elif isinstance(renderable, Table) and renderable.box and _ESTIMATES & _titles(renderable):
         if width >= _WIDE and _longest_word(renderable) <= width // 3:
             return
         for column in renderable.columns:
@@ -40,6 +41,10 @@ def keep_numbers(renderable: RenderableType, width: int) -> None:
                 column.header = str(column.header).replace(" ", "\n")
         if width < _NARROW:  # frames and margins take 16 of 60 columns
             renderable.box, renderable.pad_edge, renderable.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+
+
+def _titles(table: Table) -> set[str]:
+    return {str(column.header) for column in table.columns}
 
 
 def _longest_word(table: Table) -> int:

@@ -1,3 +1,4 @@
+from .accuracy_screen import first_screen as first_screen, paper_report as paper_report
 from .class_tables import (
     classes_tables as classes_tables, differences_table as differences_table, group_reasons as group_reasons,
 )

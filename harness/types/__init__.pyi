@@ -1,3 +1,8 @@
+from .estimate_choice import (
+    CORRECTED as CORRECTED, PROTOCOLS_OWN as PROTOCOLS_OWN,
+    main_estimate as main_estimate, main_name as main_name,
+    protocol_estimate as protocol_estimate,
+)
 from .estimates import (
     Counts as Counts, Estimate as Estimate,
     ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_lines as caution_lines,
@@ -19,10 +24,6 @@ from .labels import (
     deciding_statement as deciding_statement, design_of as design_of,
 )
 from .option_text import find_option as find_option, fold_text as fold_text
-from .main_estimate import (
-    CORRECTED as CORRECTED, main_estimate as main_estimate, main_name as main_name,
-    protocol_estimate as protocol_estimate,
-)
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .question_naming import (

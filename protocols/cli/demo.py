@@ -12,9 +12,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from oversight.harness.analysis import EstimateOptions
 from oversight.harness.cli import emit
 from oversight.harness.output import say
-from oversight.harness.report import estimates_table
+from oversight.harness.report import first_screen
 from oversight.protocols.demo_study import run_demo
 
 
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     folder = Path(args.folder)
     report, page = run_demo(folder, args.limit, fresh=args.fresh, tell=say)
-    emit(args, {"report": str(page), "study": report}, estimates_table(report))
+    emit(args, {"report": str(page), "study": report}, first_screen(report, EstimateOptions()))
     if not args.json:
         say(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
     return 0

@@ -69,9 +69,9 @@ def test_a_judge_narrows_the_others_and_is_named(
         assert any(flag.startswith("judge_saved: ") for flag in judged["flags"])
     assert found["left_out"] == ["'wise' is a judge: name it with --model to see it among the models"]
     capsys.readouterr()
-    assert main(["estimate"]) == 0
+    assert main(["estimate", "--all"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "With a judge" in text
+    assert "Prediction-powered" in text
     assert "the judge saved" in text
 
 

@@ -105,6 +105,14 @@ def test_json_names_the_one_number_that_python_gives(report: StudyReport) -> Non
         )
 
 
+def test_notebook_shows_one_number_per_model_first(report: StudyReport) -> None:
+    first = report.html_tables()[0]
+    assert list(first.columns) == ["model", "accuracy", "interval"]
+    assert [row[0] for row in first.rows] == ["good", "bad"]
+    ml = report.models[0].estimates["ml"]
+    assert first.rows[0][1] == f"{100 * ml.value:.1f} %"
+
+
 def test_nothing_to_show_is_said(tmp_path: Path, study: Study) -> None:
     with (
         Store(f"sqlite:///{tmp_path / 's.db'}") as store,

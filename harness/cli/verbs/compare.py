@@ -22,6 +22,7 @@ from oversight.harness.analysis import compare_study, compare_study_classes
 from oversight.harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
+from oversight.harness.output import counted
 from oversight.harness.report import (
     comparison_to_json,
     differences_table,
@@ -76,8 +77,33 @@ def _compare_accuracies(args: argparse.Namespace) -> int:
         + questions_text(made.questions["answered"], made.questions["drawn"], made.pool)
     )
     lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_cautions(pairs)]
-    emit(args, comparison_to_json(made), [table, *map(Text, lines)])
+    verdict = _answer_one(pairs[0]) if len(pairs) == 1 else _answer_many(ranking)
+    emit(args, comparison_to_json(made), [Text("\n".join(verdict)), table, *map(Text, lines)])
     return 0
+
+
+def _answer_one(c: Comparison) -> list[str]:
+    """The question in words, its answer, and the difference with its interval."""
+    answer = {c.first: "Yes.", c.second: f"No, {c.second} is better.", "tie": "Not decided."}[c.verdict]
+    doubt = "" if c.holds else " (!)"
+    interval = f"{100 * c.level:g} % interval {100 * c.low:+.1f} to {100 * c.high:+.1f}{doubt}"
+    return [
+        f"Is {c.first} better than {c.second}?   {answer}{doubt}",
+        "",
+        f"  {c.first} − {c.second}   {100 * c.difference:+.1f} points   {interval}   p = {c.p_value:.3g}",
+        f"  from {counted(c.questions, 'answer')} about {counted(c.items, 'item')}",
+        "",
+    ]
+
+
+def _answer_many(ranking: Ranking | None) -> list[str]:
+    """Which of several models is best, or which cannot be told apart from the best."""
+    if ranking is None:
+        return []
+    first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
+    *others, last = first
+    answer = f"Not decided: {', '.join(others)} and {last} share the first rank" if others else last
+    return [f"Which model is best?   {answer}.", ""]
 
 
 def _pairs_table(pairs: Sequence[Comparison]) -> Table:

@@ -1,6 +1,7 @@
 """Accuracy of every model from the experts' yes and no answers, with its interval.
 
 examples: oversight estimate
+          oversight estimate --all
           oversight estimate --model small --open-key key.csv
           oversight estimate --metrics recall,precision,macro_f1
           oversight estimate --counts '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
@@ -10,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oversight.harness.analysis import (
     EstimateOptions,
+    StudyReport,
     report_study,
     requested_interval,
     study_costs,
@@ -35,12 +38,17 @@ from oversight.harness.report import (
     counts_table,
     estimate_to_json,
     estimates_table,
+    first_screen,
+    paper_report,
     study_to_json,
 )
 from oversight.harness.store import Store
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
-_WITH_COUNTS = {"counts", "level", "interval", "published", "json", "study"}
+_WITH_COUNTS = {"counts", "level", "interval", "estimators", "json", "study"}
 _GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
 
 
@@ -60,7 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
     add_class_options(parser)
-    add("--published", action="store_true", help="use the paper's own conventions")
+    add("--all", action="store_true", help="show all estimators, notes and checks")
+    add(
+        "--estimators",
+        choices=("paper",),
+        help="paper: Ord, Comp, IVW and ML by the conventions of the partitioned-supervision paper",
+    )
+    # the name of this option before `--estimators`
+    add("--published", action="store_const", dest="estimators", const="paper", help=argparse.SUPPRESS)
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
     add("--joint", action="store_true", help="widen the intervals so that those of all models hold together")
@@ -88,19 +103,29 @@ def _from_study(args: argparse.Namespace) -> int:
             costs=kept.costs,
         )
         study = study.model_copy(update={"estimate": section})
+    options = _options(args, study)
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-        report = report_study(store, study, runs=args.model, truth=truth, options=_options(args, study))
-    emit(args, study_to_json(report), [estimates_table(report), *classes_tables(report)])
+        report = report_study(store, study, runs=args.model, truth=truth, options=options)
+    emit(args, study_to_json(report), _texts(args, report, options))
     return 0
+
+
+def _texts(args: argparse.Namespace, report: StudyReport, options: EstimateOptions) -> list[RenderableType]:
+    if options.published and not args.all:
+        report = paper_report(report)
+    elif not args.all:
+        return first_screen(report, options)
+    return [estimates_table(report), *classes_tables(report)]
 
 
 def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
     look, looks = parse_look(args.look) if args.look else (0, 0)
+    published = args.estimators == "paper"
     return EstimateOptions(
-        interval=args.interval or (None if args.published else requested_interval(study)),
+        interval=args.interval or (None if published else requested_interval(study)),
         level=args.level or study.estimate.level,
-        published=args.published,
+        published=published,
         look=look,
         looks=looks,
         anytime=args.anytime,
@@ -120,7 +145,7 @@ def _from_counts(args: argparse.Namespace) -> int:
         **parse_numbers("--counts", args.counts, _COUNTS),
         level=args.level or 0.95,
         interval=args.interval,
-        published=args.published,
+        published=args.estimators == "paper",
     )
     payload = {name: estimate_to_json(e) for name, e in estimates.items()}
     table = counts_table(estimates, estimates.undefined, f"From counts, {args.counts}")

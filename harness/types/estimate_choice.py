@@ -8,13 +8,13 @@ from oversight.harness.types.estimates import Estimate
 
 CORRECTED = ("corrected", "hui_walter", "bounded")
 """Estimates corrected for experts' errors: by gold, by second experts, by known error rates."""
-_PROTOCOL = ("resolved", "routed", "ml")
+PROTOCOLS_OWN = ("resolved", "routed", "ml")
 """The estimate of each protocol; a study has only one of these."""
 
 
 def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
     """Return the estimate of the study's protocol, which takes every answer as right; None without one."""
-    return next((estimates[name] for name in _PROTOCOL if name in estimates), None)
+    return next((estimates[name] for name in PROTOCOLS_OWN if name in estimates), None)
 
 
 def main_name(estimates: Mapping[str, Estimate]) -> str:
@@ -34,7 +34,7 @@ def main_name(estimates: Mapping[str, Estimate]) -> str:
     >>> main_name({})
     ''
     """
-    return next((name for name in (*CORRECTED, *_PROTOCOL) if name in estimates), "")
+    return next((name for name in (*CORRECTED, *PROTOCOLS_OWN) if name in estimates), "")
 
 
 def main_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
