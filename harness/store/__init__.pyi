@@ -23,6 +23,7 @@ from .controls import (
 from .database import (
     BULK as BULK, Database as Database, PORTION as PORTION, split_into_batches as split_into_batches,
 )
+from .database_mark import DatabaseMark as DatabaseMark
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
@@ -35,7 +36,6 @@ from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
     QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
-from .marks import DatabaseMark as DatabaseMark
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import (
     ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,
@@ -44,4 +44,4 @@ from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
-from .study_store import Store as Store
+from .study_store import Store as Store, refuse_mark as refuse_mark
