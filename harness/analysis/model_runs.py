@@ -177,5 +177,5 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "guessed": guessed,
         "unfinished": store.reservations.read_charge(target.spec.id).answers,
         "late": store.joint_answers.count_late(run),
-        "usd": None if target.price is None else dollars(target.price, usage),
+        "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

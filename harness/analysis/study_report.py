@@ -233,7 +233,7 @@ def _report_models(
     for run in with_bar(runs, "models", "model"):
         answered = store.run_columns.read_run(run["id"], index)
         used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-        models.append(report_model(run, answered, run_cost(prices, run, used), data))
+        models.append(report_model(run, answered, run_cost(store, prices, run, used), data))
     if all(model.unusable for model in models):
         raise EstimateError(models[0].unusable)
     return add_side_information(store, study, models, data)

@@ -41,7 +41,8 @@ from .replies import (
     ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response,
 )
 from .runs import (
-    ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
+    ImportedFields as ImportedFields, NotedPrice as NotedPrice, Usage as Usage, add_usage as add_usage,
+    take_vote as take_vote,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
 from .study_store import Store as Store, refuse_mark as refuse_mark

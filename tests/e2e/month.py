@@ -130,7 +130,7 @@ class Month:
     def check_counts(self, view: Served | None = None) -> int:
         """Expect the same counts wherever they are shown; returns how many questions are answered."""
         call, status = self.bench.call, self.status()
-        asked, answered, left = counts = status["asked"], status["answered"], status["open"]
+        asked, answered, left = counts = (status["asked"], status["answered"], status["open"])
         assert asked == answered + left
         audited = call("label", "audit", "--out", "audit.jsonl")["counts"]
         assert (audited["questions"], audited["answer"]) == (asked, answered)
@@ -140,7 +140,7 @@ class Month:
         assert (items["labelled"], items["unlabelled"]) == (answered, left)
         call("report", "--out", "report.html")
         data = (self.bench.folder / "report.html").read_text().partition('id="data">')[2]
-        expected = _Shown(*[counts] * 3, items, len(status["quarantine"]))
+        expected = _Shown(counts, counts, counts, items, len(status["quarantine"]))
         assert _read_shown(json.loads(data.partition("</script>")[0])["parts"]) == expected
         if view is not None:
             end = monotonic() + 30  # the page looks for changes four times a second

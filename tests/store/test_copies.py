@@ -86,8 +86,8 @@ def write_answer(store: Store) -> object:
     return store.content.add_answers([Answer(question, question.expert, Verdict.NO, "python")])
 
 
-def write_run(store: Store) -> object:
-    return store.runs.add_run(make_spec("m", ModelSection(model="m"), "$text", None))
+def write_run(store: Store) -> None:
+    store.runs.add_run(make_spec("m", ModelSection(model="m"), "$text", None))
 
 
 def write_statement(store: Store) -> object:
