@@ -23,7 +23,7 @@ from oversight.harness.analysis import (
 )
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows, pause_collector, read_ahead
-from oversight.harness.store import GoldItem, ItemDraw, Response, Store, has_database
+from oversight.harness.store import GoldItem, ItemDraw, Response, Store, has_database, refuse_mark
 from oversight.harness.types import Assignment, Item, Question
 from oversight.protocols.asked_questions import AskedLookup, text_key
 from oversight.protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
@@ -69,6 +69,7 @@ def route_questions(
     DataError
         If a gold item of study.toml is wrong.
     """
+    refuse_mark(study.store_url)
     for name, number in (("--questions", questions), ("--more", more)):
         if number is not None and number < 1:
             raise BadInput(f"{name} must be at least 1, is {number}")
@@ -155,6 +156,7 @@ def route_panel(study: Study) -> Routed:
     ConfigError
         If the study has yes/no questions already, or items were given before by another rule.
     """
+    refuse_mark(study.store_url)
     items = study_items(study)
     roster = read_roster(study.path(study.experts.roster))
     rule = panel_rule_of(study, roster)
@@ -173,6 +175,7 @@ def route_panel(study: Study) -> Routed:
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
     """Write what is open, one file per person; return the files, and how much it is."""
     with Store(study.store_url) as store:
+        store.marks.refuse_mark()  # the sheets come back to the study, not to its copy
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
@@ -215,6 +218,7 @@ def import_answers(
         Notes wrong rows of filled-in files, which are left out; None imports nothing because of one.
     """
     with Store(study.store_url) as store:
+        store.marks.refuse_mark()
         if not (study.experts.is_panel or label_studio):
             check_drawn(study, store)
             return _import_yes_no(study, store, files, words, skipped)

@@ -101,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
             with whole_archive():
                 context = open_search(study, store, args.search)
                 return _export(args, context) if args.verb == "export" else _show(args, study, store, context)
+        if not getattr(args, "dry_run", False):
+            store.marks.refuse_mark()
         if args.verb == "resume":
             terms = _read_terms(args, study)
             return _go(args, study, store, resume_search(study, store, args.search), terms)

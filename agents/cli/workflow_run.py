@@ -14,7 +14,7 @@ from oversight.harness.cli import describe_run, open_crew, read_shared_terms
 from oversight.harness.config import Study
 from oversight.harness.llm import Budget, BudgetCaps
 from oversight.harness.output import say
-from oversight.harness.store import Store
+from oversight.harness.store import Store, refuse_mark
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
@@ -34,6 +34,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     """
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
+    refuse_mark(study.store_url)
     if args.patience is not None:
         raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:

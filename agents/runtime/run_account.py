@@ -10,7 +10,8 @@ from typing import TypeAlias
 from oversight.agents.runtime.call_cache import LINGER
 from oversight.harness.llm import Batches, Budget, CallCounts, Reservation, Target
 from oversight.harness.output import say
-from oversight.harness.store import Spending, Spent, Store
+from oversight.harness.store import Spending, Spent, Store, Usage
+from oversight.harness.types import Source
 
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
@@ -28,9 +29,14 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
             f"{target.spec.name}: {left.requests} calls were under way when an earlier command ended; they "
             f"are charged with all they may have used, {left.input_tokens:,} + {left.output_tokens:,} tokens"
         )
+    budget.charge_before(read_used(store, run_id), store.runs.read_prices(run_id))
+
+
+def read_used(store: Store, run_id: str) -> list[Usage]:
+    """What a workflow's run has paid for: calls that are over, and those that it was charged with."""
     spent = _read_spent(store, run_id)
-    budget.charge(spent.input_tokens, spent.output_tokens, spent.requests)
-    budget.charge_before(store.runs.sum_charges(run_id))
+    calls = Usage(Source.CALL, 0, spent.requests, spent.input_tokens, spent.output_tokens)
+    return [calls, *store.runs.sum_charges(run_id)]
 
 
 def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from oversight.agents.runtime.joint import ALONE, SharedTerms
 from oversight.agents.runtime.program_answers import dry_run_program
 from oversight.agents.runtime.request_draws import CallUsage
-from oversight.agents.runtime.run_account import open_account
+from oversight.agents.runtime.run_account import open_account, read_used
 from oversight.agents.runtime.workflow_answering import WorkflowPlan, answer_alone, answer_together
 from oversight.agents.sandbox import open_sandbox
 from oversight.harness import first_of
@@ -80,6 +80,8 @@ def run_workflow(
     note = open_account(store, spec.id, check)
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
     left = [i for some in unasked for i, _ in some]
+    if left:
+        target.note_price(store, read_used(store, spec.id))
     items = store.content.find_items(left)
     usage, ahead = CallUsage(), _AHEAD
     if store.is_file:

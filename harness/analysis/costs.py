@@ -7,7 +7,7 @@ from typing import Any
 
 from oversight.harness.config import LOCAL_ENDPOINT, Study
 from oversight.harness.llm import FREE, PriceTable, dollars, read_prices
-from oversight.harness.store import Usage
+from oversight.harness.store import Store, Usage
 from oversight.harness.types import Estimate
 
 
@@ -17,12 +17,15 @@ def study_prices(study: Study) -> PriceTable:
     return read_prices(path, required=named)
 
 
-def run_cost(prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
-    """Return what a run cost in dollars; None if its model's price is unknown."""
+def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
+    """Return what a run cost in dollars; None if its model's price is unknown.
+
+    A run without a noted price, as of an older version, is priced by the table.
+    """
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))
     price = FREE if free else prices.models.get(run["spec"]["model"])
-    return None if price is None else dollars(price, used)
+    return dollars(price, used, store.runs.read_prices(run["id"]))
 
 
 def cost_per_correct(

@@ -27,7 +27,7 @@ from oversight.harness.datasets import (
 from oversight.harness.errors import BadInput, DataError
 from oversight.harness.llm import ReplyForm, Step, read_foreign_option, read_named_options, refuse_stranger
 from oversight.harness.output import shorten
-from oversight.harness.store import ImportedFields, Store
+from oversight.harness.store import ImportedFields, Store, refuse_mark
 from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_text
 
 
@@ -82,6 +82,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         Naming file, line and field of what cannot be read, or belongs to no item; or the texts of the log
         that are not those of the items with the same ids.
     """
+    refuse_mark(study.store_url)
     kind = kind or format_of(file)
     digest = _digest(Path(file))
     spec = RunSpec(

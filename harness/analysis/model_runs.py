@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from oversight.harness.llm import (
     make_spec,
     run_targets,
 )
-from oversight.harness.store import Store, Uncertain
+from oversight.harness.store import Store, Uncertain, refuse_mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
 
 def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
     """What `run_study` would send, in calls, tokens and dollars; nothing is sent."""
-    with _opened(study, asking) as (wanted, targets, prices):
+    with _opened(study, asking, sends=False) as (wanted, targets, prices):
         return [forecast(wanted, target, prices) for target in targets]
 
 
@@ -119,8 +119,12 @@ def give_up_batches(
 
 
 @contextmanager
-def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
+def _opened(
+    study: Study, asking: Asking, *, sends: bool = True
+) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
     """The study's items, stored now, the models to ask about them, and prices."""
+    if sends:
+        refuse_mark(study.store_url)
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
@@ -134,7 +138,10 @@ def _opened(study: Study, asking: Asking) -> Iterator[tuple[Wanted, list[Target]
     ]
     prices, seed = study_prices(study), study.study.seed
     ahead = read_new_items(study)
-    with Store(study.store_url) as store:
+    with (
+        Store(study.store_url) as store,
+        nullcontext() if sends or not store.read_only else store.rehearsing(),
+    ):
         ids, part = store_items(study, store, ahead), None
         if asking.sample is not None:
             drawn = draw_sample(ids, asking.sample, seed)
@@ -170,5 +177,5 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "guessed": guessed,
         "unfinished": store.reservations.read_charge(target.spec.id).answers,
         "late": store.joint_answers.count_late(run),
-        "usd": None if target.price is None else dollars(target.price, usage),
+        "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

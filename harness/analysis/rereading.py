@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from string import Template
 from typing import Any
@@ -85,7 +86,8 @@ def reread_study(
         if not runs:
             known = sorted({run["name"] for run in store.runs.read_runs()})
             raise BadInput(f"no run of {name!r}; there are: {', '.join(known)}" if known else _NO_RUN)
-        with store.locks.hold({run["id"]: run["name"] for run in runs} if write else {}):
+        names = {run["id"]: run["name"] for run in runs}
+        with store.locks.hold(names) if write else nullcontext():
             return [_reread(store, study, run, pattern, write=write) for run in runs]
 
 

@@ -202,7 +202,7 @@ def report_study(
     for run in chosen.runs:
         answered = stored.answered(run["name"])
         used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-        name, usd = run["name"], run_cost(prices, run, used)
+        name, usd = run["name"], run_cost(store, prices, run, used)
         unusable = failures.get(name, "")
         reports.append(report_model(run, answered, made[name], usd, evidence, unusable=unusable))
     if repeated := doubt_repeated(study, store, labels):

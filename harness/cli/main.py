@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from oversight.harness.cli.copy_guard import refuse_copies
 from oversight.harness.cli.verb_parser import VerbParser
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
@@ -132,7 +131,6 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     try:
         module = _load(VERBS[verb][0], loaded)
         args = make_parser(verb, module).parse_args(rest)
-        refuse_copies(verb, args)
         return _run(module, args)
     except OversightError as error:
         if as_json:

@@ -1,8 +1,8 @@
 from .audit import (
     Absence as Absence, AnswerLink as AnswerLink, AuditEvent as AuditEvent, AuditRecord as AuditRecord,
-    BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, Handover as Handover, KeptAnswer as KeptAnswer,
-    PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest, START as START,
-    append_events as append_events, write_moment as write_moment,
+    BatchDigest as BatchDigest, DESIGN_PARTS as DESIGN_PARTS, Handover as Handover,
+    KeptAnswer as KeptAnswer, PAGE as PAGE, REFUSED as REFUSED, REPLY_TABLES as REPLY_TABLES,
+    RowsDigest as RowsDigest, START as START, append_events as append_events, write_moment as write_moment,
 )
 from .calls import (
     Batch as Batch, Charge as Charge, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
@@ -21,16 +21,18 @@ from .copying import copy_store as copy_store
 from .engines import has_database as has_database
 from .joint import (
     Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
-    Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork, WorkerWrite as WorkerWrite,
+    Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
+    WorkerWrite as WorkerWrite,
 )
 from .labelling import (
-    LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined, Queue as Queue,
-    QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
+    LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
+    Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
     ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
+    NotedPrice as NotedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
-from .study_store import Store as Store
+from .study_store import Store as Store, refuse_mark as refuse_mark

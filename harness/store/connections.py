@@ -11,6 +11,7 @@ import orjson
 import sqlalchemy as sa
 
 from oversight.harness.errors import LostConnection, LostDatabase, StoreError
+from oversight.harness.store.database_mark import DatabaseMark, read_mark
 from oversight.harness.store.engines import (
     PATIENT,
     HeldFile,
@@ -26,6 +27,7 @@ from oversight.harness.store.schema import begin_exclusive, migrate
 from oversight.harness.store.stored_values import (
     describe_damage,
     describe_failure,
+    is_read_only_failure,
     make_rows_storable,
     read_json,
     write_json,
@@ -48,12 +50,15 @@ class Connections:
 
     SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
     into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
-    written, or in a folder that cannot, is opened for reading.
+    written, or in a folder that cannot, is opened for reading. So is a database with a mark, as a copy has
+    it: the database itself refuses all writes, and an exclusive transaction is refused when it begins.
 
     Parameters
     ----------
     url
         SQLAlchemy URL.
+    write_marked
+        Whether a database with a mark may be written, which is for whoever changes the mark.
 
     Raises
     ------
@@ -62,8 +67,9 @@ class Connections:
         to date and cannot be written.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, write_marked: bool = False) -> None:
         self._shown = show_address(url)
+        self._mark: DatabaseMark | None = None
         self._here = threading.local()
         self._standstill = ""
         self._engine, self._file, self.read_only = make_engine(url, write_json, read_json)
@@ -82,6 +88,11 @@ class Connections:
                 self._remember_files()
                 if not self.is_file:
                     self._database = connection.exec_driver_sql(_DATABASE).scalar_one()
+                self._mark = None if write_marked else read_mark(connection)
+                if self._mark is not None:
+                    self.read_only = True
+                    connection.rollback()
+                    self._forbid_writes(connection.connection.dbapi_connection)
                 self._is_open = True
         except StoreError:
             self.close()
@@ -135,6 +146,8 @@ class Connections:
         if outer is not None:
             yield outer
             return
+        if exclusive and self._mark is not None:
+            raise self._mark.refuse(self._shown)
         ended = [False]
         with self._raising_store_errors(ended):
             try:
@@ -211,6 +224,15 @@ class Connections:
 
         elif self._database:
             self._expect_database(made)
+        if self._mark is not None:
+            self._forbid_writes(made)
+
+    def _forbid_writes(self, made: Any) -> None:
+        """Have a connection that is in no transaction read alone."""
+        if self.is_file:
+            made.execute("PRAGMA query_only=ON").close()
+        else:
+            made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
         """Raise `LostDatabase` if a new connection leads to another database than the first one did."""
@@ -266,9 +288,16 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """All that this thread writes inside is there until the end, and then never was."""
-        with suppress(_NotMeant), self.together():
-            yield
+        """All that this thread writes inside is there until the end, and then never was; of a copy, too."""
+        with suppress(_NotMeant), self.together(), self.transaction() as connection:
+            if self._mark is not None:
+                allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"
+                connection.exec_driver_sql(allow)
+            try:
+                yield
+            finally:
+                if self._mark is not None and self.is_file:
+                    connection.exec_driver_sql("PRAGMA query_only=ON")
             raise _NotMeant
 
     @contextmanager
@@ -288,6 +317,8 @@ class Connections:
         except errors as error:
             if self._is_open:
                 self._expect_file()  # a lost file is the cause of whatever error follows
+            if self._mark is not None and is_read_only_failure(error):
+                raise self._mark.refuse(self._shown) from error
             raise describe_failure(
                 self._shown, error, read_only=self.read_only, may_be_done=ended[0]
             ) from error

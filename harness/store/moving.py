@@ -30,21 +30,21 @@ def move_rows(source: str, target: str) -> dict[str, int]:
         a copy itself, or the other one holds something else. The study goes on in the old one then.
     """
     shown = show_address(target)
-    with Store(source) as store:
+    with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
         store.marks.mark_moved(shown)  # before the look, so that nothing begins after it
     try:
         _refuse_users(source)
-        with Store(source) as old, Store(target) as new:
+        with Store(source) as old, Store(target, write_marked=True) as new:
             is_done = (
                 mark is not None and new.marks.read_mark() is None and new.count_rows("item")["item"] > 0
             )
             return {} if is_done or is_whole_copy(old, new) else copy_store(old, new)
     except BaseException:
         if mark is None:
-            with Store(source) as store:
+            with Store(source, write_marked=True) as store:
                 store.marks.adopt()
         raise
 

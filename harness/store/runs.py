@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
@@ -35,6 +35,8 @@ _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__
 _GUESSED, _LOOK, _SERVED = GuessedUsageRow.__table__, FirstLookRow.__table__, ServedModelRow.__table__
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _KEY = ("run_id", "item_id", "sample")
+_PRICES = "prices"
+"""Key of the prices beside a run's stored spec."""
 _SETTLED = sa.delete(_RESERVATION).where(
     *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY)
 )
@@ -60,17 +62,54 @@ class Usage:
     output_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class NotedPrice:
+    """A price of a run's model, and from which calls on it holds.
+
+    Attributes
+    ----------
+    price
+        Dollars per million tokens as ``input`` and ``output``; ``batch`` is the Batch API's share of both.
+    since
+        Source → input and output tokens that the run had used when the price began to hold.
+    """
+
+    price: Mapping[str, float]
+    since: Mapping[str, Sequence[int]]
+
+
 class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
         """Store what a run is; of a stored one, how its answers are read may have changed."""
-        created = datetime.now(UTC).isoformat()
-        row = {"id": spec.id, "name": spec.name, "created": created, "spec": spec.to_json()}
+        created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
+        stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
+            row = {"id": spec.id, "name": spec.name, "created": created, "spec": stored}
             insertion = insert_into(_RUN, connection.dialect).values(row)
             changed = {"spec": insertion.excluded.spec}
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
+
+    def note_price(self, run_id: str, price: NotedPrice) -> None:
+        """Note the price at which a stored run is asked from now on, if that is another than before.
+
+        The first price holds from the beginning, whatever was used before it was known.
+        """
+        noted = self.read_prices(run_id)
+        if noted and noted[-1].price == price.price:
+            return
+        price = price if noted else replace(price, since={})
+        with self._database.transaction() as connection:
+            mine = _RUN.c.id == run_id
+            spec = connection.execute(sa.select(_RUN.c.spec).where(mine)).scalar_one()
+            prices = [asdict(each) for each in (*noted, price)]
+            connection.execute(sa.update(_RUN).where(mine).values(spec={**spec, _PRICES: prices}))
+
+    def read_prices(self, run_id: str) -> list[NotedPrice]:
+        """Prices at which a run was asked, the oldest first; none of a run that never had any."""
+        rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
+        return [NotedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
 
     def note_sample(self, run_id: str, *, items: int, of: int, seed: int) -> None:
         """Note of a stored run that a first look at so many items was taken, and by which seed."""
@@ -152,7 +191,10 @@ class RunRepository(Repository):
 
     def read_runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
-        return self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
+        runs = self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
+        for run in runs:
+            run["spec"].pop(_PRICES, None)  # which change no answer
+        return runs
 
     @repeated(twice=True)
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:

@@ -29,6 +29,12 @@ def describe_damage(shown: str, error: Exception) -> StoreError:
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
 
+def is_read_only_failure(error: Exception) -> bool:
+    """Whether a database refused a write because it, or the connection, only reads."""
+    reason = str(getattr(error, "orig", None) or error)
+    return "readonly" in reason or "read-only transaction" in reason
+
+
 def describe_failure(
     shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
 ) -> StoreError:
@@ -41,7 +47,7 @@ def describe_failure(
         return StoreError(
             f"{shown}: {reason}; this role may not do that: see docs/postgresql.md for what roles may do"
         )
-    if read_only and "readonly" in reason:
+    if read_only and is_read_only_failure(error):
         return StoreError(
             f"{shown} cannot be written: the file or its folder is read-only; estimate, compare and report "
             "work there, for all else copy the study to a folder that you can write to"

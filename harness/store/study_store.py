@@ -31,6 +31,7 @@ from oversight.harness.store.columns import (
 )
 from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
 from oversight.harness.store.database import PORTION, Database
+from oversight.harness.store.engines import has_database
 from oversight.harness.store.joint import (
     CallClaimRepository,
     GrantRepository,
@@ -63,10 +64,10 @@ from oversight.harness.types import Item
 
 
 class Store(Database):
-    """An open database with all repositories of a study on it."""
+    """An open database with all repositories of a study on it; see `Connections`."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, *, write_marked: bool = False) -> None:
+        super().__init__(url, write_marked=write_marked)
         self.marks = MarkRepository(self)
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
@@ -164,3 +165,10 @@ class Store(Database):
         tables = [row.__table__ for row in rows if not names or row.__tablename__ in names]
         with self.transaction() as connection:
             return {table.name: count_rows(connection, table) for table in tables}
+
+
+def refuse_mark(url: str) -> None:
+    """Raise `StoreError` if a database is at this address and has a mark, before work that would write."""
+    if has_database(url):
+        with Store(url) as store:
+            store.marks.refuse_mark()

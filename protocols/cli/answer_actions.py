@@ -97,6 +97,7 @@ def links(args: argparse.Namespace, study: Study) -> int:
     if not has_database(study.store_url):
         raise BadInput(_NO_QUESTIONS)
     with Store(study.store_url) as store:
+        store.marks.refuse_mark()
         if args.revoke:
             gone = revoke_links(store, args.experts)
             emit(args, {"revoked": gone}, f"revoked: {', '.join(gone)}" if gone else "nothing was to revoke")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from oversight.harness.config import read_study
 from oversight.harness.store import Store
+from oversight.harness.view.payload import read_progress
+from tests.fakes.batch_server import FakeBatches, Line, fake_batches
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 Oversight = Callable[..., Any]
@@ -227,3 +231,99 @@ def test_bad_files_are_refused_before_anything_is_sent(
         Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
         assert message in oversight("run", code=2)["error"]
         assert server.prompts == []
+
+
+def write_prices(share: float) -> None:
+    Path("prices.toml").write_text(f"[models.m]\ninput = {1000 * share}\noutput = {10000 * share}\n")
+
+
+def check_cost(oversight: Oversight, url: str, usd: float) -> None:
+    """Expect a cost wherever one is shown."""
+    cost = pytest.approx(usd)
+    assert oversight("estimate")["models"]["m"]["usd"] == cost
+    oversight("report")
+    data = Path("report.html").read_text().partition('id="data">')[2].partition("</script>")[0]
+    assert json.loads(data)["parts"]["overview"]["models"][0]["usd"] == cost
+    with Store(url) as store:
+        assert read_progress(read_study("study.toml"), store)["runs"][0]["usd"] == cost
+
+
+@pytest.mark.parametrize("share", [0.1, 2.0, 0.0])
+def test_a_changed_price_leaves_what_was_spent_before(
+    share: float, url: str, lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    with fake_openai(lambda p, n: Reply("red")) as server:
+        lay_out(server)
+        study = Path("study.toml").read_text()
+        Path("study.toml").write_text(
+            study.replace("[study]\n", f'[study]\nstore = "{url.removeprefix("sqlite:///")}"\n')
+        )
+        write_prices(1.0)
+        Path("experts.toml").write_text(
+            "".join(f'[[expert]]\nname = "{c}"\nclasses = ["{c}"]\n' for c in ("red", "green", "blue"))
+        )
+        Path("key.csv").write_text("id,label\n" + "".join(f"i{j},red\n" for j in range(N)))
+        oversight("label", "route")
+        oversight("label", "simulate", "--key", "key.csv")
+        oversight("run", "--budget-usd", "0.40", code=1)
+        first = len(server.prompts)
+        assert 5 <= first <= 10
+        write_prices(share)
+        check_cost(oversight, url, first * 0.037)  # nothing was asked at the other price
+        cap = f"{first * 0.037 + 6.5 * 0.037 * share:.6f}"
+        again = oversight("run", "--budget-usd", cap, code=0 if share == 0 else 1)["models"]["m"]
+        second = len(server.prompts) - first
+        assert second == (N - first if share == 0 else pytest.approx(5, abs=1))
+        assert again["usd"] == pytest.approx(first * 0.037 + second * 0.037 * share)
+        write_prices(1.0)
+        oversight("run", "--budget-usd", f"{again['usd']:.6f}", code=0 if share == 0 else 1)
+        assert len(server.prompts) == first + second
+        oversight("run")
+        third = N - first - second
+        check_cost(oversight, url, (first + second * share + third) * 0.037)
+        Path("prices.toml").unlink()
+        check_cost(oversight, url, (first + second * share + third) * 0.037)
+
+
+def test_a_changed_price_leaves_what_a_workflow_spent_before(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    told = '{"thinking": "it is green", "answer": "B"}'
+    with fake_openai(lambda p, n: Reply(told)) as server:
+        lay_out(server)
+        write_prices(1.0)
+        run = ("run", "--workflow", "cot")
+        oversight(*run, "--budget-requests", "10", code=1)
+        first = len(server.prompts)
+        write_prices(0.1)
+        oversight(*run, "--budget-usd", f"{first * 0.037:.4f}", code=1)
+        assert len(server.prompts) == first
+        done = oversight(*run)["workflows"]
+        assert [each["usd"] for each in done.values()] == [
+            pytest.approx(first * 0.037 + (len(server.prompts) - first) * 0.0037)
+        ]
+
+
+def test_a_batch_is_paid_at_the_price_at_which_it_was_handed_over(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
+    def answer(line: Line) -> Line:
+        body = {
+            "choices": [{"message": {"content": "red"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 3},
+        }
+        return {
+            "custom_id": line["custom_id"],
+            "response": {"status_code": 200, "body": body},
+            "error": None,
+        }
+
+    with fake_batches(FakeBatches(answer, steps=3)) as server:
+        lay_out(server)
+        write_prices(1.0)
+        assert oversight("run", "--batch", "once")["models"]["m"]["under_way"] == N
+        write_prices(0.1)
+        assert oversight("run", "--batch")["models"]["m"]["usd"] == pytest.approx(N * 0.037 / 2)
+        Path("items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}.\n" for j in range(2 * N)))
+        both = oversight("run", "--batch")["models"]["m"]["usd"]
+        assert both == pytest.approx(N * (0.037 + 0.0037) / 2)

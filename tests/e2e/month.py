@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, expect
 
+from oversight.harness.store import Store
 from tests.answer_page.conftest import Desk
 from tests.e2e.conftest import PASSWORD, Bench
+from tests.view.conftest import Served
 
 CLASSES = ("heart", "brain", "skin", "lung")
 TEAM = {
@@ -102,3 +108,68 @@ class Month:
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = self.bench.call("label", "status")
         return found
+
+    def answered(self, database: str = "study.db") -> dict[str, str]:
+        """Question → the way by which its answer came."""
+        with Store(f"sqlite:///{self.bench.folder / database}") as store:
+            return {a.question.id: a.source for a in store.content.read_answers()}
+
+    def fill_sheet(self, sheet: Path, expert: str, leave: Callable[[int], str | None]) -> int:
+        """Answer the rows of a sheet, but write into some what `leave` gives for them; how many answers."""
+        lines = sheet.read_text(encoding="utf-8-sig").splitlines()
+        rows = list(csv.DictReader(lines, delimiter=";" if ";" in lines[0] else ","))
+        for place, row in enumerate(rows):
+            left = leave(place)
+            row["answer"] = self.verdict(expert, row["text"]) if left is None else left
+        with sheet.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]), delimiter=";")
+            writer.writeheader()
+            writer.writerows(rows)
+        return sum(leave(place) is None for place in range(len(rows)))
+
+    def check_counts(self, view: Served | None = None) -> int:
+        """Expect the same counts wherever they are shown; returns how many questions are answered."""
+        call, status = self.bench.call, self.status()
+        asked, answered, left = counts = (status["asked"], status["answered"], status["open"])
+        assert asked == answered + left
+        audited = call("label", "audit", "--out", "audit.jsonl")["counts"]
+        assert (audited["questions"], audited["answer"]) == (asked, answered)
+        estimated = call("estimate")
+        assert estimated["questions"] == {"drawn": asked, "answered": answered}
+        items = estimated["models"]["m"]["items"]
+        assert (items["labelled"], items["unlabelled"]) == (answered, left)
+        call("report", "--out", "report.html")
+        data = (self.bench.folder / "report.html").read_text().partition('id="data">')[2]
+        expected = _Shown(counts, counts, counts, items, len(status["quarantine"]))
+        assert _read_shown(json.loads(data.partition("</script>")[0])["parts"]) == expected
+        if view is not None:
+            end = monotonic() + 30  # the page looks for changes four times a second
+            while (shown := _read_shown({n: view.read(n) for n in _PARTS})) != expected:
+                assert monotonic() < end, (shown, expected)
+        return int(answered)
+
+
+_PARTS = ("frame", "overview", "collection")
+
+
+class _Shown(NamedTuple):
+    """What a page shows: asked, answered and open as each of its parts has them, and what does not count."""
+
+    counted: tuple[int, int, int]
+    people: tuple[int, int, int]
+    collected: tuple[int, int, int]
+    items: dict[str, int]
+    quarantined: int
+
+
+def _read_shown(parts: Mapping[str, Any]) -> _Shown:
+    collection, rows = parts["collection"], parts["frame"]["rows"]
+    names = ("asked", "answered", "open")
+    people = [sum(person[name] for person in collection["people"]) for name in names]
+    return _Shown(
+        (rows["question"], rows["answer"], rows["question"] - rows["answer"]),
+        (people[0], people[1], people[2]),
+        (collection["asked"], collection["answered"], collection["open"]),
+        parts["overview"]["models"][0]["items"],
+        collection["quarantine"]["of"],
+    )

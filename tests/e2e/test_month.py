@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,10 +20,11 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from oversight.harness.store import Store
 from oversight.protocols.collect import LabelStudioServer
-from tests.answer_page.conftest import Desk, serve
+from tests.answer_page.conftest import Desk, command, environment, serve
 from tests.e2e.conftest import Bench, Person, kill_at, region, sign_up
 from tests.e2e.month import CLASSES, TEAM, Month
 from tests.fakes.faulty_proxy import FaultyProxy
+from tests.view.conftest import serve as show
 
 pytestmark = [pytest.mark.slow, pytest.mark.label_studio, pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -95,20 +97,33 @@ def test_a_month(month: Month, proxy: FaultyProxy) -> None:
     call, bench = month.bench.call, month.bench
     call("label", "route")
     call("label", "push")
+    call("predictions", "import", "answers.csv", "--model", "m")
     with serve(bench.folder) as desk:
-        ana, bea, cem, dan = first_week(month, desk, proxy)
-        second_week(month, desk, ana, cem)
-        third_week(month, desk, bea, dan)
+        with show(bench.folder) as view:
+            ana, bea, cem, dan = first_week(month, desk, proxy)
+            month.check_counts(view)
+            second_week(month, desk, ana, cem)
+            month.check_counts(view)
+            third_week(month, desk, bea, dan)
+            month.check_counts(view)
+            saved = back_up(month, desk, bea, dan)
+            month.check_counts(view)
         port = desk.port
         os.kill(desk.process.pid, signal.SIGKILL)  # the second kill, of the page's server, beneath a phone
         desk.process.wait()
         month.tap_through(bea, "bea", 2)
         expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
-    with serve(bench.folder, port=port) as desk:
+    lost = restore(month, saved)
+    with serve(bench.folder, port=port) as desk, show(bench.folder) as view:
+        month.check_counts(view)
         bea.evaluate("dispatchEvent(new Event('online'))")
         expect(bea.locator("#unsent")).to_be_hidden()
+        recover(month, desk, dan, lost)
+        month.check_counts(view)
         last_week(month, desk, ana, bea, dan)
+        month.check_counts(view)
     holds(month)
+    month.check_counts()
 
 
 def first_week(month: Month, desk: Desk, proxy: FaultyProxy) -> tuple[Page, Page, Page, dict[str, str]]:
@@ -195,14 +210,86 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
     assert "ben" not in reminders
 
 
+def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[str, str]:
+    """The study is copied while people answer; afterwards they answer more, one of them on a sheet."""
+    call, folder = month.bench.call, month.bench.folder
+    call("label", "export", "--folder", "sheets")
+    copying = subprocess.Popen(
+        command("store", "copy", "backup.db", "--json"),
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+    )
+    month.send(desk, dan, "dan", 4)
+    month.tap_through(bea, "bea", 1)
+    assert copying.wait() == 0
+    month.tap_through(bea, "bea", 1)
+    saved = month.answered("backup.db")
+    before = month.answered()
+    assert saved.items() < before.items()  # the tap came later
+    month.tap_through(bea, "bea", 2)
+    month.send(desk, dan, "dan", 2)
+    month.answer("cleo", 4)
+    assert call("label", "pull")["new"] == 4
+    sheet = folder / "sheets" / "questions-ada.csv"
+    given = month.fill_sheet(
+        sheet, "ada", lambda row: {0: "", 2: "  ", 3: "\u00a0\t"}.get(row, None if row < 9 else "")
+    )
+    assert call("label", "import", sheet) == {"answers": given, "new": given}
+    assert call("label", "import", sheet)["new"] == 0
+    assert month.status()["answered"] == len(before) + 2 + 2 + 4 + given
+    return saved
+
+
+def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
+    """The disk with the study is lost; the copy becomes the study. Returns what only the page had."""
+    call, folder = month.bench.call, month.bench.folder
+    lost = {name: way for name, way in month.answered().items() if name not in saved}
+    head = call("verify")["head"]
+    (folder / "lost").mkdir()
+    for path in folder.glob("study.db*"):
+        path.rename(folder / "lost" / path.name)
+    (folder / "backup.db").rename(folder / "study.db")
+    for verb in ("serve", "pull", "push", "close"):
+        assert "oversight store adopt" in call("label", verb, code=2)["error"]
+    assert month.check_counts() == len(saved)  # which may be read as it is
+    call("store", "adopt")
+    assert call("verify")["holds"]
+    assert not call("verify", "--head", head, code=1)["holds"]  # noted after the backup: that is told
+    assert month.answered() == saved
+    sheet = folder / "sheets" / "questions-ada.csv"
+    for way, words in (("label_studio", ("pull",)), ("offline", ("import", sheet))):
+        again = {name for name, by in lost.items() if by == way}
+        assert call("label", *words)["new"] == len(again) > 0
+        assert set(month.answered()) == set(saved) | again
+        saved = month.answered()
+    return {name: way for name, way in lost.items() if name not in saved}
+
+
+def recover(month: Month, desk: Desk, dan: dict[str, str], lost: dict[str, str]) -> None:
+    """What was answered on the page after the backup is asked again, of everybody who answered it."""
+    assert set(lost.values()) == {"page"}
+    assert not lost.keys() & month.answered().keys()
+    with Store(month.bench.url) as store:
+        texts = {item.id: item.text for item in store.content.read_items()}
+        again = [
+            texts[q.item_id] for q in store.content.read_questions() if q.id in lost and q.expert == "dan"
+        ]
+    assert len(again) >= 2
+    assert {*again} <= {shown["text"] for shown in desk.state(dict(dan))["questions"]}
+
+
 def last_week(month: Month, desk: Desk, ana: Page, bea: Page, dan: dict[str, str]) -> None:
     """Everybody finishes but dua, who never answers what she put off."""
     month.bench.call("label", "push")
     ana.reload()
     month.click_through(ana, "ana", len(month.open_tasks("ana")))
-    for expert in ("ada", "cleo"):
-        month.answer(expert, N)
+    month.answer("cleo", N)
     month.answer("dua", N, skipped=2)
+    sheet = month.bench.folder / "sheets" / "questions-ada.csv"
+    given = month.fill_sheet(sheet, "ada", lambda row: None)
+    read = month.bench.call("label", "import", sheet)
+    assert read["answers"] == given > read["new"] > 0
     while desk.state(dict(dan))["questions"]:
         month.send(desk, dan, "dan", 1)
     month.bench.call("label", "pull")
@@ -223,7 +310,6 @@ def holds(month: Month) -> None:
             assert a.verdict.value == month.verdict(a.question.expert, texts[a.question.item_id])
     assert set(answers.values()) == {1}
     assert len(answers) == N - 2
-    call("predictions", "import", "answers.csv", "--model", "m")
     shown = call("estimate")["models"]["m"]
     found = shown["estimates"]["ml"]
     assert found["low"] <= month.accuracy <= found["high"]

@@ -44,7 +44,7 @@ def move(folder: Path, server: str) -> None:
     study = read_study(file)
     database = folder / study.study.store
     if database.exists():
-        with Store(study.store_url) as source, Store(url) as target:
+        with Store(study.store_url) as source, Store(url, write_marked=True) as target:
             copy_store(source, target)
             target.marks.adopt()
         database.unlink()

@@ -6,15 +6,23 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oversight.harness.store import Store
+from oversight.harness.config import ModelSection, read_study
+from oversight.harness.errors import StoreError
+from oversight.harness.llm import make_spec, run
+from oversight.harness.store import Store, copy_store
+from oversight.harness.types import Answer, Item, Verdict
+from oversight.protocols.collect import LabelStudio
+from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 from tests.answer_page.conftest import draw, serve
 from tests.conftest import empty_server
 from tests.store.test_copying import bring
+from tests.view.conftest import serve as serve_view
 
 Oversight = Callable[..., Any]
 COLLECTS = (
@@ -27,6 +35,18 @@ COLLECTS = (
     ("label", "pull"),
     ("experts", "invite"),
     ("run",),
+    ("predictions", "import", "answers.csv", "--model", "m"),
+    ("search", "start"),
+    ("experts", "absent", "cardiology-1"),
+)
+READS = (
+    ("report",),
+    ("compare",),
+    ("label", "audit"),
+    ("label", "remind"),
+    ("predictions", "export", "predictions.csv"),
+    ("predictions", "reread"),
+    ("predictions", "scores", "scores.jsonl", "--model", "careful"),
 )
 
 
@@ -40,12 +60,109 @@ def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     Path("copy.db").replace("study.db")
     for words in COLLECTS:
         assert "oversight store adopt" in oversight(*words, code=2)["error"]
+    for words in READS:
+        oversight(*words)
+    with serve_view(Path.cwd()) as view:
+        assert view.read("frame")["read_only"] is False  # an adopted copy changes
+        assert view.read("overview")["questions"] == before[0]["questions"]
     read = [oversight(verb) for verb in ("estimate", "verify")]
     marks = [read[1].pop("mark"), oversight("label", "status")["mark"]]
     assert read == before
     assert all(mark["source"].endswith("study.db") for mark in marks)
     assert oversight("store", "adopt")["source"].endswith("study.db")
     assert oversight("label", "route")["new"] == 0
+
+
+def write_items(store: Store) -> object:
+    return store.content.add_items([Item("new", "text", ("red", "green"), (0, 1))])
+
+
+def write_question(store: Store) -> object:
+    return store.content.add_questions([replace(store.content.read_questions()[0], id="0" * 16)])
+
+
+def write_answer(store: Store) -> object:
+    question = store.content.read_questions()[-1]
+    return store.content.add_answers([Answer(question, question.expert, Verdict.NO, "python")])
+
+
+def write_run(store: Store) -> None:
+    store.runs.add_run(make_spec("m", ModelSection(model="m"), "$text", None))
+
+
+def write_statement(store: Store) -> object:
+    with store.transaction() as connection:
+        return connection.exec_driver_sql("DELETE FROM answer")
+
+
+def write_lock(store: Store) -> object:
+    return store.locks.acquire(["run"], "owner")
+
+
+WRITES = [write_items, write_question, write_answer, write_run, write_statement, write_lock]
+
+
+def test_python_writes_nothing_into_a_copy(url: str, tmp_path: Path) -> None:
+    folder = bring("partitioned", tmp_path / "from")
+    with Store(read_study(folder / "study.toml").store_url) as study, Store(url) as copy:
+        copy_store(study, copy)
+    with Store(url) as copy:
+        before = copy.content.read_answers()
+        for write in WRITES:
+            with pytest.raises(StoreError, match="oversight store adopt"):
+                write(copy)
+        with copy.rehearsing():
+            write_items(copy)
+        with pytest.raises(StoreError, match="oversight store adopt"):
+            write_statement(copy)
+        with pytest.raises(StoreError, match="oversight store adopt"):
+            copy.marks.adopt()
+        assert copy.content.read_answers() == before
+        with Store(url, write_marked=True) as own:
+            own.marks.adopt()
+    with Store(url) as adopted:
+        assert len(adopted.content.read_answers()) == len(before)
+        write_items(adopted)
+
+
+def test_calls_of_python_collect_nothing_in_a_copy(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bring("partitioned", tmp_path))
+    oversight("store", "copy", "copy.db")
+    Path("copy.db").replace("study.db")
+    study = read_study("study.toml")
+    calls: list[Callable[[], object]] = [
+        lambda: route_questions(study),
+        lambda: import_answers(study, ["sheet.csv"]),
+        lambda: export_open(study, "sheets"),
+        lambda: simulate_answers(study, "key.csv"),
+        lambda: run(lambda prompt: "red", [Item("i", "t", ("red", "green"), (0, 1))], store="study.db"),
+        lambda: LabelStudio.from_env().pull(),
+    ]
+    for call in calls:
+        with pytest.raises(StoreError, match="oversight store adopt"):
+            call()
+    assert not Path("sheets").exists()
+
+
+def test_a_run_is_priced_in_a_copy_and_changes_nothing_there(
+    tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(
+        '[study]\nname = "priced"\nseed = 3\n[items]\nfile = "items.csv"\nclasses = ["red", "green"]\n'
+        '[models.m]\nendpoint = "http://127.0.0.1:9/v1"\nmodel = "m"\nmax_tokens = 4\n'
+    )
+    Path("items.csv").write_text("id,text\na,one\n")
+    oversight("run", "--dry-run")
+    oversight("store", "copy", "copy.db")
+    Path("copy.db").replace("study.db")
+    Path("items.csv").write_text("id,text\na,one\nb,two\n")
+    assert oversight("run", "--dry-run")["forecast"][0]["calls"] == 2
+    assert "oversight store adopt" in oversight("run", code=2)["error"]
+    with Store("sqlite:///study.db") as store:
+        assert store.count_rows("item") == {"item": 1}
 
 
 def test_a_study_is_copied_while_its_page_serves(

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     url = args.to if "://" in args.to else f"sqlite:///{Path(args.to)}"
     if args.action == "move":
         return _move(args, study)
-    with Store(study.store_url) as source, Store(url) as target:
+    with Store(study.store_url) as source, Store(url, write_marked=True) as target:
         copied = copy_store(source, target)
     rows = sum(copied.values())
     text = f"{counted(rows, 'row')} of {counted(len(copied), 'table')} copied to {args.to} and compared"
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 def _adopt(args: argparse.Namespace, url: str) -> int:
     if not has_database(url):
         raise BadInput("there is no database of this study; name the copy as store in study.toml first")
-    with Store(url) as store:
+    with Store(url, write_marked=True) as store:
         mark, shown = store.marks.adopt(), store.shown
     if mark is None:
         raise BadInput(f"{shown}: this database has no mark; it collects already")
@@ -94,7 +94,7 @@ def _move(args: argparse.Namespace, study: Study) -> int:
         text = name_store(read_text(path), to)
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
-    with Store(url) as store:
+    with Store(url, write_marked=True) as store:
         store.marks.adopt()
     rows = sum(copied.values())
     told = f"{counted(rows, 'row')} copied and compared" if copied else "all rows were copied before"

@@ -94,6 +94,8 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
+                if not taken:  # what batches under way bring keeps its price
+                    self.target.note_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")

@@ -87,9 +87,14 @@ def open_jointly(
         uncertain=terms.uncertain,
     )
     locks = {target.spec.id: run for target, run in asked}
-    joint, worker = store.joint_runs.open(
-        spec, locks, lambda: sum((_read_used(store, one.target) for one in prepared), start=Amounts())
-    )
+
+    def take() -> Amounts:
+        used = sum((_read_used(store, one.target) for one in prepared), start=Amounts())
+        for target, _ in asked:
+            target.note_price(store)
+        return used
+
+    joint, worker = store.joint_runs.open(spec, locks, take)
     return Opening(joint=joint, wanted=wanted, worker=worker)
 
 
@@ -103,7 +108,7 @@ def _describe(target: Target) -> dict[str, object]:
 def _read_used(store: Store, target: Target) -> Amounts:
     """What a run has used so far."""
     used = [part for part in store.runs.sum_usage(target.spec.id) if part.source is not Source.IMPORT]
-    usd = 0.0 if target.price is None else dollars(target.price, used)
+    usd = dollars(target.price, used, store.runs.read_prices(target.spec.id)) or 0.0
     tokens = sum(part.input_tokens + part.output_tokens for part in used)
     return Amounts(usd, tokens, sum(part.requests for part in used))
 

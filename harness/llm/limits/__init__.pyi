@@ -2,4 +2,5 @@ from .budget import Allowance as Allowance, Budget as Budget, Reservation as Res
 from .limiter import LONGEST_PAUSE as LONGEST_PAUSE, Limiter as Limiter
 from .prices import (
     FREE as FREE, Price as Price, PriceTable as PriceTable, dollars as dollars, read_prices as read_prices,
+    sum_tokens as sum_tokens,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -12,7 +12,7 @@ from oversight.harness.llm.limits.prices import FREE, Price, dollars
 from oversight.harness.types import Source
 
 if TYPE_CHECKING:
-    from oversight.harness.store import Amounts, Usage
+    from oversight.harness.store import Amounts, NotedPrice, Usage
 
 
 Usages: TypeAlias = "Callable[[], tuple[Amounts, Amounts]]"
@@ -268,12 +268,12 @@ class Budget:
         """Count what was used before, at whatever prices."""
         self._account.spent.add(used.usd, used.tokens, used.requests)
 
-    def charge_before(self, used: Iterable[Usage]) -> None:
-        """Count what earlier commands used for the same run."""
-        for part in used:
-            if part.source is not Source.IMPORT:
-                tokens = part.input_tokens + part.output_tokens
-                self._account.spent.add(dollars(self._price, [part]), tokens, part.requests)
+    def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
+        """Count what earlier commands used for the same run, at the prices that were `noted` of it."""
+        paid = [part for part in used if part.source is not Source.IMPORT]
+        tokens = sum(part.input_tokens + part.output_tokens for part in paid)
+        usd = dollars(self._price, paid, noted) or 0.0
+        self._account.spent.add(usd, tokens, sum(part.requests for part in paid))
 
 
 def _amounts(amount: _Amount) -> Amounts:

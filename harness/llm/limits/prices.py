@@ -14,9 +14,10 @@ is a TOML file in dollars per million tokens::
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from oversight.harness.output import read_text
 from oversight.harness.types import Source
 
 if TYPE_CHECKING:
-    from oversight.harness.store import Usage
+    from oversight.harness.store import NotedPrice, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ class Price:
     def in_batch(self) -> Price:
         """Price of the same tokens through the Batch API."""
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
+
+    def of(self, source: str) -> Price:
+        """Price of the same tokens from a source of answers."""
+        return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
 
 FREE = Price(0.0, 0.0)
@@ -113,7 +118,42 @@ def _price(entry: Any, path: Path, name: str) -> Price:
     return Price(**{key: float(value) for key, value in entry.items()})
 
 
-def dollars(price: Price, used: Iterable[Usage]) -> float:
-    """Cost of what a run used, batches at their price and imported answers at none."""
-    by_source = {Source.CALL: price, Source.BATCH: price.in_batch(), Source.IMPORT: FREE}
-    return sum(by_source[u.source].dollars(u.input_tokens, u.output_tokens) for u in used)
+def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
+    """Source → input and output tokens of a run."""
+    found = dict[str, tuple[int, int]]()
+    for part in used:
+        sent, received = found.get(part.source.value, (0, 0))
+        found[part.source.value] = sent + part.input_tokens, received + part.output_tokens
+    return found
+
+
+def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> float | None:
+    """Cost of what a run used, each call at the price that held when it was made.
+
+    Batches count at their own price, and imported answers at none.
+
+    Parameters
+    ----------
+    price
+        The present price, which holds for a run without a noted one; None if it is unknown.
+    used
+        All that the run used.
+    noted
+        Prices at which the run was asked, the oldest first.
+
+    Returns
+    -------
+    float or None
+        None if no price is known.
+    """
+    prices = [Price(**each.price) for each in noted] or ([] if price is None else [price])
+    if not prices:
+        return None
+    total = 0.0
+    for source, (sent, received) in sum_tokens(used).items():
+        starts = [each.since.get(source, (0, 0)) for each in noted[1:]]
+        passed = [(min(sent, first), min(received, second)) for first, second in starts]
+        bounds = [(0, 0), *passed, (sent, received)]
+        for held, (before, after) in zip(prices, pairwise(bounds), strict=True):
+            total += held.of(source).dollars(after[0] - before[0], after[1] - before[1])
+    return total

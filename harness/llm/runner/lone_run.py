@@ -150,6 +150,9 @@ def _ask(
     left = [sum(map(len, wanted.find_left(target))) for target in targets]
     if not any(left):
         return left, [None] * len(left)
+    for target, number in zip(targets, left, strict=True):
+        if number:
+            target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
     questions = [
         Questions(target=target, todo=load_items(store, wanted.find_left(target)), budget=budget)

@@ -155,7 +155,8 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
             f"tokens{held}"
         )
     if budget is not None:
-        budget.charge_before(store.runs.sum_usage(target.spec.id))
+        runs, run_id = store.runs, target.spec.id
+        budget.charge_before(runs.sum_usage(run_id), runs.read_prices(run_id))
 
 
 @dataclass(slots=True)

@@ -11,12 +11,12 @@ from typing import Any
 
 from oversight.harness.config import LOCAL_ENDPOINT, AnswerForm, ModelSection, RunSpec, api_key
 from oversight.harness.errors import BadInput
-from oversight.harness.llm.limits import FREE, Price, PriceTable
+from oversight.harness.llm.limits import FREE, Price, PriceTable, sum_tokens
 from oversight.harness.llm.models import ServedModel, TokenGuess
 from oversight.harness.llm.runner.prompt import make_request
 from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
-from oversight.harness.store import UNDER_WAY, HeldLocks, Store
+from oversight.harness.store import UNDER_WAY, HeldLocks, NotedPrice, Store, Usage
 from oversight.harness.types import Item
 
 
@@ -39,8 +39,20 @@ class Target:
 
     def priced(self, prices: PriceTable) -> Target:
         """Fill in the price as the table has it; what runs on this machine is free."""
-        free = self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
-        return replace(self, price=FREE if free else prices.models.get(self.settings.model))
+        return replace(self, price=FREE if self._is_free else prices.models.get(self.settings.model))
+
+    @property
+    def _is_free(self) -> bool:
+        return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
+
+    def note_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
+        """Note that the stored run is asked at this price from now on; what it used before keeps its own.
+
+        `used` is what the run used before; None sums up its answers and charges.
+        """
+        if self.price is not None and not self._is_free:
+            used = store.runs.sum_usage(self.spec.id) if used is None else used
+            store.runs.note_price(self.spec.id, NotedPrice(asdict(self.price), sum_tokens(used)))
 
     def settled(self, store: Store) -> Target:
         """The same model with the features that were found; one that was not tried is taken to be offered."""

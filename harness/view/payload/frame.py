@@ -35,7 +35,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "rows": rows,
         "assignments": sum(asked.values()) if panel else 0,
         "ratings": sum(store.panel.replies.count_replies().values()) if panel else 0,
-        "read_only": store.read_only and store.is_file,
+        "read_only": store.read_only and store.is_file and store.marks.read_mark() is None,
     }
 
 

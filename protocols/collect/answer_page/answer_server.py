@@ -78,6 +78,7 @@ def serve_answers(
     if not has_database(study.store_url):
         raise BadInput("no questions yet; draw them with: oversight label route")
     with Store(study.store_url) as store:
+        store.marks.refuse_mark()
         desk = AnswerDesk(study, store)
         _check_texts(store)
         with open_listener("label serve", options.host, options.port) as listening:

@@ -282,6 +282,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """One push or pull of a study at a time, so that two cannot send the same question."""
+        self.store.marks.refuse_mark()  # before anything on the server changes
         require_client()
         from filelock import FileLock, Timeout
 

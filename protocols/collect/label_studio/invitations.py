@@ -28,6 +28,8 @@ def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> li
     LabelStudioError
         If the server refuses to make an account.
     """
+    if not check:
+        campaign.store.marks.refuse_mark()
     return [_invite_expert(campaign, expert, link=link, check=check) for expert in campaign.roster.experts]
 
 
@@ -61,6 +63,7 @@ def renew_password(campaign: Campaign, expert: str) -> Account:
     LabelStudioError
         If the expert has no account, or the server takes no new password.
     """
+    campaign.store.marks.refuse_mark()
     found = campaign.roster.find(expert)
     client, email = campaign.open_client(found.name), campaign.find_email(found)
     if email not in client.read_users():

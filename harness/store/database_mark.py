@@ -1,0 +1,53 @@
+"""The mark of a database that collects nothing: a copy, or the old database of a study that was moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from oversight.harness.errors import StoreError
+from oversight.harness.store.tables import DatabaseMarkRow
+
+_MARK = DatabaseMarkRow.__table__
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseMark:
+    """Why a database collects nothing: it is a copy, or the study was moved from it.
+
+    Attributes
+    ----------
+    copied_at
+        When the copy was made; ISO 8601, UTC. Empty if it is no copy.
+    source
+        Address of the copied database, without a password.
+    moved_to
+        Address of the database that the study was moved to, without a password; else empty.
+    """
+
+    copied_at: str
+    source: str
+    moved_to: str = ""
+
+    def __str__(self) -> str:
+        if self.moved_to:
+            return f"the old database of a study that was moved to {self.moved_to}"
+        return f"a copy of {self.source}, made at {self.copied_at}"
+
+    def refuse(self, shown: str) -> StoreError:
+        """Make the error of a write into the database with this mark; `shown` is its address."""
+        way = (
+            "name the new one as store in study.toml, or end the move with: oversight store move"
+            if self.moved_to
+            else "if the old database is lost or will not be used any more, make the copy the study "
+            "with: oversight store adopt"
+        )
+        return StoreError(f"{shown}: this database is {self}; it can be read, and collects nothing; {way}")
+
+
+def read_mark(connection: sa.Connection) -> DatabaseMark | None:
+    """Read why a database collects nothing; None of a study that collects."""
+    query = sa.select(_MARK.c.copied_at, _MARK.c.source, _MARK.c.moved_to)
+    mark = DatabaseMark(*connection.execute(query).one())
+    return mark if mark.copied_at or mark.moved_to else None
