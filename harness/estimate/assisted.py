@@ -33,7 +33,7 @@ from oversight.harness.estimate.routed import (
     unequal_accuracy,
     weigh_votes,
 )
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 ASSISTED = "assisted"
 LARGEST = 20_000
@@ -128,7 +128,7 @@ class _Votes:
     def estimate(self, name: str, labels: LabelColumns, level: float) -> Estimate | None:
         """A model's accuracy; None where every answer is about its prediction and settles it."""
         predictions = self._models[name]
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
         data, predicted, items = routed_pool(part, [predictions], unequal=True)
         if np.bincount(data.item).max() > 1:
             raise NotIdentified("items have several questions, and votes are used with one")
@@ -144,7 +144,7 @@ class _Votes:
             estimate = unequal_accuracy(option, data, weight, **given)
         else:
             estimate = routed_accuracy(option, data, strata=find_drawn_strata(items, labels), **given)
-        return replace(complete(estimate, predictions, part, flags, tilted=True), estimator=ASSISTED)
+        return replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
 
     def _weigh(self, data: RoutedSample, items: IntArray) -> FloatArray:
         key = items.tobytes()
@@ -161,5 +161,5 @@ def _tell_worth(plain: Estimate, assisted: Estimate) -> Estimate:
         return assisted
     answers = assisted.n.ordinary + assisted.n.complementary
     worth = round(answers * (wide / narrow) ** 2)
-    flag = f"votes_worth: {worth} answers without votes; there are {answers}"
-    return replace(assisted, flags=(*assisted.flags, flag))
+    note = Note(NoteKind.VOTES_WORTH, {"worth": worth, "answers": answers})
+    return replace(assisted, notes=(*assisted.notes, note))

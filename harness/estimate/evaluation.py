@@ -46,7 +46,7 @@ from oversight.harness.estimate.data import (
 from oversight.harness.estimate.missing_answers import Estimator, find_hidden
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import Counts, Estimate
+from oversight.harness.types import Counts, Estimate, Note, NoteKind
 
 _CORRECTED = ("corrected", "hui_walter", "bounded")
 """Estimators that allow for experts' errors."""
@@ -104,7 +104,7 @@ def accuracy(
         check_mapping("n_options", n_options, "item id to number of options")
     predicted, said = align(predictions, labels)
     one = _check_options(said, estimator, interval, strata, gold, published=published)
-    part, flags = collected_part(said, predicted.is_there)
+    part, notes = collected_part(said, predicted.is_there)
     is_plain = estimator == "ml" and interval in (None, "exact")
     is_plain = is_plain and strata is None and not published and split == "auto"
 
@@ -120,7 +120,7 @@ def accuracy(
         return estimate_tallies(tallies, estimator=estimator, **options)
 
     tilted = interval != "anytime" and (gold is None if one else is_plain)
-    return complete(make(part), predicted, part, flags, make=make, checks=checks, tilted=tilted)
+    return complete(make(part), predicted, part, notes, make=make, checks=checks, tilted=tilted)
 
 
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
@@ -193,7 +193,7 @@ def complete(
     estimate: Estimate,
     predictions: PredictionColumns,
     labels: LabelColumns,
-    flags: tuple[str, ...],
+    notes: tuple[Note, ...],
     *,
     make: Estimator | None = None,
     checks: bool = True,
@@ -219,13 +219,13 @@ def complete(
     unequal, bent = find_unequal(labels, predictions.is_there), ""
     is_weighted = estimate.interval.startswith(REFUSALS)
     if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
-        flags += (unequal.flag,)
+        notes += (unequal.note,)
     elif unequal is not None and estimate.estimator != "worst_case":
         bent = unequal.why
     return replace(
         _with_assumptions(estimate, labels),
         n=counts,
-        flags=flags + estimate.flags,
+        notes=notes + estimate.notes,
         why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, bent])),
     )
 
@@ -270,6 +270,7 @@ def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
     special = estimate.estimator in ("corrected", "anytime") or estimate.interval.startswith("anytime")
-    if not labels.statements or special or "conditioned_on_questions" in estimate.flags:
+    is_conditioned = NoteKind.CONDITIONED_ON_QUESTIONS in (note.kind for note in estimate.notes)
+    if not labels.statements or special or is_conditioned:
         return estimate
     return replace(estimate, assumptions=labels.statement.assumptions)

@@ -35,7 +35,7 @@ from oversight.harness.estimate.judged import judge_models, withhold_judged
 from oversight.harness.estimate.missing_answers import bound_missing
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 
 def accuracies(
@@ -75,7 +75,7 @@ def accuracies(
     predictions, labels = align(predictions, labels)
     main = main_estimator(labels)
     try:
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
         return Estimates({}, {main: str(error)})
     shown: dict[str, Any] = {"interval": interval, "level": level, "published": published}
@@ -88,7 +88,7 @@ def accuracies(
     if main == "ml" and labels.cluster is None:
         made = all_estimators(tally_pool(predictions, part, strata, split), **shown)
         completed = {
-            name: complete(e, predictions, part, flags, make=partial(make, name=name))
+            name: complete(e, predictions, part, notes, make=partial(make, name=name))
             for name, e in made.items()
         }
         tilted: dict[str, Any] = {**shown, "strata": strata, "split": split}
@@ -103,7 +103,7 @@ def accuracies(
     if main in found:
         bounded = bound_missing(make(part), make, predictions, part)
         if bounded is not None:
-            found["worst_case"] = complete(bounded, predictions, part, flags)
+            found["worst_case"] = complete(bounded, predictions, part, notes)
     return Estimates(found, {name: why for part_ in more for name, why in part_.undefined.items()})
 
 
@@ -191,10 +191,10 @@ def joint_level(level: float, models: int) -> float:
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
     """Estimates of `joint_level` as those of the joint level; one for looking on has a level of its own."""
-    flag = f"joint: {models} models"
+    note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {
-            name: replace(e, level=level, flags=(*e.flags, flag))
+            name: replace(e, level=level, notes=(*e.notes, note))
             for name, e in made.items()
             if name != "anytime"
         },

@@ -17,7 +17,7 @@ from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.by_design import resolved_estimate
 from oversight.harness.estimate.data import fill_answers
 from oversight.harness.estimate.intervals import scale_by_share
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 WIDEST = 1.25
 """Times its own width that an interval may be wide so that it holds whatever unanswered questions hide."""
@@ -58,7 +58,7 @@ class HiddenRange:
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
-        return replace(wide, flags=(*wide.flags, "allows_for_missing"))
+        return replace(wide, notes=(*wide.notes, Note(NoteKind.ALLOWS_FOR_MISSING)))
 
     def __str__(self) -> str:
         """Say how many questions are unanswered, and what the estimate could be for that."""
@@ -153,5 +153,5 @@ def bound_missing(
         estimator="worst_case",
         interval=f"{bounds.interval.removesuffix('+worst-case')}+worst-case",
         why=bounds.why or estimate.why,
-        flags=(*estimate.flags, f"missing: {missing} of {of} items failed or had no answer"),
+        notes=(*estimate.notes, Note(NoteKind.MISSING, {"missing": missing, "of": of})),
     )

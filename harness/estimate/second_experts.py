@@ -39,7 +39,7 @@ def allow_for_errors(
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
-    part, flags = collected_part(labels, predictions.is_there)
+    part, notes = collected_part(labels, predictions.is_there)
     data, predicted, items = routed_pool(part, [predictions], error_free=False)
     options = predicted[:, 0].astype(np.int64)
     if not allows_gold_score(options, data):
@@ -50,4 +50,4 @@ def allow_for_errors(
     cluster = enough_clusters(items, labels.index, labels.cluster)
     asked = second[items[data.item]]
     estimate = bounded_accuracy(options, data, asked, known, level=level, cluster=cluster)
-    return complete(estimate, predictions, part, flags)
+    return complete(estimate, predictions, part, notes)

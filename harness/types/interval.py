@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from oversight.harness.types.notes import Note
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -17,8 +19,8 @@ class Interval:
         Confidence level, in (0, 1).
     method
         Name of the method that made it.
-    flags
-        Reasons for caution, each a name with or without a remark.
+    notes
+        Reasons for caution.
     why
         Why it may hold the truth less often than `level` says; empty where it does not.
     """
@@ -27,5 +29,5 @@ class Interval:
     high: float
     level: float
     method: str
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     why: str = ""

@@ -228,6 +228,6 @@ def _estimate(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
         se=None,
         estimator=metric,
         interval=METHOD,
-        flags=(),
+        notes=(),
         why=why,
     )

@@ -20,7 +20,7 @@ import numpy as np
 from oversight.harness.arrays import FloatArray
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.core import check_count, check_level, z_value
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 HUI_WALTER_ASSUMPTIONS = (
     "both experts of a question judge independently given the truth, with equal error rates",
@@ -130,11 +130,15 @@ def hui_walter_accuracy(
     se = float(np.sqrt(np.linalg.inv(information)[0, 0]))
     centre, half = np.log(inside[0] / (1 - inside[0])), z_value(level) * se / (inside[0] * (1 - inside[0]))
     low, high = (float(1 / (1 + np.exp(-end))) for end in (centre - half, centre + half))
-    flags = (f"sensitivity: {s:.3f}", f"specificity: {t:.3f}", f"split: {hits[1] + misses[1]}")
+    notes = (
+        Note(NoteKind.SENSITIVITY, {"rate": s}),
+        Note(NoteKind.SPECIFICITY, {"rate": t}),
+        Note(NoteKind.SPLIT, {"answers": hits[1] + misses[1]}),
+    )
     return Estimate.from_interval(
         value=A,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald-logit", flags=flags),
+        interval=Interval(low=low, high=high, level=level, method="wald-logit", notes=notes),
         estimator="hui-walter",
         n=Counts(ordinary=hits[0] + misses[0], complementary=hits[2] + misses[2]),
         assumptions=HUI_WALTER_ASSUMPTIONS,

@@ -23,7 +23,7 @@ from oversight.harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWort
 from oversight.harness.estimate.judged.whole_pool import spread_over_pool
 from oversight.harness.estimate.judged.with_judges import judged_accuracy
 from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, routed_pool, settled_sample
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 JUDGED = "judged"
 _MAIN = ("resolved", "routed", "ml")
@@ -92,7 +92,7 @@ def _judge_model(
     if labels.is_resolved and labels.pool is None:
         raise NotIdentified("every item is resolved, and a judge adds nothing to what is known")
     predictions = keep_drawn(every, labels)
-    part, flags = collected_part(labels, predictions.is_there)
+    part, notes = collected_part(labels, predictions.is_there)
     if labels.is_resolved:
         data, option, items = _take_resolved(part, predictions)
     else:
@@ -109,7 +109,7 @@ def _judge_model(
     heard = [opinion.take(items) for opinion in opinions]
     estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
     worth = measure_worth(option, data, heard, level=level, cluster=cluster)
-    return _tell_worth(complete(estimate, predictions, part, flags, tilted=True), worth)
+    return _tell_worth(complete(estimate, predictions, part, notes, tilted=True), worth)
 
 
 def _take_resolved(
@@ -144,12 +144,16 @@ def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
         return estimate
     answers = estimate.n.ordinary + estimate.n.complementary
     if min(estimate.clipped, 1 - estimate.clipped) * answers < LEAST_KINDS:
-        kind = "wrong" if estimate.clipped > 0.5 else "right"
-        why = f"fewer than {LEAST_KINDS} of {answers} items are {kind}, by these answers"
-        return replace(estimate, flags=(*estimate.flags, f"judge_worth: not known: {why}"))
+        rarer = "wrong" if estimate.clipped > 0.5 else "right"
+        rare = {"least": LEAST_KINDS, "answers": answers, "rarer": rarer}
+        return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH_UNKNOWN, rare)))
     saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
-    flag = (
-        f"judge_saved: {saved} questions ({least} to {most} at {estimate.level:.0%}): "
-        f"{answers} answers say as much as {answers + saved} without it"
-    )
-    return replace(estimate, flags=(*estimate.flags, flag))
+    told = {
+        "saved": saved,
+        "least": least,
+        "most": most,
+        "level": estimate.level,
+        "answers": answers,
+        "worth": answers + saved,
+    }
+    return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_SAVED, told)))

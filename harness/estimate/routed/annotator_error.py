@@ -32,7 +32,7 @@ from oversight.harness.estimate.core import (
 from oversight.harness.estimate.routed.doubly_robust import informed, question_weights
 from oversight.harness.estimate.routed.means import t_quantile
 from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -157,12 +157,12 @@ def corrected_mean(
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
     half = se * (z_value(level) if cluster is None else t_quantile(level, max(1.0, units - 1)))
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
-    flags = () if floor <= value <= ceiling else ("out_of_range",)
+    notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="delta", flags=flags, why=_NORMAL),
+        interval=Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL),
         estimator="corrected",
         n=data.counts,
         assumptions=GOLD_ASSUMPTIONS,
@@ -226,11 +226,11 @@ def immune_accuracy(
         value = 1 - scale * x / n
         low, high = (max(0.0, 1 - scale * end) for end in (high, low))
     known = "experts never say yes to a false option" if missed else "experts never miss the true option"
-    flags = () if value >= 0 else ("out_of_range",)
+    notes = () if value >= 0 else (Note(NoteKind.OUT_OF_RANGE),)
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="clopper-pearson", flags=flags),
+        interval=Interval(low=low, high=high, level=level, method="clopper-pearson", notes=notes),
         estimator="ord" if missed else "comp",
         n=Counts(ordinary=yes, complementary=no),
         assumptions=(known,),

@@ -22,7 +22,7 @@ from oversight.harness.estimate.intervals import (
     tilted_score,
 )
 from oversight.harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 SILENCE = "experts are silent as often about true options as about others"
 
@@ -42,7 +42,7 @@ def resolved_accuracy(
     item whose other predicted option is confirmed gets known all the same, and known wrong. With `own`
     all items whose own question met with silence are taken to be right as often as those where it was
     answered. Without it nothing is taken for granted: the lower end takes the unknown ones as wrong and the
-    upper end as right, and the value is that of the known ones. The flags say how far they could move it.
+    upper end as right, and the value is that of the known ones. The notes say how far they could move it.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def resolved_accuracy(
         value = right / n
         low, high, method = _enclose(z, level, cluster, strata)
     each = np.full(len(z), 1 / len(z)) if weight is None else weight / weight.sum()
-    least, most = float(each @ (z == 1)), float(each @ (z != 0))
+    within = {"items": unknown, "least": float(each @ (z == 1)), "most": float(each @ (z != 0))}
     return Estimate.from_interval(
         value=value,
         se=float(np.sqrt(value * (1 - value) / n * effect)),
@@ -96,7 +96,7 @@ def resolved_accuracy(
             high=high,
             level=level,
             method=method,
-            flags=(f"unresolved: {unknown}, value within [{least:.4f}, {most:.4f}]",) if unknown else (),
+            notes=(Note(NoteKind.UNRESOLVED_WITHIN, within),) if unknown else (),
         ),
         estimator="resolved",
         n=Counts(ordinary=right, complementary=n - right, abstained=unknown),

@@ -11,12 +11,12 @@ from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.by_design import enough_clusters
-from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
 from oversight.harness.estimate.data import Estimates
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
 from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 DEEPENED = "deepened"
 _MAIN = ("routed", "ml")
@@ -84,8 +84,8 @@ def deepened_accuracy(
     if len(labels) > _LARGEST:
         raise NotIdentified(f"second questions are not used with more than {_LARGEST:,} answers")
     predictions = keep_drawn(predictions, labels)
-    part, flags = collected_part(labels, predictions.is_there)
-    if any(flag.startswith("partial") for flag in flags):
+    part, notes = collected_part(labels, predictions.is_there)
+    if any(note.kind in PARTIAL_KINDS for note in notes):
         raise NotIdentified("first questions are open; second ones count once these are answered")
     data, predicted, items = routed_pool(part, [predictions])
     option = predicted[:, 0].astype(np.int64)
@@ -121,10 +121,10 @@ def deepened_accuracy(
     estimate = tilted_accuracy(
         inner, readable, estimator=DEEPENED, counts=data.counts, level=level, cluster=cluster
     )
-    estimate = complete(estimate, predictions, part, flags)
+    estimate = complete(estimate, predictions, part, notes)
     method = estimate.interval.replace("tilted-score", "two-phase-score")
-    flag = f"second_questions: {used} of {put} used"
-    return replace(estimate, interval=method, estimator=DEEPENED, flags=(*estimate.flags, flag))
+    note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
+    return replace(estimate, interval=method, estimator=DEEPENED, notes=(*estimate.notes, note))
 
 
 def _read_second(
@@ -190,5 +190,6 @@ def _tell_worth(plain: Estimate, deepened: Estimate) -> Estimate:
     if not wide or not narrow:
         return deepened
     answers = plain.n.ordinary + plain.n.complementary
-    flag = f"second_worth: {round(answers * (wide / narrow) ** 2)} first answers; there are {answers}"
-    return replace(deepened, flags=(*deepened.flags, flag))
+    worth = round(answers * (wide / narrow) ** 2)
+    note = Note(NoteKind.SECOND_WORTH, {"worth": worth, "answers": answers})
+    return replace(deepened, notes=(*deepened.notes, note))
