@@ -217,7 +217,7 @@ def complete(
         else ""
     )
     unequal, bent = find_unequal(labels, predictions.is_there), ""
-    is_weighted = estimate.interval.startswith(REFUSALS)
+    is_weighted = estimate.method == REFUSALS
     if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
         notes += (unequal.note,)
     elif unequal is not None and estimate.estimator != "worst_case":
@@ -269,7 +269,7 @@ def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
 
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
-    special = estimate.estimator in ("corrected", "anytime") or estimate.interval.startswith("anytime")
+    special = estimate.estimator in ("corrected", "anytime") or estimate.method == "anytime"
     is_conditioned = NoteKind.CONDITIONED_ON_QUESTIONS in (note.kind for note in estimate.notes)
     if not labels.statements or special or is_conditioned:
         return estimate

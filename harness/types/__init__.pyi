@@ -11,7 +11,7 @@ from .foreign import ForeignAnswer as ForeignAnswer
 from .html_table import (
     HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
 )
-from .interval import Interval as Interval
+from .interval import Interval as Interval, WORST_CASE as WORST_CASE
 from .interval_names import method_words as method_words
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from oversight.harness.expected import check_names, check_records
 from oversight.harness.types.html_table import HtmlTable, percent, span
@@ -65,8 +65,8 @@ class Estimate(Noted, Shown):
         Confidence level, for example 0.95.
     estimator
         ``"ord"``, ``"comp"``, ``"ivw"``, ``"ivw_half"``, ``"ml"``, …
-    interval
-        How the interval was made: ``"exact"``, ``"score"``, ``"wald"``, …
+    method, steps
+        How the interval was made, see `Interval`: ``"exact"``, ``"score"``, ``"wald"``, …
     n
         What was counted.
     assumptions
@@ -83,13 +83,17 @@ class Estimate(Noted, Shown):
     se: float | None
     level: float
     estimator: str
-    interval: str
+    method: str
+    steps: tuple[str, ...] = ()
     n: Counts = Counts()
     assumptions: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     why: str = ""
 
+    plain_names: ClassVar[Mapping[str, str]] = {"notes": "flags", "method": "interval", "steps": ""}
+
     def __post_init__(self) -> None:
+        check_names("steps", self.steps)
         check_names("assumptions", self.assumptions)
         check_records("notes", self.notes, Note)
 
@@ -113,12 +117,18 @@ class Estimate(Noted, Shown):
             se=se,
             level=interval.level,
             estimator=estimator,
-            interval=interval.method,
+            method=interval.method,
+            steps=interval.steps,
             n=n,
             assumptions=assumptions,
             notes=notes + interval.notes,
             why=interval.why,
         )
+
+    @property
+    def interval(self) -> str:
+        """``exact+share``: how the interval was made, as JSON has it."""
+        return "+".join((self.method, *self.steps))
 
     @property
     def holds(self) -> bool:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from oversight.harness.types.notes import Note
 
+WORST_CASE = "worst-case"
+"""Step of an interval that holds whatever the missing answers would have been."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -19,6 +22,8 @@ class Interval:
         Confidence level, in (0, 1).
     method
         Name of the method that made it.
+    steps
+        What was done to the method's interval afterwards, in order, such as `WORST_CASE`.
     notes
         Reasons for caution.
     why
@@ -29,5 +34,11 @@ class Interval:
     high: float
     level: float
     method: str
+    steps: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     why: str = ""
+
+    @property
+    def name(self) -> str:
+        """``exact+share``: the method and the steps, as JSON has them."""
+        return "+".join((self.method, *self.steps))

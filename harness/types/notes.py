@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from oversight.harness.errors import WrongType
 from oversight.harness.expected import check_mapping
@@ -247,9 +247,13 @@ class _HasNotes(Protocol):
 
 
 class Noted:
-    """A result with the field `notes`."""
+    """A result with the field `notes`.
+
+    `plain_names` says which property stands for a field in JSON and frames; empty if none does.
+    """
 
     __slots__ = ()
+    plain_names: ClassVar[Mapping[str, str]] = {"notes": "flags"}
 
     @property
     def flags(self: _HasNotes) -> tuple[str, ...]:
@@ -258,8 +262,8 @@ class Noted:
 
 
 def plain_fields(record: DataclassInstance) -> dict[str, Any]:
-    """Fields of a record by name; those of a result have `flags` in place of `notes`."""
+    """Fields of a record by name; those of a result as its `plain_names` say, `flags` in place of `notes`."""
     names = [f.name for f in fields(record)]
     if isinstance(record, Noted):
-        names[names.index("notes")] = "flags"
-    return {name: getattr(record, name) for name in names}
+        names = [record.plain_names.get(name, name) for name in names]
+    return {name: getattr(record, name) for name in names if name}

@@ -58,7 +58,7 @@ def estimate(value: float, *notes: Note, why: str = "") -> Estimate:
         se=None,
         level=0.95,
         estimator="ml",
-        interval="exact",
+        method="exact",
         notes=notes,
         why=why,
     )

@@ -58,7 +58,8 @@ def combine_strata(
             low=max(0.0, low),
             high=min(1.0, high),
             level=level,
-            method="/".join(sorted({p.interval.method for p in parts})) + "+mover",
+            method="/".join(sorted({p.interval.name for p in parts})),
+            steps=("mover",),
             notes=tuple(dict.fromkeys(note for p in parts for note in p.interval.notes)),
             why="strata were combined from an estimate of each, which misses where they are small; "
             "the exact interval does not",
@@ -144,5 +145,5 @@ def with_unreadable(
         if se is not None:
             se = math.sqrt((rho * se) ** 2 + value**2 * rho * (1 - rho) / size)
         value *= rho
-        made = replace(made, low=max(0.0, low), high=high, method=f"{made.method}+share")
+        made = replace(made, low=max(0.0, low), high=high, steps=(*made.steps, "share"))
     return StratumEstimate(stratum=stratum, n=n, value=value, se=se, interval=made)

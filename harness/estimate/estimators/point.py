@@ -116,7 +116,7 @@ def _weighted(
     groups = pool_samples(misses)
     weights = (w, *((1 - w) * share for share in moment_weights(groups)))
     point = _mixture((hits, *groups), weights, published=published)
-    return replace(point, notes=tuple(sorted(point.notes, key=lambda note: note.flag)))
+    return replace(point, notes=tuple(sorted(point.notes, key=lambda note: note.kind.name)))
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:

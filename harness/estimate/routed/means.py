@@ -168,16 +168,21 @@ def tilted_accuracy(
     """
     weight = np.ones(len(readable), np.int64) if number is None else number
     n, m = int(weight.sum()), int(weight[readable].sum())
-    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if m < n:
         se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
         size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
         value, low, high = scale_by_share(m / n, size, value, low, high, level)
-        method += "+share"
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        interval=Interval(
+            low=max(0.0, low),
+            high=high,
+            level=level,
+            method="tilted-score",
+            steps=("share",) if m < n else (),
+        ),
         estimator=estimator,
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,

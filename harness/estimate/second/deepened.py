@@ -122,9 +122,8 @@ def deepened_accuracy(
         inner, readable, estimator=DEEPENED, counts=data.counts, level=level, cluster=cluster
     )
     estimate = complete(estimate, predictions, part, notes)
-    method = estimate.interval.replace("tilted-score", "two-phase-score")
     note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
-    return replace(estimate, interval=method, estimator=DEEPENED, notes=(*estimate.notes, note))
+    return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
 
 
 def _read_second(
