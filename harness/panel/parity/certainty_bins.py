@@ -54,7 +54,7 @@ class ParityBin(Noted):
         """Why intervals may not hold, and what is withheld and why, in words."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
-        return (*found, *(() if self.detection is None else self.detection.notes))
+        return (*found, *(() if self.detection is None else self.detection.remarks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
