@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import Enum, unique
 from string import Formatter
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -29,163 +29,112 @@ class _Words(Formatter):
 _WORDS = _Words()
 
 
+@unique
 class NoteKind(Enum):
-    """Every kind of note: its flag in JSON, its sentence, and the remark that follows the flag after a colon.
+    """Every kind of note: its sentence, the remark that follows its flag in JSON, and its flag.
 
-    Names in braces are keys of `Note.data`; ``{}`` in a sentence is the remark.
+    The flag is the kind's name in lower case unless it is given. Names in braces are keys of `Note.data`;
+    ``{}`` in a sentence is the remark.
     """
 
     # of estimates and their intervals
-    OUT_OF_RANGE = (
-        "out_of_range",
-        "the estimate as computed lies outside the possible range; it is cut off for display",
-    )
+    OUT_OF_RANGE = "the estimate as computed lies outside the possible range; it is cut off for display"
     VALUE_OUTSIDE_INTERVAL = (
-        "value_outside_interval",
-        "the estimate lies outside its own interval: estimator and interval weigh the answers differently",
+        "the estimate lies outside its own interval: estimator and interval weigh the answers differently"
     )
-    LATTICE_TOO_LARGE = (
-        "lattice_too_large",
-        "too many answers for the exact interval; the score interval stands in",
-    )
+    LATTICE_TOO_LARGE = "too many answers for the exact interval; the score interval stands in"
     CONTRADICTS_MODEL = (
-        "contradicts_model",
-        "the answers fit no accuracy at this level, so that the interval is of a higher one; see the checks",
+        "the answers fit no accuracy at this level, so that the interval is of a higher one; see the checks"
     )
-    DEGENERATE_VARIANCE = (
-        "degenerate_variance",
-        "answers of a kind are all alike; the standard error is that of half an answer less",
-    )
-    ALL_UNREADABLE = (
-        "all_unreadable",
-        "no labelled item has a readable answer; an unreadable one counts as wrong",
-    )
-    STRATIFIED = ("stratified", "made of several strata or numbers of options, each by its share")
+    DEGENERATE_VARIANCE = "answers of a kind are all alike; the standard error is that of half an answer less"
+    ALL_UNREADABLE = "no labelled item has a readable answer; an unreadable one counts as wrong"
+    STRATIFIED = "made of several strata or numbers of options, each by its share"
     CONDITIONED_ON_QUESTIONS = (
-        "conditioned_on_questions",
-        "several questions were asked about an item; the estimate takes the options asked about as given",
+        "several questions were asked about an item; the estimate takes the options asked about as given"
     )
-    NEVER_DIFFER = (
-        "never_differ",
-        "the models agree on every item; the interval says how rarely they may differ",
-    )
+    NEVER_DIFFER = "the models agree on every item; the interval says how rarely they may differ"
     NOTHING_KNOWN_WHERE_THEY_DIFFER = (
-        "nothing_known_where_they_differ",
-        "no answer tells which of the models is right where they differ; only how often they differ is known",
+        "no answer tells which of the models is right where they differ; only how often they differ is known"
     )
-    ALLOWS_FOR_MISSING = (
-        "allows_for_missing",
-        "the interval holds whatever the unanswered questions would have been answered",
-    )
+    ALLOWS_FOR_MISSING = "the interval holds whatever the unanswered questions would have been answered"
     MISSING = (
-        "missing",
         "{}; the interval holds whatever is hidden there",
         "{missing} of {of} items failed or had no answer",
     )
     ANSWERING_RATES = (
-        "answering_rates",
         "experts answered between {} of the questions about an option; answers count in inverse proportion",
         "{least:.0%} and {most:.0%}",
     )
     PASSED_OVER = (
-        "passed_over",
         "{} questions are open although their experts answered later ones; they count like unsure answers",
         "{passed} of {of}",
     )
     OPEN_ITEMS = (
-        "open_items",
         "{} items wait for an answer and are taken as right or wrong, whichever is worse",
         "{open} of {of}",
     )
     PARTIAL = (
-        "partial",
         "the collection is not finished: {}",
         "{used} of {answered} answers used, those to the first {share:.0%} of every expert's questions, "
         "which is how far {slowest} has come",
     )
     PARTIAL_WITH_ADDED = (
-        "partial",
         "the collection is not finished: {}",
-        "{used} of {answered} answers used, those to the first {share:.0%} of every expert's questions about "
-        "the first items, and about those added later, which is how far {slowest} has come",
+        "{used} of {answered} answers used, those to the first {share:.0%} of every expert's questions "
+        "about the first items, and about those added later, which is how far {slowest} has come",
+        "partial",
     )
-    JOINT = ("joint", "the intervals of all models hold together: {}", "{models} models")
-    UNRESOLVED = ("unresolved", "{} items are not resolved: an expert was silent", "{items}")
+    JOINT = ("the intervals of all models hold together: {}", "{models} models")
+    UNRESOLVED = ("{} items are not resolved: an expert was silent", "{items}")
     UNRESOLVED_WITHIN = (
-        "unresolved",
         "{items} items are not resolved: an expert was silent; they could move the estimate to "
         "{least:percent} – {most:percent}",
         "{items}, value within [{least:.4f}, {most:.4f}]",
+        "unresolved",
     )
-    SENSITIVITY = ("sensitivity", "experts' P(yes | it is), as estimated beside: {}", "{rate:.3f}")
-    SPECIFICITY = ("specificity", "experts' P(no | it is not), as estimated beside: {}", "{rate:.3f}")
+    SENSITIVITY = ("experts' P(yes | it is), as estimated beside: {}", "{rate:.3f}")
+    SPECIFICITY = ("experts' P(no | it is not), as estimated beside: {}", "{rate:.3f}")
     VOTES_WORTH = (
-        "votes_worth",
         "the interval is as narrow as from {}",
         "{worth} answers without votes; there are {answers}",
     )
     SECOND_QUESTIONS = (
-        "second_questions",
         "second questions: {}; all other estimates are of first answers alone",
         "{used} of {of} used",
     )
-    SECOND_WORTH = (
-        "second_worth",
-        "the interval is as narrow as from {}",
-        "{worth} first answers; there are {answers}",
-    )
+    SECOND_WORTH = ("the interval is as narrow as from {}", "{worth} first answers; there are {answers}")
     JUDGE_SAVED = (
-        "judge_saved",
         "the judge saved {}",
         "{saved} questions ({least} to {most} at {level:.0%}): {answers} answers say as much as {worth} "
         "without it",
     )
-    JUDGE_WORTH_UNKNOWN = (
-        "judge_worth",
+    JUDGE_WORTH = (
         "what the judge saved is {}",
         "not known: fewer than {least} of {answers} items are {rarer}, by these answers",
     )
-    SPLIT = ("split", "answers in the half that weights were taken from: {}", "{answers}")
+    SPLIT = ("answers in the half that weights were taken from: {}", "{answers}")
     # of panels
-    SINGLE_LABEL_ITEMS = (
-        "single_label_items",
-        "items with a single rating: {}",
-        "{items} say nothing of agreement",
-    )
+    SINGLE_LABEL_ITEMS = ("items with a single rating: {}", "{items} say nothing of agreement")
     LEARNED_AGGREGATE = (
-        "learned_aggregate",
         "the aggregate was learned from the ratings: {}",
         "items share error rates, the tail of L is approximate",
     )
     FIXED_PANEL = (
-        "fixed_panel",
         "the annotators are a fixed panel: {}",
         "these very annotators are meant, no pool: U_e and U_star do not certify",
     )
-    ASSUMPTION_1_FAILS = (
-        "assumption_1_fails",
-        "assumption 1 fails: {}",
-        "on the oracle labels; U_e and U_star do not certify",
-    )
+    ASSUMPTION_1_FAILS = ("assumption 1 fails: {}", "on the oracle labels; U_e and U_star do not certify")
     ASSUMPTION_2_FAILS = (
-        "assumption_2_fails",
         "assumption 2 fails: {}",
         "on the oracle labels; L is no lower bound, nothing certifies",
     )
-    FEW_ITEMS = ("few_items", "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals")
-    FEW_CLUSTERS = (
-        "few_clusters",
-        "fewer than 30 clusters of items: an accuracy of 80 % can be chance, read the intervals",
-    )
-    NO_INTERVAL = ("no_interval", "no interval: {}", "{why}")
-    FEW_PEOPLE = (
-        "few_people",
-        "people whose ratings the figures rest on: {}",
-        "{people}, at least {fewest} are advised",
-    )
+    FEW_ITEMS = "fewer than 30 items: an accuracy of 80 % can be chance, read the intervals"
+    FEW_CLUSTERS = "fewer than 30 clusters of items: an accuracy of 80 % can be chance, read the intervals"
+    NO_INTERVAL = ("no interval: {}", "{why}")
+    FEW_PEOPLE = ("people whose ratings the figures rest on: {}", "{people}, at least {fewest} are advised")
 
-    def __init__(self, flag: str, sentence: str, remark: str = "") -> None:
-        self.flag = flag
+    def __init__(self, sentence: str, remark: str = "", flag: str = "") -> None:
+        self.flag = flag or self.name.lower()
         self.sentence = sentence
         self.remark = remark
         self.keys = frozenset(name for _, name, _, _ in _WORDS.parse(sentence + remark) if name)

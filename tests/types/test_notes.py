@@ -24,6 +24,48 @@ def test_every_kind_has_a_flag_and_a_sentence(kind: NoteKind) -> None:
     assert ("7" in sentence) == bool(kind.keys)
 
 
+FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
+    (NoteKind.MISSING, {"missing": 3, "of": 200}, "missing: 3 of 200 items failed or had no answer"),
+    (NoteKind.ANSWERING_RATES, {"least": 0.2, "most": 1.0}, "answering_rates: 20% and 100%"),
+    (NoteKind.PASSED_OVER, {"passed": 3, "of": 200}, "passed_over: 3 of 200"),
+    (NoteKind.OPEN_ITEMS, {"open": 3, "of": 200}, "open_items: 3 of 200"),
+    (
+        NoteKind.PARTIAL,
+        {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
+        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions, which is how "
+        "far ana has come",
+    ),
+    (
+        NoteKind.PARTIAL_WITH_ADDED,
+        {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
+        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions about the first "
+        "items, and about those added later, which is how far ana has come",
+    ),
+    (NoteKind.UNRESOLVED, {"items": 3}, "unresolved: 3"),
+    (NoteKind.SENSITIVITY, {"rate": 0.91}, "sensitivity: 0.910"),
+    (NoteKind.VOTES_WORTH, {"worth": 9, "answers": 7}, "votes_worth: 9 answers without votes; there are 7"),
+    (NoteKind.SECOND_QUESTIONS, {"used": 7, "of": 9}, "second_questions: 7 of 9 used"),
+    (NoteKind.SECOND_WORTH, {"worth": 9, "answers": 7}, "second_worth: 9 first answers; there are 7"),
+    (
+        NoteKind.JUDGE_SAVED,
+        {"saved": 2, "least": -1, "most": 4, "level": 0.95, "answers": 7, "worth": 9},
+        "judge_saved: 2 questions (-1 to 4 at 95%): 7 answers say as much as 9 without it",
+    ),
+    (
+        NoteKind.JUDGE_WORTH,
+        {"least": 10, "answers": 50, "rarer": "wrong"},
+        "judge_worth: not known: fewer than 10 of 50 items are wrong, by these answers",
+    ),
+    (NoteKind.SINGLE_LABEL_ITEMS, {"items": 3}, "single_label_items: 3 say nothing of agreement"),
+    (NoteKind.FEW_PEOPLE, {"people": 1, "fewest": 5}, "few_people: 1, at least 5 are advised"),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "flag"), FLAGS)
+def test_flags_are_those_that_scripts_read(kind: NoteKind, data: dict[str, object], flag: str) -> None:
+    assert Note(kind, data).flag == flag
+
+
 def test_data_that_the_kind_does_not_name_are_refused() -> None:
     with pytest.raises(WrongType, match=r"keys \['missing', 'of'\]"):
         Note(NoteKind.MISSING, {"missing": 3})

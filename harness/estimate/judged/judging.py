@@ -146,7 +146,7 @@ def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
     if min(estimate.clipped, 1 - estimate.clipped) * answers < LEAST_KINDS:
         rarer = "wrong" if estimate.clipped > 0.5 else "right"
         rare = {"least": LEAST_KINDS, "answers": answers, "rarer": rarer}
-        return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH_UNKNOWN, rare)))
+        return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH, rare)))
     saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
     told = {
         "saved": saved,
