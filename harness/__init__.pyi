@@ -36,7 +36,8 @@ from .release import __version__ as __version__
 from .seeding import derive_seed as derive_seed, derive_seeds as derive_seeds
 from .types import (
     Answer as Answer, Counts as Counts, Estimate as Estimate, Item as Item, Label as Label,
-    LabelDesign as LabelDesign, LabelKind as LabelKind, Labels as Labels, Prediction as Prediction,
+    LabelDesign as LabelDesign, LabelKind as LabelKind, Labels as Labels, Note as Note,
+    NoteKind as NoteKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, ProtocolStatement as ProtocolStatement, Question as Question,
     Rating as Rating, Verdict as Verdict, to_frame as to_frame,
 )

@@ -5,6 +5,7 @@ from .harness import (
     EstimateError as EstimateError, FAILED as FAILED, Item as Item, ItemMapping as ItemMapping,
     Label as Label, LabelDesign as LabelDesign, LabelKind as LabelKind, LabelStudioError as LabelStudioError,
     Labels as Labels, ModelError as ModelError, NotIdentified as NotIdentified,
+    Note as Note, NoteKind as NoteKind,
     OversightError as OversightError, Prediction as Prediction, PredictionStatus as PredictionStatus,
     ProgramRefused as ProgramRefused, ProtocolStatement as ProtocolStatement, Question as Question,
     Rating as Rating, SandboxError as SandboxError, StoreError as StoreError, UNREADABLE as UNREADABLE,

@@ -13,7 +13,7 @@ from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from oversight.harness.estimate import RoutedSample, anytime_accuracy, collected, growing
 from oversight.harness.estimate.data import confidence_strata
 from oversight.harness.estimate.routed import from_labels
-from oversight.harness.types import Estimate, Label, Labels, Prediction, Question, design_of
+from oversight.harness.types import Estimate, Label, Labels, Note, Prediction, Question, design_of
 
 
 def draw_order(label: Label | Question) -> int:
@@ -35,11 +35,11 @@ def to_records(part: LabelColumns, labels: Sequence[Label]) -> Labels:
 
 def collected_part(
     labels: Sequence[Label], items: Collection[str]
-) -> tuple[Sequence[Label], tuple[str, ...]]:
+) -> tuple[Sequence[Label], tuple[Note, ...]]:
     columns = align_models([], labels)[1]
     places = columns.index.find(items)
-    part, flags = collected.collected_part(columns, mark(places[places >= 0], columns.index.size))
-    return (labels if part is columns else to_records(part, labels)), flags
+    part, notes = collected.collected_part(columns, mark(places[places >= 0], columns.index.size))
+    return (labels if part is columns else to_records(part, labels)), notes
 
 
 def growing_parts(labels: Sequence[Label], points: int) -> Iterator[Labels]:

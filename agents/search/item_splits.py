@@ -35,10 +35,10 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
         If an expert has answered nothing yet.
     """
     try:
-        found, flags = collected_part(labels, np.ones(labels.index.size, dtype=np.bool_))
+        found, notes = collected_part(labels, np.ones(labels.index.size, dtype=np.bool_))
     except NotIdentified as error:
         raise NotIdentified(f"search: {error}") from None
-    return found, list(flags)
+    return found, [note.flag for note in notes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.errors import BadInput
 from oversight.harness.output import shorten, show
+from oversight.harness.types import plain_fields
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -142,5 +143,5 @@ def emit(
 
 def _plain(value: object) -> object:
     if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+        return plain_fields(value)
     return str(value)

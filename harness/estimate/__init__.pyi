@@ -40,7 +40,7 @@ from .estimators import (
 from .evaluation import accuracy as accuracy
 from .evidence import Evidence as Evidence, number_clusters as number_clusters
 from .gate import (
-    ANY_TIME as ANY_TIME, EITHER_SIDE as EITHER_SIDE, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED,
+    ANY_TIME as ANY_TIME, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED,
     GateVerdict as GateVerdict, gate_accuracy as gate_accuracy, gate_at_look as gate_at_look,
     gate_difference as gate_difference,
 )

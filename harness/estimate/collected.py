@@ -24,8 +24,10 @@ from oversight.harness.columns import LabelColumns, QuestionColumns
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.routed import FEW_OPEN
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import PLACES
+from oversight.harness.types import PLACES, Note, NoteKind
 
+PARTIAL_KINDS = (NoteKind.PARTIAL, NoteKind.PARTIAL_WITH_ADDED)
+"""Kinds of notes that say that the collection is not finished."""
 ON_SCREEN = 3
 """Questions that an expert has on the screen or loaded ahead, and may answer in any order."""
 
@@ -93,8 +95,8 @@ def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts:
     return Queues(asked=asked, reached=reached, rank=rank, passed=~answered & (rank < reached[expert]))
 
 
-def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[str, ...]]:
-    """Labels of the share that every expert has reached, and flags that say what was left out.
+def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
+    """Labels of the share that every expert has reached, and notes that say what was left out.
 
     Questions inside that share that were passed over are added as abstentions (`LabelColumns.passed`). What
     is kept stays kept as more answers arrive, so that verdicts at several times rest on growing data.
@@ -131,18 +133,20 @@ def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns
     kept[label[inside & answered]] = True
     missing = drawn.take(np.flatnonzero(inside & ~answered))
     part = labels.take(np.flatnonzero(kept | ~items[labels.item])).pass_over(missing)
-    flags = []
+    notes = []
     if share < 1:
         slow = int(np.argmin(queues.reached / np.maximum(queues.asked, 1)))
-        which = "questions about the first items, and about those added later" if draw.any() else "questions"
-        flags.append(
-            f"partial: {np.count_nonzero(kept)} of {np.count_nonzero(answered)} answers used, those to the "
-            f"first {share:.0%} of every expert's {which}, which is how far "
-            f"{drawn.experts[slow % len(drawn.experts)]} has come"
-        )
+        told = {
+            "used": np.count_nonzero(kept),
+            "answered": np.count_nonzero(answered),
+            "share": share,
+            "slowest": drawn.experts[slow % len(drawn.experts)],
+        }
+        notes.append(Note(NoteKind.PARTIAL_WITH_ADDED if draw.any() else NoteKind.PARTIAL, told))
     if len(missing):
-        flags.append(f"passed_over: {len(missing)} of {np.count_nonzero(inside)}")
-    return part, tuple(flags)
+        passed = {"passed": len(missing), "of": np.count_nonzero(inside)}
+        notes.append(Note(NoteKind.PASSED_OVER, passed))
+    return part, tuple(notes)
 
 
 def _find_draws(drawn: QuestionColumns) -> IntArray:

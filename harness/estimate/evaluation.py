@@ -46,7 +46,7 @@ from oversight.harness.estimate.evidence import estimate_by_design
 from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import CORRECTED, Counts, Estimate
+from oversight.harness.types import CORRECTED, Counts, Estimate, Note, NoteKind
 
 
 def accuracy(
@@ -162,27 +162,27 @@ class Evaluation:
         tallies = tally_pool(predictions, labels, self._strata, self._split)
         return estimate_tallies(tallies, level=level, **self._shown)
 
-    def estimate(self, part: LabelColumns, flags: tuple[str, ...], *, checks: bool = True) -> Estimate:
+    def estimate(self, part: LabelColumns, notes: tuple[Note, ...], *, checks: bool = True) -> Estimate:
         """Estimate from the interim subset of the labels, with all that a reader must know."""
         by_rates = self._gold is None if self._by_design else self._is_plain
         return complete(
             self.make(part),
             self._predictions,
             part,
-            flags,
+            notes,
             make=self.make,
             checks=checks,
             tilted=by_rates and not self._is_anytime,
         )
 
-    def worst_case(self, part: LabelColumns, flags: tuple[str, ...]) -> Estimate | None:
+    def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
         """Estimate with an interval that holds whatever is missing; None if nothing is."""
 
         def make(labels: LabelColumns) -> Estimate:
             return self.make(labels, tilted=False)
 
         bounded = bound_missing(make(part), make, self._predictions, part)
-        return None if bounded is None else complete(bounded, self._predictions, part, flags)
+        return None if bounded is None else complete(bounded, self._predictions, part, notes)
 
 
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
@@ -255,7 +255,7 @@ def complete(
     estimate: Estimate,
     predictions: PredictionColumns,
     labels: LabelColumns,
-    flags: tuple[str, ...],
+    notes: tuple[Note, ...],
     *,
     make: Estimator | None = None,
     checks: bool = True,
@@ -279,15 +279,15 @@ def complete(
         else ""
     )
     unequal, bent = find_unequal(labels, predictions.is_there), ""
-    is_weighted = estimate.interval.startswith(REFUSALS)
+    is_weighted = estimate.method == REFUSALS
     if unequal is not None and tilted and (unequal.rates is not None or is_weighted):
-        flags += (unequal.flag,)
+        notes += (unequal.note,)
     elif unequal is not None and estimate.estimator != "worst_case":
         bent = unequal.why
     return replace(
         _with_assumptions(estimate, labels),
         n=counts,
-        flags=flags + estimate.flags,
+        notes=notes + estimate.notes,
         why="; ".join(filter(None, [estimate.why, hidden, failures, unfinished, bent])),
     )
 
@@ -331,7 +331,8 @@ def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
 
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
-    special = estimate.estimator in ("corrected", "anytime") or estimate.interval.startswith("anytime")
-    if not labels.statements or special or "conditioned_on_questions" in estimate.flags:
+    special = estimate.estimator in ("corrected", "anytime") or estimate.method == "anytime"
+    is_conditioned = NoteKind.CONDITIONED_ON_QUESTIONS in (note.kind for note in estimate.notes)
+    if not labels.statements or special or is_conditioned:
         return estimate
     return replace(estimate, assumptions=labels.statement.assumptions)

@@ -29,7 +29,7 @@ from oversight.harness.estimate.routed import (
     routed_pool,
     unequal_accuracy,
 )
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -177,7 +177,8 @@ def resolved_estimate(
     )
     if not found.waiting:
         return estimate
-    return replace(estimate, flags=(*estimate.flags, f"open_items: {found.waiting} of {len(found.items)}"))
+    note = Note(NoteKind.OPEN_ITEMS, {"open": found.waiting, "of": len(found.items)})
+    return replace(estimate, notes=(*estimate.notes, note))
 
 
 def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:

@@ -27,7 +27,7 @@ from oversight.harness.estimate.data import (
     tally_columns,
 )
 from oversight.harness.estimate.evaluation import accuracy
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note
 
 _NEAR = 1e-6
 
@@ -46,10 +46,10 @@ def growing_accuracy(
 
     The earliest may be undefined and are left out. Parameters as in `accuracy`.
     """
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if labels.drawn is not None and not labels.statement.asks_on:
         try:
-            labels, flags = collected_part(labels, predictions.is_there)
+            labels, notes = collected_part(labels, predictions.is_there)
         except NotIdentified:
             return ()
         labels = _leave_open(labels)
@@ -66,7 +66,7 @@ def growing_accuracy(
                     if interval == "anytime"
                     else estimate_tallies(tallies, interval=interval, level=level)
                 )
-                found.append((n, replace(estimate, flags=flags + estimate.flags)))
+                found.append((n, replace(estimate, notes=notes + estimate.notes)))
         return tuple(found)
     for part in growing_parts(labels, points):
         with contextlib.suppress(EstimateError):
@@ -79,7 +79,7 @@ def growing_accuracy(
                 n_options=n_options,
                 checks=False,
             )
-            found.append((len(part), replace(estimate, flags=flags + estimate.flags)))
+            found.append((len(part), replace(estimate, notes=notes + estimate.notes)))
     return tuple(found)
 
 

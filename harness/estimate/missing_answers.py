@@ -17,7 +17,7 @@ from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.data import fill_answers
 from oversight.harness.estimate.evidence import resolved_estimate
 from oversight.harness.estimate.intervals import scale_by_share
-from oversight.harness.types import Estimate
+from oversight.harness.types import WORST_CASE, Estimate, Note, NoteKind
 
 WIDEST = 1.25
 """Times its own width that an interval may be wide so that it holds whatever unanswered questions hide."""
@@ -50,7 +50,7 @@ class HiddenRange:
             estimate,
             low=min(self.worst.low, self.best.low),
             high=max(self.worst.high, self.best.high),
-            interval=f"{estimate.interval.removesuffix('+worst-case')}+worst-case",
+            steps=_mark_worst(estimate.steps),
         )
 
     def allow_for(self, estimate: Estimate) -> Estimate | None:
@@ -58,7 +58,7 @@ class HiddenRange:
         wide = self.widen(estimate)
         if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
             return None
-        return replace(wide, flags=(*wide.flags, "allows_for_missing"))
+        return replace(wide, notes=(*wide.notes, Note(NoteKind.ALLOWS_FOR_MISSING)))
 
     def __str__(self) -> str:
         """Say how many questions are unanswered, and what the estimate could be for that."""
@@ -67,6 +67,10 @@ class HiddenRange:
             f"{self.missing} of {self.of} questions unanswered: the accuracy can be anywhere from "
             f"{low:.3f} to {high:.3f}"
         )
+
+
+def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
+    return steps if WORST_CASE in steps else (*steps, WORST_CASE)
 
 
 def find_hidden(
@@ -151,7 +155,7 @@ def bound_missing(
         se=None,
         n=estimate.n,
         estimator="worst_case",
-        interval=f"{bounds.interval.removesuffix('+worst-case')}+worst-case",
+        steps=_mark_worst(bounds.steps),
         why=bounds.why or estimate.why,
-        flags=(*estimate.flags, f"missing: {missing} of {of} items failed or had no answer"),
+        notes=(*estimate.notes, Note(NoteKind.MISSING, {"missing": missing, "of": of})),
     )

@@ -44,7 +44,7 @@ from oversight.harness.estimate.routed import (
     routed_pool,
 )
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import HtmlTable, Shown
+from oversight.harness.types import HtmlTable, Note, NoteKind, Shown
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -122,11 +122,11 @@ def compare(
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
     predictions, labels = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
-    labels, flags = collected_part(replace(labels, models=tuple(predictions)), everywhere)
+    labels, notes = collected_part(replace(labels, models=tuple(predictions)), everywhere)
     why = why_unfinished(labels.asked_items, everywhere)
     unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"
     if unequal is not None and tilts and unequal.rates is not None:
-        flags += (unequal.flag,)
+        notes += (unequal.note,)
     elif unequal is not None:
         why = why or unequal.why
     _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
@@ -157,11 +157,11 @@ def compare(
             values=evidence.accuracies(),
             clusters=None if evidence.cluster is None else len(np.unique(evidence.cluster)),
         )
-        return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), flags, doubt)
+        return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), notes, doubt)
     pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
     if len(pairs) > 1:
         pairs = list(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
-    return _doubted(ModelComparison(pairs=tuple(pairs)), flags, doubt)
+    return _doubted(ModelComparison(pairs=tuple(pairs)), notes, doubt)
 
 
 def _gather(
@@ -230,11 +230,11 @@ def explain_hidden(
 
 
 def _doubted(
-    found: ModelComparison, flags: tuple[str, ...], doubt: Callable[[Comparison], str]
+    found: ModelComparison, notes: tuple[Note, ...], doubt: Callable[[Comparison], str]
 ) -> ModelComparison:
-    """Add flags to every pair, and why its interval may not hold."""
+    """Add notes to every pair, and why its interval may not hold."""
     pairs = tuple(
-        replace(c, flags=flags + c.flags, why="; ".join(filter(None, [c.why, doubt(c)]))) for c in found.pairs
+        replace(c, notes=notes + c.notes, why="; ".join(filter(None, [c.why, doubt(c)]))) for c in found.pairs
     )
     ranking = None if found.ranking is None else replace(found.ranking, comparisons=pairs)
     return ModelComparison(pairs=pairs, ranking=ranking)
@@ -284,7 +284,7 @@ def _unasked(
         method="paired",
         items=both.size,
         questions=0,
-        flags=("never_differ",),
+        notes=(Note(NoteKind.NEVER_DIFFER),),
     )
 
 

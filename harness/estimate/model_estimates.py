@@ -39,7 +39,7 @@ from oversight.harness.estimate.side_information import (
 )
 from oversight.harness.estimate.votes import Votes
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 
 def accuracies(
@@ -79,7 +79,7 @@ def accuracies(
     predictions, labels = align(predictions, labels)
     main = main_estimator(labels)
     try:
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
     except NotIdentified as error:
         return Estimates({}, {main: str(error)})
     shown: dict[str, Any] = {"interval": interval, "level": level, "published": published, "strata": strata}
@@ -95,13 +95,13 @@ def accuracies(
     found, undefined = dict[str, Estimate](), dict[str, str]()
     for name, options in wanted.items():
         try:
-            found[name] = Evaluation(predictions, labels, **options).estimate(part, flags)
+            found[name] = Evaluation(predictions, labels, **options).estimate(part, notes)
         except EstimateError as error:
             undefined[name] = str(error)
     if POINTS.keys() <= undefined.keys():
         raise EstimateError(f"no estimator is defined: {undefined['ml']}")
     if main in found:
-        bounded = Evaluation(predictions, labels, **wanted[main]).worst_case(part, flags)
+        bounded = Evaluation(predictions, labels, **wanted[main]).worst_case(part, notes)
         found |= {} if bounded is None else {"worst_case": bounded}
     return Estimates(found, undefined)
 
@@ -225,10 +225,10 @@ def joint_level(level: float, models: int) -> float:
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
     """Estimates of `joint_level` as those of the joint level; one for looking on has a level of its own."""
-    flag = f"joint: {models} models"
+    note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {
-            name: replace(e, level=level, flags=(*e.flags, flag))
+            name: replace(e, level=level, notes=(*e.notes, note))
             for name, e in made.items()
             if name != "anytime"
         },

@@ -40,7 +40,7 @@ def allow_for_errors(
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
-    part, flags = collected_part(labels, predictions.is_there)
+    part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
     option, sample = evidence.option, evidence.sample
     if not allows_gold_score(option, sample):
@@ -50,7 +50,7 @@ def allow_for_errors(
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
-    return complete(estimate, predictions, part, flags)
+    return complete(estimate, predictions, part, notes)
 
 
 class ExpertErrors:

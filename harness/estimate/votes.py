@@ -24,7 +24,7 @@ from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.routed import weigh_votes
 from oversight.harness.estimate.side_information import Setting, worth_of
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 ASSISTED = "assisted"
 
@@ -67,7 +67,7 @@ class Votes:
         # checks compare answers with all models
         labels = replace(setting.labels, models=tuple(drawn.values()))
         predictions = drawn[model]
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
         strata = find_strata(predictions, part, setting.strata)
         evidence = Evidence.of(predictions, part, strata=strata)
         if evidence.most_questions > 1:
@@ -75,13 +75,13 @@ class Votes:
         if evidence.is_settled:
             return None
         estimate = evidence.accuracy(setting.level, self._weigh(evidence, drawn))
-        estimate = replace(complete(estimate, predictions, part, flags, tilted=True), estimator=ASSISTED)
+        estimate = replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
         worth = None if plain is None else worth_of(plain, estimate)
         if worth is None:
             return estimate
         answers = estimate.n.ordinary + estimate.n.complementary
-        flag = f"votes_worth: {worth} answers without votes; there are {answers}"
-        return replace(estimate, flags=(*estimate.flags, flag))
+        note = Note(NoteKind.VOTES_WORTH, {"worth": worth, "answers": answers})
+        return replace(estimate, notes=(*estimate.notes, note))
 
     def _weigh(self, evidence: Evidence, models: Mapping[str, PredictionColumns]) -> FloatArray:
         items = evidence.items

@@ -43,7 +43,7 @@ def differences_table(found: ClassComparison) -> RenderableType:
     for name, pairs in found.results.items():
         for c in pairs:
             table.add_row(Text(name), *_cells(c, cost=name == "cost"))
-    notes = dict.fromkeys(note for pairs in found.results.values() for c in pairs for note in c.notes)
+    notes = dict.fromkeys(str(note) for pairs in found.results.values() for c in pairs for note in c.notes)
     cautions = dict.fromkeys(
         f"(!) the interval may not hold: {c.why}" for pairs in found.results.values() for c in pairs if c.why
     )

@@ -9,13 +9,14 @@ from typing import Any
 from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
 from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison
 from oversight.harness.report.expert_words import quality_to_json
-from oversight.harness.types import Estimate, main_name
+from oversight.harness.types import Estimate, main_name, plain_fields
 
 
 def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
-    """An estimate with its value as `estimate` and its flags in words."""
-    fields = asdict(estimate)
-    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": estimate.notes}
+    """An estimate with its value as `estimate`, its notes as flags and in words."""
+    fields = plain_fields(estimate) | {"n": asdict(estimate.n)}
+    notes = [str(note) for note in estimate.all_notes]
+    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": notes}
 
 
 def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None:
@@ -88,7 +89,8 @@ def differences_to_json(found: ClassComparison) -> dict[str, Any]:
 
 
 def _pair_to_json(c: Comparison) -> dict[str, Any]:
-    return {**asdict(c), "verdict": c.verdict, "holds": c.holds, "notes": c.notes}
+    notes = [str(note) for note in c.notes]
+    return {**plain_fields(c), "verdict": c.verdict, "holds": c.holds, "notes": notes}
 
 
 def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
@@ -112,7 +114,8 @@ def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
     """What a reader must know of the pairs, each with the names of those it is about."""
     about: dict[str, list[str]] = {}
     for c in pairs:
-        for note in ([] if c.holds else [f"(!) the interval may not hold: {c.why}"]) + list(c.notes):
+        caution = [] if c.holds else [f"(!) the interval may not hold: {c.why}"]
+        for note in (*caution, *map(str, c.notes)):
             about.setdefault(note, []).append(f"{c.first} − {c.second}")
     return [f"{_name_pairs(who, len(pairs))}: {note}" for note, who in about.items()]
 

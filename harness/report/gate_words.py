@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from oversight.harness.analysis import GateCheck, GateReport
-from oversight.harness.estimate import EITHER_SIDE, FAIL, PASS
+from oversight.harness.estimate import FAIL, PASS
 from oversight.harness.output import make_printable
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,13 +28,17 @@ def requirement_text(check: GateCheck) -> str:
 def found_text(check: GateCheck) -> str:
     """``84.1 %`` or ``-1.2 points``, with the interval of a look; ``–`` where nothing is known."""
     v = check.verdict
-    if math.isnan(v.value):
+    sign = "+" if check.baseline else ""
+    has_interval = not math.isnan(v.value) and not math.isnan(v.low)
+    interval = f" [{100 * v.low:{sign}.1f}, {100 * v.high:{sign}.1f}]" if has_interval else ""
+    return _value_text(check) + interval
+
+
+def _value_text(check: GateCheck) -> str:
+    value = 100 * check.verdict.value
+    if math.isnan(value):
         return "–"
-    shown = [100 * x for x in (v.value, v.low, v.high) if not math.isnan(x)]
-    if check.baseline:
-        return f"{shown[0]:+.1f} points" + (f" [{shown[1]:+.1f}, {shown[2]:+.1f}]" if shown[1:] else "")
-    shown[0] = min(100.0, max(0.0, shown[0]))
-    return f"{shown[0]:.1f} %" + (f" [{shown[1]:.1f}, {shown[2]:.1f}]" if shown[1:] else "")
+    return f"{value:+.1f} points" if check.baseline else f"{min(100.0, max(0.0, value)):.1f} %"
 
 
 def evidence_text(check: GateCheck) -> str:
@@ -55,11 +59,11 @@ def explain_verdict(check: GateCheck) -> list[str]:
         enough = "" if v.open_questions >= v.further else ", so that more items would have to be asked about"
         lines.append(
             f"about {v.further:,} further answers would settle it in four of five such studies, if the truth "
-            f"is {found_text(check).split(' [')[0]} as estimated (a forecast){more}{enough}"
+            f"is {_value_text(check)} as estimated (a forecast){more}{enough}"
         )
-    elif v.why == EITHER_SIDE:
+    elif v.either_side:
         lines.append("no forecast: the estimate is so near the bar that a million answers may not settle it")
-    return [*lines, *check.notes]
+    return [*lines, *check.remarks]
 
 
 def gate_to_json(report: GateReport) -> dict[str, Any]:
@@ -78,7 +82,7 @@ def gate_to_json(report: GateReport) -> dict[str, Any]:
                     name: None if isinstance(x, float) and math.isnan(x) else x
                     for name, x in asdict(check.verdict).items()
                 },
-                "notes": list(check.notes),
+                "notes": list(check.remarks),
             }
             for check in report.checks
         ],

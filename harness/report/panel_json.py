@@ -8,13 +8,14 @@ from typing import Any
 import orjson
 
 from oversight.harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
+from oversight.harness.types import plain_fields
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
     """Every coefficient, with the notes on α, and whether its interval holds."""
     found: dict[str, Any] = _add_holds(to_json(report))
     if report.alpha is not None:
-        found["alpha"]["notes"] = list(report.alpha.notes)
+        found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
     return found
 
 
@@ -26,7 +27,7 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
         "why": found.why,
         "conditional_on": [c.assumed for c in found.conditions],
         "growth": [to_json(point) for point in growth],
-        "notes": list(found.notes),
+        "notes": [str(note) for note in found.notes],
     }
     if found.check is not None:
         told["check"] |= {
@@ -45,9 +46,9 @@ def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
     """
     told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
-        shown["notes"] = list(b.notes)
+        shown["notes"] = [*map(str, b.notes), *b.doubts]
     if level is not None:
-        told["human_level"]["notes"] = list(level.notes)
+        told["human_level"]["notes"] = [str(note) for note in level.notes]
     return told
 
 
@@ -63,4 +64,5 @@ def _add_holds(value: Any) -> Any:
 
 def to_json(value: Any) -> Any:
     """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
-    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+    option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.loads(orjson.dumps(value, option=option, default=plain_fields))

@@ -12,17 +12,17 @@ from .estimates import (
     note_lines as note_lines, value_text as value_text,
 )
 from .finding import Finding as Finding
-from .flag_words import explain_flag as explain_flag
 from .foreign import ForeignAnswer as ForeignAnswer
 from .html_table import (
     HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
 )
-from .interval import Interval as Interval
+from .interval import Interval as Interval, WORST_CASE as WORST_CASE
 from .interval_names import method_words as method_words
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
     deciding_statement as deciding_statement, design_of as design_of,
 )
+from .notes import Note as Note, Noted as Noted, NoteKind as NoteKind, plain_fields as plain_fields
 from .option_text import find_option as find_option, fold_text as fold_text
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from oversight.harness.expected import check_names
-from oversight.harness.types.flag_words import explain_flag
+from oversight.harness.expected import check_names, check_records
 from oversight.harness.types.html_table import HtmlTable, percent, span
 from oversight.harness.types.interval import Interval
 from oversight.harness.types.interval_names import method_words
+from oversight.harness.types.notes import Note, Noted, NoteKind, plain_fields
 from oversight.harness.types.shown import Shown
 
 _ROUNDING = 1e-9
@@ -49,7 +49,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate(Shown):
+class Estimate(Noted, Shown):
     """One estimated quantity with its uncertainty and what it rests on.
 
     Attributes
@@ -65,14 +65,14 @@ class Estimate(Shown):
         Confidence level, for example 0.95.
     estimator
         ``"ord"``, ``"comp"``, ``"ivw"``, ``"ivw_half"``, ``"ml"``, …
-    interval
-        How the interval was made: ``"exact"``, ``"score"``, ``"wald"``, …
+    method, steps
+        How the interval was made, see `Interval`: ``"exact"``, ``"score"``, ``"wald"``, …
     n
         What was counted.
     assumptions
         What must hold for the number to mean what it says, in words.
-    flags
-        What a reader must know: ``"out_of_range"``, ``"stratified"``, …
+    notes
+        What a reader must know; see also `all_notes`.
     why
         Why the interval may hold the truth less often than `level` says; empty where it does not.
     """
@@ -83,15 +83,19 @@ class Estimate(Shown):
     se: float | None
     level: float
     estimator: str
-    interval: str
+    method: str
+    steps: tuple[str, ...] = ()
     n: Counts = Counts()
     assumptions: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     why: str = ""
 
+    plain_names: ClassVar[Mapping[str, str]] = {"notes": "flags", "method": "interval", "steps": ""}
+
     def __post_init__(self) -> None:
+        check_names("steps", self.steps)
         check_names("assumptions", self.assumptions)
-        check_names("flags", self.flags)
+        check_records("notes", self.notes, Note)
 
     @classmethod
     def from_interval(
@@ -103,9 +107,9 @@ class Estimate(Shown):
         n: Counts,
         assumptions: tuple[str, ...],
         se: float | None = None,
-        flags: tuple[str, ...] = (),
+        notes: tuple[Note, ...] = (),
     ) -> Estimate:
-        """Make one of a value and its interval, whose flags follow `flags`."""
+        """Make one of a value and its interval, whose notes follow `notes`."""
         return cls(
             value=value,
             low=interval.low,
@@ -113,12 +117,18 @@ class Estimate(Shown):
             se=se,
             level=interval.level,
             estimator=estimator,
-            interval=interval.method,
+            method=interval.method,
+            steps=interval.steps,
             n=n,
             assumptions=assumptions,
-            flags=flags + interval.flags,
+            notes=notes + interval.notes,
             why=interval.why,
         )
+
+    @property
+    def interval(self) -> str:
+        """``exact+share``: how the interval was made, as JSON has it."""
+        return "+".join((self.method, *self.steps))
 
     @property
     def holds(self) -> bool:
@@ -131,13 +141,13 @@ class Estimate(Shown):
         return self.estimator == "cost"
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words: the flags, and where the interval misses its own estimate."""
-        words = tuple(map(explain_flag, self.flags))
-        said = {"out_of_range", "value_outside_interval"} & {*self.flags}
-        if said or self.low - _ROUNDING <= self.value <= self.high + _ROUNDING:
-            return words
-        return (*words, explain_flag("value_outside_interval"))
+    def all_notes(self) -> tuple[Note, ...]:
+        """The notes, and one more where the interval misses its own estimate and no note says so."""
+        is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
+        kinds = {note.kind for note in self.notes}
+        if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:
+            return self.notes
+        return (*self.notes, Note(NoteKind.VALUE_OUTSIDE_INTERVAL))
 
     @property
     def clipped(self) -> float:
@@ -148,8 +158,8 @@ class Estimate(Shown):
 
     def records(self) -> list[dict[str, Any]]:
         """Its one row; the counts of `Counts` stand beside the others."""
-        fields = asdict(self)
-        counts, flags = fields.pop("n"), fields.pop("flags")
+        fields = plain_fields(self)
+        counts, flags = asdict(fields.pop("n")), fields.pop("flags")
         first = {"estimator": fields.pop("estimator"), **fields, "holds": self.holds}
         return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
 
@@ -242,8 +252,8 @@ def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) 
     """What a reader must know of estimates, with the names of those it is about, and why some are missing."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
-        for note in estimate.notes:
-            about.setdefault(note, []).append(estimator_name(name))
+        for note in estimate.all_notes:
+            about.setdefault(str(note), []).append(estimator_name(name))
         if estimate.value != estimate.clipped:
             about.setdefault(f"{percent(estimate.value)} as computed", []).append(estimator_name(name))
     lines = [

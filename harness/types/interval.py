@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from oversight.harness.types.notes import Note
+
+WORST_CASE = "worst-case"
+"""Step of an interval that holds whatever the missing answers would have been."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -17,8 +22,10 @@ class Interval:
         Confidence level, in (0, 1).
     method
         Name of the method that made it.
-    flags
-        Reasons for caution, each a name with or without a remark.
+    steps
+        What was done to the method's interval afterwards, in order, such as `WORST_CASE`.
+    notes
+        Reasons for caution.
     why
         Why it may hold the truth less often than `level` says; empty where it does not.
     """
@@ -27,5 +34,11 @@ class Interval:
     high: float
     level: float
     method: str
-    flags: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     why: str = ""
+
+    @property
+    def name(self) -> str:
+        """``exact+share``: the method and the steps, as JSON has them."""
+        return "+".join((self.method, *self.steps))

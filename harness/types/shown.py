@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, WrongType
 from oversight.harness.types.html_table import HtmlTable, write_html
+from oversight.harness.types.notes import plain_fields
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -79,7 +80,7 @@ def _fields(record: object) -> dict[str, Any]:
         return only
     if not is_dataclass(record) or isinstance(record, type):
         raise WrongType("result", "a result or a list of records", record)
-    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    found = plain_fields(record)
     more = found.pop("meta", {})
     plain = {name: value.value if isinstance(value, Enum) else value for name, value in found.items()}
     return plain | {name: value for name, value in more.items() if name not in plain}

@@ -160,7 +160,7 @@ def test_gold_corrects_comparisons_and_gates(
     for bar, verdict in ((0.3, "pass"), (0.75, "undecided")):
         (check,) = gate_study(study, Bars(at_least=bar), names=["good"]).checks
         assert check.verdict.verdict == verdict
-        assert any("errors are allowed for, by gold (" in note for note in check.notes)
+        assert any("errors are allowed for, by gold (" in note for note in check.remarks)
     look = gate_study(study, Bars(at_least=0.3, look=(1, 1)), names=["good"]).checks[0].verdict
     assert look.verdict == "pass"
     assert look.low < 0.8 < look.high
@@ -180,7 +180,7 @@ def test_ranges_bound_comparisons_and_gates(tmp_path: Path) -> None:
     assert (pair.method, pair.holds) == ("paired+ranges", True)
     (check,) = gate_study(study, Bars(at_least=0.4), names=["good"]).checks
     assert check.verdict.verdict == "pass"
-    assert any("by their ranges (sensitivity 0.8–1" in note for note in check.notes)
+    assert any("by their ranges (sensitivity 0.8–1" in note for note in check.remarks)
 
 
 def test_what_is_known_too_little_of_stays_undecided(tmp_path: Path) -> None:

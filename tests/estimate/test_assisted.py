@@ -9,7 +9,7 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness.estimate import ASSISTED, synthesise_population
-from oversight.harness.types import Item, Prediction
+from oversight.harness.types import Item, NoteKind, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -74,7 +74,7 @@ def test_it_says_how_many_answers_votes_are_worth_and_leaves_other_numbers_alone
     models, labels = draw(1, [0.7, 0.8, 0.85, 0.75])
     together = h.model_accuracies(models, labels)
     for name, made in together.items():
-        assert any("without votes" in note for note in made[ASSISTED].notes)
+        assert NoteKind.VOTES_WORTH in (note.kind for note in made[ASSISTED].notes)
         alone = h.accuracies(models[name], labels)
         assert {n: e for n, e in made.items() if n != ASSISTED} == alone
 

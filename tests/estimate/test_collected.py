@@ -15,7 +15,7 @@ from oversight.harness.columns import LabelColumns, align_models
 from oversight.harness.estimate import collected_part as cut
 from oversight.harness.estimate import decode
 from oversight.harness.estimate.routed.from_labels import FEW_OPEN
-from oversight.harness.types import PLACES, Label, Question
+from oversight.harness.types import PLACES, Label, Note, NoteKind, Question
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, one_expert_per_class, order_queue
 from tests.estimate.test_one_call import ITEMS, MODELS, PREDICTIONS, PROTOCOLS, TRUTH
@@ -52,9 +52,13 @@ def reach(name: str, **reached: float) -> h.Labels:
     return answer(QUESTIONS[name], open_)
 
 
-def collected(labels: Sequence[Label]) -> tuple[LabelColumns, tuple[str, ...]]:
+def collected(labels: Sequence[Label]) -> tuple[LabelColumns, tuple[Note, ...]]:
     columns = align_models([], labels)[1]
     return cut(columns, np.ones(columns.index.size, np.bool_))
+
+
+def passed_over(number: int, of: int) -> Note:
+    return Note(NoteKind.PASSED_OVER, {"passed": number, "of": of})
 
 
 def by_expert(labels: Sequence[Label]) -> Counter[str]:
@@ -69,11 +73,11 @@ def count_kept(part: LabelColumns) -> Counter[str]:
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_complete_labels_and_plain_lists_are_taken_as_they_are(name: str) -> None:
-    part, flags = collected(reach(name))
-    assert (part.passed, flags) == (None, ())
+    part, notes = collected(reach(name))
+    assert (part.passed, notes) == (None, ())
     plain = list(reach(name, **{EXPERTS[0]: 0.5}))
-    part, flags = collected(plain)
-    assert (len(part), flags) == (len(plain), ())
+    part, notes = collected(plain)
+    assert (len(part), notes) == (len(plain), ())
 
 
 @pytest.mark.parametrize("name", ANSWERED)
@@ -100,7 +104,7 @@ def test_several_silent_experts_are_named() -> None:
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share: float) -> None:
     labels = reach(name, **{EXPERTS[1]: share})
-    part, (flag,) = collected(labels)
+    part, (note,) = collected(labels)
     asked = Counter(q.expert for q in QUESTIONS[name])
     kept = count_kept(part)
     reached = by_expert(labels)[EXPERTS[1]] / asked[EXPERTS[1]]
@@ -108,12 +112,13 @@ def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share
     assert kept[EXPERTS[1]] == by_expert(labels)[EXPERTS[1]]
     for expert, n in asked.items():
         assert abs(kept[expert] - reached * n) <= 1
-    assert flag.startswith(f"partial: {len(part)} of {len(labels)} answers used")
-    assert EXPERTS[1] in flag
+    assert note.kind is NoteKind.PARTIAL
+    assert (note.data["used"], note.data["answered"]) == (len(part), len(labels))
+    assert note.data["slowest"] == EXPERTS[1]
     estimate = h.accuracy(PREDICTIONS["good"], labels)
-    assert flag in estimate.flags
+    assert note in estimate.notes
     assert estimate.n.ordinary + estimate.n.complementary == len(part)
-    assert flag in h.compare(PREDICTIONS, labels).pairs[0].flags
+    assert note in h.compare(PREDICTIONS, labels).pairs[0].notes
 
 
 def test_what_is_kept_is_the_start_of_every_queue_whatever_arrived_first() -> None:
@@ -132,8 +137,8 @@ def test_what_is_kept_is_the_start_of_every_queue_whatever_arrived_first() -> No
 def test_a_question_left_blank_counts_like_an_unsure_one(name: str) -> None:
     questions = QUESTIONS[name]
     blank = {q.id for queue in queues_of(questions).values() for q in queue[:-1:4]}
-    part, (flag,) = collected(answer(questions, blank))
-    assert flag == f"passed_over: {len(blank)} of {len(questions)}"
+    part, (note,) = collected(answer(questions, blank))
+    assert note == passed_over(len(blank), len(questions))
     assert part.passed is not None
     assert int(part.passed.sum()) == len(blank)
     found = h.accuracies(PREDICTIONS["good"], answer(questions, blank))
@@ -149,8 +154,8 @@ def test_a_question_left_blank_counts_like_an_unsure_one(name: str) -> None:
 def test_every_open_question_is_missing_where_the_order_is_not_known(name: str) -> None:
     drawn = [replace(q, place=None) for q in QUESTIONS[name]]
     open_ = {q.id for queue in queues_of(QUESTIONS[name]).values() for q in queue[len(queue) // 2 :]}
-    part, (flag,) = collected(answer(drawn, open_))
-    assert flag == f"passed_over: {len(open_)} of {len(drawn)}"
+    part, (note,) = collected(answer(drawn, open_))
+    assert note == passed_over(len(open_), len(drawn))
     assert len(part) == len(drawn)
     assert not h.accuracy(PREDICTIONS["good"], answer(drawn, open_)).holds
 
@@ -160,11 +165,11 @@ def test_a_question_on_the_screen_is_not_passed_over() -> None:
     queues = queues_of(questions)
     on_screen = {q.id for queue in queues.values() for q in queue[len(queue) // 2 :]}
     on_screen -= {queue[len(queue) // 2 + 2].id for queue in queues.values()}
-    part, flags = collected(answer(questions, on_screen))
+    part, notes = collected(answer(questions, on_screen))
     assert part.passed is None
-    assert [flag.partition(":")[0] for flag in flags] == ["partial"]
+    assert [note.kind for note in notes] == [NoteKind.PARTIAL]
     further = on_screen - {queue[len(queue) // 2 + 3].id for queue in queues.values()}
-    part, flags = collected(answer(questions, further))
+    part, notes = collected(answer(questions, further))
     assert part.passed is not None
 
 
@@ -173,9 +178,9 @@ def test_a_few_open_questions_are_missing_and_cut_nothing() -> None:
     few = int(FEW_OPEN * len(questions))
     last = [queue[-1].id for queue in queues_of(questions).values()]
     labels = answer(questions, last[:few])
-    part, flags = collected(labels)
+    part, notes = collected(labels)
     assert len(part) == len(questions)
-    assert flags == (f"passed_over: {few} of {len(questions)}",)
+    assert notes == (passed_over(few, len(questions)),)
     assert h.accuracy(PREDICTIONS["good"], labels).n.unlabelled == few
 
 
@@ -186,17 +191,17 @@ def test_a_few_open_questions_of_one_expert_are_a_share_of_the_experts_own() -> 
     rest = [q for q in QUESTIONS["partitioned"] if q.expert != EXPERTS[0]]
     labels = answer([*mine, *rest], {q.id for q in mine[3:]})
     assert FEW_OPEN * len([*mine, *rest]) >= 3
-    part, (flag,) = collected(labels)
-    assert "the first 50% of every expert's questions" in flag
+    part, (note,) = collected(labels)
+    assert (note.kind, note.data["share"]) == (NoteKind.PARTIAL, 0.5)
     assert len(part) < 0.6 * len(labels)
 
 
 def test_only_the_items_of_a_model_count() -> None:
     """What is open on items that the model was not run on holds nothing up."""
     columns = align_models([], reach("partitioned", **{EXPERTS[0]: 0.5}))[1]
-    part, flags = cut(columns, columns.labelled)
+    part, notes = cut(columns, columns.labelled)
     assert part is columns
-    assert flags == ()
+    assert notes == ()
 
 
 def test_questions_that_follow_from_answers_are_not_cut() -> None:
@@ -225,9 +230,9 @@ def test_the_common_share_is_not_bent_by_who_is_fast() -> None:
 def test_an_expert_with_one_question_does_not_hold_the_rest() -> None:
     questions = QUESTIONS["partitioned"]
     drawn = [replace(questions[0], expert="visitor"), *questions[1:]]
-    part, flags = collected(answer(drawn, {questions[0].id}))
+    part, notes = collected(answer(drawn, {questions[0].id}))
     assert len(part) == len(drawn)
-    assert flags == (f"passed_over: 1 of {len(drawn)}",)
+    assert notes == (passed_over(1, len(drawn)),)
 
 
 def add_items(first: int, number: int) -> list[Question]:
@@ -250,11 +255,11 @@ def test_first_and_added_items_count_at_the_same_share() -> None:
     for queue in queues_of([q for q in questions if (q.place or 0) >= PLACES]).values():
         open_.update(q.id for q in queue[len(queue) // 2 :])
     labels = answer(questions, open_)
-    part, flags = collected(labels)
+    part, notes = collected(labels)
     first = {item.id for item in ITEMS[:120]}
     kept = Counter(part.index.ids[i] in first for i in part.item.tolist())
     assert abs(kept[True] - kept[False]) <= len(EXPERTS)
-    assert "about the first items, and about those added later" in flags[0]
+    assert notes[0].kind is NoteKind.PARTIAL_WITH_ADDED
 
 
 def test_an_expert_who_goes_on_to_added_items_has_passed_over_open_first_ones() -> None:
@@ -262,7 +267,7 @@ def test_an_expert_who_goes_on_to_added_items_has_passed_over_open_first_ones() 
     open_ = set[str]()
     for queue in queues_of([q for q in questions if (q.place or 0) < PLACES]).values():
         open_.update(q.id for q in queue[len(queue) // 2 :])
-    part, flags = collected(answer(questions, open_))
-    assert flags == (f"passed_over: {len(open_)} of {len(questions)}",)
+    part, notes = collected(answer(questions, open_))
+    assert notes == (passed_over(len(open_), len(questions)),)
     assert part.passed is not None
     assert np.count_nonzero(part.passed) == len(open_)

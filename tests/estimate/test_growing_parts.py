@@ -87,7 +87,7 @@ def test_adding_up_counts_gives_what_every_part_gives(
     questions = Partitioned(ROSTER, seed=1).route(items)
     answers = list(SimulatedExperts(truth, abstention=0.05, seed=2).answer(questions))
     columns, labels = align(predictions, decode(answers[left_open:], questions))
-    part, flags = collected_part(labels, columns.is_there)
+    part, notes = collected_part(labels, columns.is_there)
     heard = replace(part, drawn=part.questions, asked=part.labelled)
     expected = []
     for first in growing.growing_parts(heard, 12):
@@ -97,7 +97,7 @@ def test_adding_up_counts_gives_what_every_part_gives(
     found = growing.growing_accuracy(columns, labels, 12)
     assert len(found) == len(expected) >= 11
     for (n, made), (m, whole) in zip(found, expected, strict=True):
-        assert (n, made.flags) == (m, flags + whole.flags)
+        assert (n, made.notes) == (m, notes + whole.notes)
         for name in ("value", "low", "high", "se", "level", "interval", "estimator"):
             assert getattr(made, name) == getattr(whole, name), name
     assert found[-1][1].value == accuracy(columns, labels).value

@@ -26,6 +26,7 @@ from oversight.harness.estimate.data.combine import mover_sum
 from oversight.harness.estimate.estimators.likelihood import log_likelihood
 from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.types import Note, NoteKind
 
 HITS, MISSES = BinomialSample(2, 120, 77), (BinomialSample(4, 360, 321),)
 
@@ -91,8 +92,8 @@ def test_every_method_holds_the_value_within_the_unit_interval(name: str, method
 def test_exact_gives_way_to_a_score_test_on_a_large_lattice_and_says_so() -> None:
     p = make_point("ml", HITS, MISSES)
     small, large = make_interval(p, lattice_limit=50_000), make_interval(p, lattice_limit=40_000)
-    assert (small.method, small.flags) == ("exact", ())
-    assert (large.method, large.flags) == ("weighted-score", ("lattice_too_large",))
+    assert (small.method, small.notes) == ("exact", ())
+    assert (large.method, large.notes) == ("weighted-score", (Note(NoteKind.LATTICE_TOO_LARGE),))
     assert (large.low, large.high) == pytest.approx((small.low, small.high), abs=5e-3)
 
 
@@ -165,7 +166,7 @@ def test_labels_that_fit_no_accuracy_do_not_pass_for_a_sample_of_bad_luck() -> N
         for S in (20, 22)
     )
     assert worse.low < worse.high
-    assert "contradicts_model" in worse.flags
+    assert Note(NoteKind.CONTRADICTS_MODEL) in worse.notes
     assert "fewer than 1 in 200 samples" in worse.why
-    assert "contradicts_model" in unlucky.flags
+    assert Note(NoteKind.CONTRADICTS_MODEL) in unlucky.notes
     assert unlucky.why == ""

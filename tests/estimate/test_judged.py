@@ -20,7 +20,7 @@ from oversight.harness.estimate import (
     synthesise_population,
 )
 from oversight.harness.estimate.routed import RoutedSample
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Item, NoteKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
 
@@ -128,13 +128,13 @@ def test_a_judge_that_knows_saves_questions_and_says_how_many() -> None:
         found = h.model_accuracies({"m0": models["m0"]}, labels, judges={"judge": judge})["m0"]
         plain.append(found["ml"].value - 0.7)
         judged.append(found[JUDGED].value - 0.7)
-        (flag,) = (f for f in found[JUDGED].flags if f.startswith("judge_saved"))
-        told.append(int(flag.split()[1]))
+        (note,) = (n for n in found[JUDGED].notes if n.kind is NoteKind.JUDGE_SAVED)
+        told.append(int(note.data["saved"]))
     ratio = np.square(plain).mean() / np.square(judged).mean()
     assert ratio > 1.3
     assert abs(np.mean(judged)) < 3 * np.std(judged) / np.sqrt(len(judged))
     assert np.median(told) / N == pytest.approx(ratio - 1, abs=0.7)
-    assert any("answers say as much as" in note for note in found[JUDGED].notes)
+    assert any("answers say as much as" in str(note) for note in found[JUDGED].notes)
 
 
 def test_a_reversed_scale_is_read_the_other_way_round() -> None:

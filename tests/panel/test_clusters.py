@@ -20,6 +20,7 @@ from oversight.harness.panel import (
 from oversight.harness.panel.parity.clustered_shares import estimate_share
 from oversight.harness.panel.superhuman.assumptions import check_assumptions
 from oversight.harness.panel.superhuman.independent_units import Units, count_units
+from oversight.harness.types import Note, NoteKind
 
 SIZE = 5
 RUNS = 200
@@ -167,14 +168,14 @@ def test_intervals_of_clusters_are_withheld_below_four_effective_ones() -> None:
     alpha = measure_agreement(few).alpha
     assert alpha is not None
     assert (alpha.low, alpha.high, alpha.why, alpha.holds) == (None, None, why, False)
-    assert alpha.notes == (f"no interval: {why}",)
+    assert alpha.notes == (Note(NoteKind.NO_INTERVAL, {"why": why}),)
     found = measure_parity(few, model, positive="1").overall
     assert {s.why for s in (found.human, found.model, found.delta)} == {why}
     assert not found.delta.holds
     assert found.detection is not None
     assert found.detection.human.recall is None
     assert "clusters of equal size" in found.detection.human.undefined["recall"]
-    assert f"the intervals may not hold: {why}" in found.notes
+    assert f"the intervals may not hold: {why}" in found.doubts
 
 
 def test_perfect_agreement_gives_an_interval_below_1() -> None:

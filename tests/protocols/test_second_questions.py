@@ -142,7 +142,7 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
         assert model.estimates["ml"] == before[name].estimates["ml"]
     assert "40 second questions about items answered no: only" in compare_study(study).remark
     (check,) = gate_study(study, Bars(at_least=0.5), names=["m0"]).checks
-    assert any("only oversight estimate uses them" in note for note in check.notes)
+    assert any("only oversight estimate uses them" in note for note in check.remarks)
 
 
 @pytest.mark.parametrize(

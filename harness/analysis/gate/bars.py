@@ -47,14 +47,14 @@ class GateCheck:
     ----------
     baseline
         Model compared with; empty where the bar is an accuracy.
-    notes
+    remarks
         What a reader must know, in words.
     """
 
     model: str
     baseline: str
     verdict: GateVerdict
-    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,15 +43,15 @@ def find_doubts(
     return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
 
 
-def write_notes(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
+def write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
     """What was left out and on what assumption."""
-    notes = []
+    remarks = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
-        notes.append(f"abstentions: {silent}, which count for the other side")
+        remarks.append(f"abstentions: {silent}, which count for the other side")
     for name, predictions in models.items():
         if failed := int(np.count_nonzero(predictions.has_failed)):
-            notes.append(f"items left out because every call of {name!r} failed: {failed}")
-    return notes
+            remarks.append(f"items left out because every call of {name!r} failed: {failed}")
+    return remarks
 
 
 def name_unused(study: Study) -> list[str]:

@@ -20,7 +20,7 @@ from oversight.harness.analysis.controls import (
     read_control_answers,
 )
 from oversight.harness.analysis.gate.bars import Bars, GateCheck, GateReport
-from oversight.harness.analysis.gate.doubts import find_doubts, name_unused, write_notes
+from oversight.harness.analysis.gate.doubts import find_doubts, name_unused, write_remarks
 from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from oversight.harness.config import Study
@@ -88,7 +88,7 @@ def gate_study(
             checks = [_withhold(check, f"{doubt}; no gold and no ranges tell how often") for check in checks]
         elif errors is not None:
             told = f"experts' errors are allowed for, {describe_rates(errors)}"
-            checks = [replace(check, notes=[*check.notes, told]) for check in checks]
+            checks = [replace(check, remarks=[*check.remarks, told]) for check in checks]
         if repeated := doubt_repeated(study, store, labels):
             checks = [_withhold(check, repeated) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
@@ -96,7 +96,9 @@ def gate_study(
     return GateReport(
         study=study.study.name,
         level=level,
-        checks=[replace(check, notes=[*check.notes, *drawn_items, *name_unused(study)]) for check in checks],
+        checks=[
+            replace(check, remarks=[*check.remarks, *drawn_items, *name_unused(study)]) for check in checks
+        ],
         questions={"drawn": drawn, "answered": len(labels)},
     )
 
@@ -182,7 +184,7 @@ def _hold(
         model=names[0],
         baseline="".join(names[1:]),
         verdict=verdict.withheld("; ".join(doubts)) if doubts else verdict,
-        notes=write_notes(models, labels),
+        remarks=write_remarks(models, labels),
     )
 
 

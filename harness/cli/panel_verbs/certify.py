@@ -126,7 +126,7 @@ def _text(found: Superhuman) -> list[Any]:
         f"verdict: {found.verdict}",
         *_condition_lines(found),
         *cluster_lines(found.N, found.clusters, found.assumptions[:1], found.undefined),
-        *found.notes,
+        *map(str, found.notes),
         *_direct_lines(found),
     ]
     if found.check is not None:

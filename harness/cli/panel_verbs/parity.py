@@ -25,7 +25,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import draw_svg, parity
 from oversight.harness.report import parity_to_json
-from oversight.harness.types import explain_flag, format_number
+from oversight.harness.types import format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
         table.add_row(
-            b.name + (" *" if b.flags else ""),
+            b.name + (" *" if b.notes else ""),
             str(b.items),
             *([str(b.clusters)] if found.clusters else []),
             f"{100 * b.p_d:.1f}",
@@ -103,7 +103,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
             "human or model is below 80 % over all: read the bins, not the aggregate (the 80 % rule)"
         )
     bins = (*found.bins, found.overall)
-    notes += [f"* {explain_flag(flag)}" for flag in dict.fromkeys(flag for b in bins for flag in b.flags)]
+    notes += [f"* {note}" for note in dict.fromkeys(note for b in bins for note in b.notes)]
     notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:
         notes += _level_lines(level)
@@ -139,5 +139,5 @@ def _level_lines(level: HumanLevel) -> list[str]:
         f"HLPI {format_number(s.hlpi)} · HLPRI {s.hlpri:.3g}: better than {s.better_than}, "
         f"on a par with {s.on_par}, worse than {s.worse_than} "
         f"({level.test}, {level.significance:.0%}, {level.correction})",
-        *level.notes,
+        *map(str, level.notes),
     ]

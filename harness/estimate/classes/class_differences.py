@@ -180,6 +180,6 @@ def _compare(
         questions=int(np.count_nonzero(evidence.population[labels.item] & (labels.kind >= 0))),
         adjusted="bonferroni" if pairs > 1 else "none",
         assumptions=labels.statement.assumptions if labels.statements else (),
-        flags=evidence.flags,
+        notes=evidence.notes,
         why=difference.why,
     )

@@ -17,7 +17,7 @@ from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, share_interval
 from oversight.harness.estimate.routed import read_item_answers, resolved_accuracy
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note
 
 LEAST = 2.0
 """Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""
@@ -31,7 +31,7 @@ class ClassEvidence:
     ----------
     labels
         Those that may be estimated from.
-    flags
+    notes
         What was left out for that.
     strata
         Stratum of every item, or None.
@@ -41,7 +41,7 @@ class ClassEvidence:
 
     predictions: PredictionColumns
     labels: LabelColumns
-    flags: tuple[str, ...]
+    notes: tuple[Note, ...]
     strata: ItemValues | None
     classes: int
     level: float
@@ -68,10 +68,10 @@ class ClassEvidence:
         if strata is not None and (not labels.is_uniform or labels.cluster is not None):
             raise BadInput("strata: have no effect on class results of these labels; leave them out")
         labels.refuse_unequal_chances()
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
         ready = cls(
-            predictions=predictions, labels=part, flags=flags, strata=by, classes=classes, level=level
+            predictions=predictions, labels=part, notes=notes, strata=by, classes=classes, level=level
         )
         if not (part.answered & ready.population).any():
             raise EstimateError(
@@ -161,7 +161,7 @@ class ClassEvidence:
 
     def finish(self, estimate: Estimate) -> Estimate:
         """With all counts of the model, and what must hold."""
-        return complete(estimate, self.predictions, self.labels, self.flags)
+        return complete(estimate, self.predictions, self.labels, self.notes)
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:

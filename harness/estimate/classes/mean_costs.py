@@ -65,7 +65,7 @@ def mean_cost(
         se=None,
         level=evidence.level,
         estimator=COST,
-        interval=METHOD,
+        method=METHOD,
         assumptions=ROUTED_ASSUMPTIONS,
         why=next(iter(whys), ""),
     )
@@ -87,7 +87,7 @@ def _all_alike(
         se=None,
         level=evidence.level,
         estimator=COST,
-        interval=METHOD,
+        method=METHOD,
         assumptions=ROUTED_ASSUMPTIONS,
     )
 

@@ -227,7 +227,8 @@ def _estimate(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
         high=found.high,
         se=None,
         estimator=metric,
-        interval=METHOD,
-        flags=(),
+        method=METHOD,
+        steps=(),
+        notes=(),
         why=why,
     )

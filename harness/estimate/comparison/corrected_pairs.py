@@ -38,7 +38,7 @@ from oversight.harness.estimate.routed import (
     rate_ranges,
     youden_interval,
 )
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note
 
 _GRID = np.linspace(-1.0, 1.0, 4001)
 _NEAR = 1e-9
@@ -129,7 +129,7 @@ def _by_ratio(
     kept = np.append(np.flatnonzero((low <= 0) & (high >= 0)), np.abs(centre).argmin())
     step = _GRID[1] - _GRID[0]
     ends = max(-1.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
-    return value / J, _interval(ends, level, "paired+gold", raw.flags), p_value
+    return value / J, _interval(ends, level, "paired+gold", raw.notes), p_value
 
 
 def _by_ranges(
@@ -150,7 +150,7 @@ def _by_ranges(
     high = raw.high / (least if raw.high > 0 else most)
     ends = max(-1.0, low), min(1.0, high)
     middle = value / ((least + most) / 2)
-    return middle, _interval(ends, level, "paired+ranges", raw.flags), min(1.0, p_value)
+    return middle, _interval(ends, level, "paired+ranges", raw.notes), min(1.0, p_value)
 
 
 def _by_gold(
@@ -168,11 +168,11 @@ def _by_gold(
     groups = len(first) if cluster is None else effective_clusters(cluster)
     se = found.se or 0.0
     p_value = float(2 * stdtr(max(1.0, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
-    made = _interval((found.low, found.high), level, "delta", found.flags, why=found.why)
+    made = _interval((found.low, found.high), level, "delta", found.notes, why=found.why)
     return found.value, made, min(1.0, p_value)
 
 
 def _interval(
-    ends: tuple[float, float], level: float, method: str, flags: tuple[str, ...], why: str = ""
+    ends: tuple[float, float], level: float, method: str, notes: tuple[Note, ...], why: str = ""
 ) -> Interval:
-    return Interval(low=ends[0], high=ends[1], level=level, method=method, flags=flags, why=why)
+    return Interval(low=ends[0], high=ends[1], level=level, method=method, notes=notes, why=why)

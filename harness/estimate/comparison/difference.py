@@ -31,7 +31,7 @@ from oversight.harness.estimate.intervals import (
     tilted_score,
 )
 from oversight.harness.estimate.routed import RoutedSample, difference_target, informed, routed_mean
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note, NoteKind
 
 _NEAR = 1e-9
 
@@ -85,7 +85,9 @@ def difference_interval(
     method = "paired"
     if d == 0:
         most = share_interval(0, n if cluster is None else effective_clusters(cluster), level)[1]
-        same = Interval(low=-most, high=most, level=level, method=method, flags=("never_differ",))
+        same = Interval(
+            low=-most, high=most, level=level, method=method, notes=(Note(NoteKind.NEVER_DIFFER),)
+        )
         return 0.0, same, 1.0
     answers = np.bincount(data.item, minlength=len(first))[differ]
     if not answers.all():
@@ -119,8 +121,8 @@ def difference_interval(
         p_value = min(1.0, 2 * float(stdtr(max(1, m), -score_at(rows))))
     size = n if cluster is None else effective_size(differ.astype(np.float64), cluster, level)
     value, low, high = scale_by_share(d / n, size, inner, low, high, level)
-    flags = () if m else ("nothing_known_where_they_differ",)
-    return value, Interval(low=low, high=high, level=level, method=method, flags=flags), p_value
+    notes = () if m else (Note(NoteKind.NOTHING_KNOWN_WHERE_THEY_DIFFER),)
+    return value, Interval(low=low, high=high, level=level, method=method, notes=notes), p_value
 
 
 def read_votes(
@@ -152,7 +154,7 @@ def several_answers(
     low, high = max(-1.0, min(found.low, value - least)), min(1.0, max(found.high, value + least))
     se = found.se or 0.0
     p_value = float(2 * stdtr(max(1.0, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
-    made = Interval(low=low, high=high, level=level, method="paired", flags=found.flags, why=found.why)
+    made = Interval(low=low, high=high, level=level, method="paired", notes=found.notes, why=found.why)
     return found.value, made, p_value
 
 

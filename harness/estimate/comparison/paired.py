@@ -23,7 +23,7 @@ from oversight.harness.estimate.core import check_items, check_level, check_rows
 from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
 from oversight.harness.estimate.routed import RoutedSample, check_predicted
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note, NoteKind
 
 
 def paired_difference(
@@ -114,7 +114,7 @@ def sign_test(
         high=min(1.0, (K - 1) * high),
         level=level,
         method="sign",
-        flags=() if -1 <= value <= 1 else ("out_of_range",),
+        notes=() if -1 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),),
     )
     return _compared(names, value, interval, sign_p_value(only_b, only_a), "sign", len(k), len(k))
 
@@ -160,8 +160,8 @@ def mcnemar(
     lead = n_10 - n_01
     against = for_second if lead > 0 else for_first
     more, less = max(n_10, n_01), min(n_10, n_01) + against
-    flags = () if n == len(a) else (f"unresolved: {len(a) - n}",)
-    interval = Interval(low=low, high=high, level=level, method="mcnemar", flags=flags)
+    notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
+    interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
     p_value = 1.0 if less >= more else sign_p_value(more, less)
     # the known items alone may lie beyond all that the unknown ones leave possible
     value = min(high, max(low, lead / n))
@@ -180,8 +180,8 @@ def _clustered(
         clustered_difference(worst, cluster, level) for worst in (against, in_favour)
     )
     same_sign = float(against.mean()) * float(in_favour.mean()) > 0
-    flags = (f"unresolved: {int(unknown.sum())}",) if unknown.any() else ()
-    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, flags=flags)
+    notes = (Note(NoteKind.UNRESOLVED, {"items": int(unknown.sum())}),) if unknown.any() else ()
+    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, notes=notes)
     value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
     p_value = max(p_first, p_second) if same_sign else 1.0
     return _compared(names, value, interval, p_value, "mcnemar", int((~unknown).sum()), questions)

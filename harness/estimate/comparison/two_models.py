@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
-from oversight.harness.types import HtmlTable, Interval, Shown, explain_flag
+from oversight.harness.types import HtmlTable, Interval, Note, Noted, Shown, plain_fields
 
 TIED = "tie"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison(Shown):
+class Comparison(Noted, Shown):
     """The difference in accuracy of two models on the same items.
 
     Attributes
@@ -50,7 +50,7 @@ class Comparison(Shown):
     questions: int
     adjusted: str = "none"
     assumptions: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     why: str = ""
 
     @classmethod
@@ -79,7 +79,7 @@ class Comparison(Shown):
             items=items,
             questions=questions,
             assumptions=assumptions,
-            flags=interval.flags,
+            notes=interval.notes,
             why=interval.why,
         )
 
@@ -87,11 +87,6 @@ class Comparison(Shown):
     def holds(self) -> bool:
         """Whether the interval covers the difference as often as its level says, if what it assumes is so."""
         return not self.why
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
 
     @property
     def verdict(self) -> str:
@@ -102,9 +97,8 @@ class Comparison(Shown):
 
     def records(self) -> list[dict[str, Any]]:
         """Its one row."""
-        found = asdict(self)
         words = {"assumptions": "; ".join(self.assumptions), "flags": ", ".join(self.flags)}
-        return [found | words | {"verdict": self.verdict, "holds": self.holds}]
+        return [plain_fields(self) | words | {"verdict": self.verdict, "holds": self.holds}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
@@ -136,5 +130,5 @@ def pairs_table(pairs: Sequence[Comparison]) -> HtmlTable:
             )
             for c in pairs
         ],
-        notes=(*cautions, *dict.fromkeys(note for c in pairs for note in c.notes)),
+        notes=(*cautions, *dict.fromkeys(str(note) for c in pairs for note in c.notes)),
     )

@@ -17,7 +17,7 @@ from oversight.harness.estimate.comparison.difference import paired_proportions,
 from oversight.harness.estimate.core import clopper_pearson, count_effective
 from oversight.harness.estimate.intervals import scale_by_share, score_at, tilted_score
 from oversight.harness.estimate.routed import RoutedSample, difference_target, weigh_items
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note, NoteKind
 
 
 def unequal_difference(
@@ -47,7 +47,9 @@ def unequal_difference(
     differ, size = first != second, count_effective(weight)
     if not differ.any():
         most = clopper_pearson(0, max(1, int(size)), level)[1]
-        same = Interval(low=-most, high=most, level=level, method="paired", flags=("never_differ",))
+        same = Interval(
+            low=-most, high=most, level=level, method="paired", notes=(Note(NoteKind.NEVER_DIFFER),)
+        )
         return 0.0, same, 1.0
     target = difference_target(first, second, data.propensities.shape[1])
     rows = weigh_items(target, differ, data, weight, cluster)

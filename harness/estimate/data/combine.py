@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import blaker, z_value
 from oversight.harness.estimate.intervals import scale_by_share
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note, NoteKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumEstimate:
-    """Estimate of one stratum or of several; `interval` has its flags.
+    """Estimate of one stratum or of several; `interval` has its notes.
 
     Attributes
     ----------
@@ -58,8 +58,9 @@ def combine_strata(
             low=max(0.0, low),
             high=min(1.0, high),
             level=level,
-            method="/".join(sorted({p.interval.method for p in parts})) + "+mover",
-            flags=tuple(dict.fromkeys(flag for p in parts for flag in p.interval.flags)),
+            method="/".join(sorted({p.interval.name for p in parts})),
+            steps=("mover",),
+            notes=tuple(dict.fromkeys(note for p in parts for note in p.interval.notes)),
             why="strata were combined from an estimate of each, which misses where they are small; "
             "the exact interval does not",
         ),
@@ -127,7 +128,7 @@ def mover_sum(
 def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
     """The estimate 0 where no labelled prediction names an option."""
     low, high = blaker(0, n, level)
-    none = Interval(low=low, high=high, level=level, method="blaker", flags=("all_unreadable",))
+    none = Interval(low=low, high=high, level=level, method="blaker", notes=(Note(NoteKind.ALL_UNREADABLE),))
     return StratumEstimate(stratum=stratum, n=n, value=0.0, se=None, interval=none)
 
 
@@ -144,5 +145,5 @@ def with_unreadable(
         if se is not None:
             se = math.sqrt((rho * se) ** 2 + value**2 * rho * (1 - rho) / size)
         value *= rho
-        made = replace(made, low=max(0.0, low), high=high, method=f"{made.method}+share")
+        made = replace(made, low=max(0.0, low), high=high, steps=(*made.steps, "share"))
     return StratumEstimate(stratum=stratum, n=n, value=value, se=se, interval=made)

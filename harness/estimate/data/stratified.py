@@ -35,7 +35,7 @@ from oversight.harness.estimate.intervals import (
     uniform_rows,
     weighted_score,
 )
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -222,13 +222,13 @@ def estimate_tallies(
     else:
         parts = [estimate_stratum(t, estimator, method, level, published=published) for t in used]
         whole = combine_strata(parts, level, tallies.pool)
-    flags = [*whole.interval.flags]
-    flags += ["stratified"] * (len(used) > 1)
-    flags += ["conditioned_on_questions"] * any(t.split == "questions" for t in used)
+    notes = [*whole.interval.notes]
+    notes += [Note(NoteKind.STRATIFIED)] * (len(used) > 1)
+    notes += [Note(NoteKind.CONDITIONED_ON_QUESTIONS)] * any(t.split == "questions" for t in used)
     return Estimate.from_interval(
         value=whole.value,
         se=whole.se,
-        interval=replace(whole.interval, flags=tuple(dict.fromkeys(flags))),
+        interval=replace(whole.interval, notes=tuple(dict.fromkeys(notes))),
         estimator=estimator,
         n=tallies.counts,
         assumptions=(*dict.fromkeys(a for t in used for a in _ASSUMED[t.split]), *_ALWAYS),
@@ -259,7 +259,7 @@ def estimate_stratum(
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
             # every labelled item is settled, unreadable ones too: they are failures of one binomial
             low, high = blaker(p.parts[0].S, n, level)
-            made = Interval(low=low, high=high, level=level, method="blaker", flags=p.flags)
+            made = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
             rho = tally.n_readable / n
             return StratumEstimate(
                 stratum=tally.stratum,
@@ -271,7 +271,7 @@ def estimate_stratum(
         made = make_interval(p, method, level)
     except EstimateError as error:
         raise type(error)(f"{tally}: {error}") from error
-    made = replace(made, flags=p.flags + made.flags)
+    made = replace(made, notes=p.notes + made.notes)
     return with_unreadable(p.value, p.se, made, tally.n_readable / n, n, n, tally.stratum)
 
 
@@ -336,10 +336,10 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if estimator.startswith("ivw"):
         points = [(w * t.n_readable / share, make_point(estimator, t.hits, t.misses)) for w, t in readable]
         value = math.fsum(w * p.value for w, p in points)
-    flags: tuple[str, ...] = () if 0 <= value <= 1 else ("out_of_range",)
+    notes: tuple[Note, ...] = () if 0 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
     if not low <= min(1.0, max(0.0, value)) <= high:
-        flags += ("value_outside_interval",)
-    made = Interval(low=low, high=high, level=level, method=method, flags=flags)
+        notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
+    made = Interval(low=low, high=high, level=level, method=method, notes=notes)
     # unreadable predictions of a group whose items weigh more leave the share less certain
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)

@@ -19,7 +19,7 @@ from oversight.harness.estimate.core import blaker, count_effective, z_value
 from oversight.harness.estimate.data.combine import mover_sum, with_unreadable
 from oversight.harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.routed import FEW_OPEN, RoutedSample
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 REFUSALS = "weighted-refusals"
 """Name of the interval of `estimate_refusals`."""
@@ -47,9 +47,9 @@ class UnequalAnswers:
     refusal_rates: FloatArray | None = None
 
     @property
-    def flag(self) -> str:
+    def note(self) -> Note:
         """What a reader of a corrected number must know."""
-        return f"answering_rates: {self.least:.0%} and {self.most:.0%}"
+        return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
 
     @property
     def why(self) -> str:
@@ -141,8 +141,8 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
     low, high = (min(1.0, max(0.0, 1 - (K - 1) * end)) for end in (most, least))
     se = (K - 1) * float(np.sqrt((share**2 * q * (1 - q) / n).sum() + between))
     value = 1 - (K - 1) * centre
-    flags = () if 0 <= value <= 1 else ("out_of_range",)
-    made = Interval(low=low, high=high, level=level, method=REFUSALS, flags=flags)
+    notes = () if 0 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
+    made = Interval(low=low, high=high, level=level, method=REFUSALS, notes=notes)
     rho, size = float(weight[readable].sum() / weight.sum()), count_effective(weight)
     whole = with_unreadable(value, se, made, rho, size, len(predicted))
     return Estimate.from_interval(

@@ -23,6 +23,7 @@ from oversight.harness.estimate.estimators.unbiased import (
     complementary_variance,
     moment_weights,
 )
+from oversight.harness.types import Note, NoteKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Point:
         `value` is Σ w_j A_j over the components' own unbiased estimates A_j (for ML: within [0, 1]).
     parts, peak
         The components pooled, and A_ML of them: what intervals that invert a test need.
-    flags
+    notes
         What a reader must know.
     """
 
@@ -51,7 +52,7 @@ class Point:
     weights: tuple[float, ...]
     parts: tuple[BinomialSample, ...]
     peak: float
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def ordinary_point(hits: BinomialSample, _misses: tuple[BinomialSample, ...], *, published: bool) -> Point:
@@ -100,11 +101,11 @@ def likelihood_point(hits: BinomialSample, misses: tuple[BinomialSample, ...], *
     if published and len(groups) <= 1:
         g = groups[0] if groups else BinomialSample(2, 0, 0)
         se = published_se(g.K, A, hits.n, g.S, g.n)
-        flags: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
     else:
         se = 1 / math.sqrt(total)
-        flags = ("degenerate_variance",) if at != A else ()
-    return Point(value=A, se=se, components=parts, weights=weights, parts=parts, peak=A, flags=flags)
+        notes = (Note(NoteKind.DEGENERATE_VARIANCE),) if at != A else ()
+    return Point(value=A, se=se, components=parts, weights=weights, parts=parts, peak=A, notes=notes)
 
 
 def _weighted(
@@ -115,22 +116,22 @@ def _weighted(
     groups = pool_samples(misses)
     weights = (w, *((1 - w) * share for share in moment_weights(groups)))
     point = _mixture((hits, *groups), weights, published=published)
-    return replace(point, flags=tuple(sorted(point.flags)))
+    return replace(point, notes=tuple(sorted(point.notes, key=lambda note: note.kind.name)))
 
 
 def _mixture(samples: tuple[BinomialSample, ...], weights: tuple[float, ...], *, published: bool) -> Point:
     """Σ w_j A_j of the samples' unbiased estimates, Eq. 2 (an ordinary sample has K = 2)."""
     estimates = [complementary_accuracy(s.K, s.S, s.n) for s in samples]
     A = math.fsum(w * a for w, a in zip(weights, estimates, strict=True))
-    flags: tuple[str, ...] = () if 0 <= A <= 1 else ("out_of_range",)
+    notes: tuple[Note, ...] = () if 0 <= A <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
     if not published and not all(varies(s.S, s.n) for s in samples):
-        flags += ("degenerate_variance",)
+        notes += (Note(NoteKind.DEGENERATE_VARIANCE),)
     ses = [_standard_error(s, published=published) for s in samples]
     errors = [w * se for w, se in zip(weights, ses, strict=True) if se is not None]
     se = math.sqrt(math.fsum(e**2 for e in errors)) if len(errors) == len(samples) else None
     parts = pool_samples(samples)
     peak = maximum_likelihood(parts)
-    return Point(value=A, se=se, components=samples, weights=weights, parts=parts, peak=peak, flags=flags)
+    return Point(value=A, se=se, components=samples, weights=weights, parts=parts, peak=peak, notes=notes)
 
 
 def _standard_error(sample: BinomialSample, *, published: bool) -> float | None:

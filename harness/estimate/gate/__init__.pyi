@@ -1,5 +1,5 @@
 from .gate_verdict import (
-    ANY_TIME as ANY_TIME, EITHER_SIDE as EITHER_SIDE, FAIL as FAIL, GateVerdict as GateVerdict,
+    ANY_TIME as ANY_TIME, FAIL as FAIL, GateVerdict as GateVerdict,
     PASS as PASS, UNDECIDED as UNDECIDED,
 )
 from .one_look import gate_at_look as gate_at_look

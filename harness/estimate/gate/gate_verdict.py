@@ -49,6 +49,8 @@ class GateVerdict:
         estimated; None where it is settled, or no number up to a million is enough.
     why
         Why it is undecided; empty where it is not.
+    either_side
+        Whether it is undecided only because the answers fit a value on either side of the bar.
     """
 
     verdict: str
@@ -64,6 +66,7 @@ class GateVerdict:
     high: float = math.nan
     further: int | None = None
     why: str = ""
+    either_side: bool = False
 
     @classmethod
     def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:
@@ -87,7 +90,7 @@ class GateVerdict:
 
     def withheld(self, why: str) -> GateVerdict:
         """The same, undecided for this reason."""
-        return replace(self, verdict=UNDECIDED, why=why, further=None)
+        return replace(self, verdict=UNDECIDED, why=why, further=None, either_side=False)
 
 
 def judge(
@@ -110,7 +113,8 @@ def judge(
     if p_above <= 1 - known.level:
         return replace(known, verdict=FAIL)
     need = outcomes_to_settle(*spread, level=known.level) / max(per_answer, 1e-9)
-    return replace(known, further=further_answers(need, known.answers), why=EITHER_SIDE)
+    further = further_answers(need, known.answers)
+    return replace(known, further=further, why=EITHER_SIDE, either_side=True)
 
 
 def further_answers(need: float, answers: int) -> int | None:

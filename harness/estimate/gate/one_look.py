@@ -61,8 +61,8 @@ def gate_at_look(
     except EstimateError as error:
         why = str(error)
     verdict = UNDECIDED if why else PASS if low >= at_least else FAIL if high < at_least else UNDECIDED
-    further = None
-    if verdict == UNDECIDED and not why:
+    further, either_side = None, verdict == UNDECIDED and not why
+    if either_side:
         why = EITHER_SIDE
         square = len(labels) * ((high - low) / 2 / z_value(now)) ** 2
         need = outcomes_to_settle(value - at_least, square, level=level, looks=False)
@@ -81,6 +81,7 @@ def gate_at_look(
         answers=len(labels),
         further=further,
         why=why,
+        either_side=either_side,
     )
 
 

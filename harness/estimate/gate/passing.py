@@ -138,7 +138,7 @@ def _gate(
     )
     # on neither side do more answers alone tell
     untold = UNTOLD if errors is not None else UNANSWERED
-    return replace(found, why=untold, further=None) if is_open and not found.decided else found
+    return found.withheld(untold) if is_open and not found.decided else found
 
 
 def _bet(

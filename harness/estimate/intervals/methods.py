@@ -22,7 +22,7 @@ from oversight.harness.estimate.intervals.deviation import union_radius
 from oversight.harness.estimate.intervals.exact import exact_interval, lattice_size
 from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
 from oversight.harness.estimate.intervals.weighting import weighted_score
-from oversight.harness.types import Interval
+from oversight.harness.types import Interval, Note, NoteKind
 
 _STEPS = 8
 """Levels tried, each ten times nearer to 1, before labels count as contradictory."""
@@ -102,21 +102,21 @@ def make_interval(
     check_level(level)
     check_method(method)
     parts = point.parts
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     made = method
     if method == "exact" and len(parts) == 1 and parts[0].K == 2:
         made = "blaker"
     elif method == "exact" and lattice_size(parts) > (lattice_limit or _default_limit(parts)):
-        made, flags = "weighted-score", ("lattice_too_large",)
+        made, notes = "weighted-score", (Note(NoteKind.LATTICE_TOO_LARGE),)
     low, high, steps = _widen_until_some(point, made, level)
-    flags += ("contradicts_model",) * (steps > 0)
+    notes += (Note(NoteKind.CONTRADICTS_MODEL),) * (steps > 0)
     why = APPROXIMATE.get(method, "")
     if steps > 1:
         one_in = round(10 ** (steps - 1) / (1 - level))
         why = f"the labels fit no accuracy; chance does that in fewer than 1 in {one_in:,} samples"
     if not low <= min(1.0, max(0.0, point.value)) <= high:
-        flags += ("value_outside_interval",)
-    return Interval(low=low, high=high, level=level, method=made, flags=flags, why=why)
+        notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
+    return Interval(low=low, high=high, level=level, method=made, notes=notes, why=why)
 
 
 def _default_limit(parts: tuple[BinomialSample, ...]) -> int:

@@ -25,7 +25,7 @@ from oversight.harness.estimate.judged.with_judges import judged_accuracy
 from oversight.harness.estimate.judged.working import working_distribution
 from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, settled_sample
 from oversight.harness.estimate.side_information import Setting
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 JUDGED = "judged"
 NOTHING_LEFT = "and a judge adds nothing to what is known"
@@ -83,7 +83,7 @@ class Judges:
         if labels.is_resolved and labels.pool is None:
             raise NotIdentified(f"every item is resolved, {NOTHING_LEFT}")
         predictions = keep_drawn(every, labels)
-        part, flags = collected_part(labels, predictions.is_there)
+        part, notes = collected_part(labels, predictions.is_there)
         if labels.is_resolved:
             data, option, items = _take_resolved(part, predictions)
         else:
@@ -93,19 +93,19 @@ class Judges:
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
                 raise NotIdentified(f"every question settles a prediction, {NOTHING_LEFT}")
             if labels.pool is None and evidence.weight is not None:
-                return self._weigh(evidence, complete_with=(predictions, part, flags), level=level)
+                return self._weigh(evidence, complete_with=(predictions, part, notes), level=level)
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
         cluster = enough_clusters(items, labels.index, labels.cluster)
         heard = [opinion.take(items) for opinion in self._opinions]
         estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
         worth = measure_worth(option, data, heard, level=level, cluster=cluster)
-        return _tell_worth(complete(estimate, predictions, part, flags, tilted=True), worth)
+        return _tell_worth(complete(estimate, predictions, part, notes, tilted=True), worth)
 
     def _weigh(
         self,
         evidence: Evidence,
-        complete_with: tuple[PredictionColumns, LabelColumns, tuple[str, ...]],
+        complete_with: tuple[PredictionColumns, LabelColumns, tuple[Note, ...]],
         level: float,
     ) -> Estimate:
         """The estimate of items that weigh differently, as they are of different strata."""
@@ -149,12 +149,16 @@ def _tell_worth(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
         return estimate
     answers = estimate.n.ordinary + estimate.n.complementary
     if min(estimate.clipped, 1 - estimate.clipped) * answers < LEAST_KINDS:
-        kind = "wrong" if estimate.clipped > 0.5 else "right"
-        why = f"fewer than {LEAST_KINDS} of {answers} items are {kind}, by these answers"
-        return replace(estimate, flags=(*estimate.flags, f"judge_worth: not known: {why}"))
+        rarer = "wrong" if estimate.clipped > 0.5 else "right"
+        rare = {"least": LEAST_KINDS, "answers": answers, "rarer": rarer}
+        return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH, rare)))
     saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
-    flag = (
-        f"judge_saved: {saved} questions ({least} to {most} at {estimate.level:.0%}): "
-        f"{answers} answers say as much as {answers + saved} without it"
-    )
-    return replace(estimate, flags=(*estimate.flags, flag))
+    told = {
+        "saved": saved,
+        "least": least,
+        "most": most,
+        "level": estimate.level,
+        "answers": answers,
+        "worth": answers + saved,
+    }
+    return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_SAVED, told)))

@@ -22,6 +22,7 @@ from oversight.harness.estimate.planning.rehearsed_studies import SHARED, TARGET
 from oversight.harness.estimate.planning.side_variances import (
     JUDGE,
     NONE,
+    PARTS,
     POOL,
     POOL_JUDGE,
     POOL_VOTES,
@@ -84,12 +85,12 @@ def _plan(
     for side, why in whys.items():
         one, ratio = replace(row, uses=side), ratios.get(side)
         told = why or made.undefined.get(side, "") or ("" if ratio else "not known from these answers")
-        if not told and side.startswith(POOL):
+        if not told and POOL in PARTS[side]:
             told = words.refuse_items(sought[side])
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif "+" not in side:  # of a combination a part has said why
+        elif len(PARTS[side]) == 1:  # of a combination a part has said why
             yield words.explain(one, told)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from oversight.harness.estimate.planning.needed_questions import Aim, FoundRatio
 from oversight.harness.estimate.planning.pilot_gathering import PilotStudy
-from oversight.harness.estimate.planning.side_variances import JUDGE, NONE, POOL, VOTES
+from oversight.harness.estimate.planning.side_variances import JUDGE, NONE, PARTS, POOL, POOL_JUDGE, VOTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +139,9 @@ class PlanWords:
             JUDGE: f"with the judge{'s' * (len(self.study.judges) > 1)} {judges}",
             POOL: f"about items drawn from {self.size:,} by agreement",
         }
-        if uses == f"{POOL}+{JUDGE}":
+        if uses == POOL_JUDGE:
             return f"about items drawn from {self.size:,}, {words[JUDGE]}"
-        return ", ".join(words[part] for part in uses.split("+"))
+        return ", ".join(words[part] for part in PARTS[uses])
 
 
 def _points(share: float | None) -> str:

@@ -44,22 +44,20 @@ class QuestionPlan(Shown):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
-        titles = {f"Accuracy, {self.level:.0%}": self.accuracy, "Difference of 2 models": self.difference}
+        tables = (
+            (f"Accuracy, {self.level:.0%}", "half-width in 80 %", self.accuracy),
+            ("Difference of 2 models", "difference", self.difference),
+        )
         return tuple(
             HtmlTable(
                 title=title,
-                columns=(
-                    "protocol",
-                    "questions",
-                    "half-width in 80 %" if "Acc" in title else "difference",
-                    "saving",
-                ),
+                columns=("protocol", "questions", width, "saving"),
                 rows=[
                     (p.protocol, f"{p.questions:,}", f"±{p.half_width:.3f}", f"{p.saving:.1f}×")
                     for p in plans
                 ],
             )
-            for title, plans in titles.items()
+            for title, width, plans in tables
         )
 
 

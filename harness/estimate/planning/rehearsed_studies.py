@@ -193,10 +193,10 @@ _COMPARE: Mapping[str, Callable[[StandIn, np.random.Generator], Comparison]] = {
 def questions_per_item(protocol: str, population: StandIn, accuracy: float) -> float:
     """Mean number of questions that a protocol asks about an item of the population."""
     share = 1.0
-    if protocol.startswith("disagreements"):
+    if protocol in (DIFFER_UNIFORM, DIFFER_TARGETED, DIFFER_SEQUENTIAL):
         differ = disagreement(population.predicted)
         share, population = float(differ.mean()), population.take(np.flatnonzero(differ))
-    if not protocol.endswith(SEQUENTIAL):
+    if protocol not in (SEQUENTIAL, DIFFER_SEQUENTIAL):
         return share
     models = population.predicted.shape[1]
     votes = vote_posterior(

@@ -24,6 +24,15 @@ from oversight.harness.estimate.routed import weigh_votes
 
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
+PARTS: Mapping[str, tuple[str, ...]] = {
+    NONE: (),
+    VOTES: (VOTES,),
+    JUDGE: (JUDGE,),
+    POOL: (POOL,),
+    POOL_VOTES: (POOL, VOTES),
+    POOL_JUDGE: (POOL, JUDGE),
+}
+"""What a study may make use of → the parts that it is made of."""
 _EDGE, _REACH, _GRID = 1e-3, 0.3, 13
 """Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
 

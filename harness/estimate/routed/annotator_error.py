@@ -30,7 +30,7 @@ from oversight.harness.estimate.core import (
 from oversight.harness.estimate.routed.doubly_robust import informed, question_weights
 from oversight.harness.estimate.routed.means import t_quantile
 from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
-from oversight.harness.types import Estimate, Interval
+from oversight.harness.types import Estimate, Interval, Note, NoteKind
 
 GOLD_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -155,12 +155,12 @@ def corrected_mean(
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
     half = se * (z_value(level) if cluster is None else t_quantile(level, max(1.0, units - 1)))
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
-    flags = () if floor <= value <= ceiling else ("out_of_range",)
+    notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="delta", flags=flags, why=_NORMAL),
+        interval=Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL),
         estimator="corrected",
         n=data.counts,
         assumptions=GOLD_ASSUMPTIONS,

@@ -28,7 +28,7 @@ from oversight.harness.estimate.intervals import (
 )
 from oversight.harness.estimate.routed.doubly_robust import informed, pseudo_outcomes
 from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target, check_predicted
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
 
 ROUTED_ASSUMPTIONS = (
     "options were drawn with the recorded propensities, before any answer to them",
@@ -70,11 +70,11 @@ def routed_mean(
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
     half = t_quantile(level, groups - 1) * se
     low, high = (min(ceiling, max(floor, end)) for end in (value - half, value + half))
-    flags: tuple[str, ...] = () if floor <= value <= ceiling else ("out_of_range",)
+    notes: tuple[Note, ...] = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags, why=_STUDENT),
+        interval=Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT),
         estimator="routed",
         n=data.counts,
         assumptions=ROUTED_ASSUMPTIONS,
@@ -168,16 +168,21 @@ def tilted_accuracy(
     """
     weight = np.ones(len(readable), np.int64) if number is None else number
     n, m = int(weight.sum()), int(weight[readable].sum())
-    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if m < n:
         se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
         size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
         value, low, high = scale_by_share(m / n, size, value, low, high, level)
-        method += "+share"
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        interval=Interval(
+            low=max(0.0, low),
+            high=high,
+            level=level,
+            method="tilted-score",
+            steps=("share",) if m < n else (),
+        ),
         estimator=estimator,
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,
@@ -242,11 +247,11 @@ def sampled_mean(
     low, high = max(0.0, mean - half), min(1.0, mean + half)
     right = int(value[drawn].sum())
     counts = Counts(ordinary=right, complementary=int(drawn.sum()) - right, unlabelled=int((~drawn).sum()))
-    flags = () if 0 <= mean <= 1 else ("out_of_range",)
+    notes = () if 0 <= mean <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
     return Estimate.from_interval(
         value=mean,
         se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", flags=flags, why=_STUDENT),
+        interval=Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT),
         estimator="aipw",
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,

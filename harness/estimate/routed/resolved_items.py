@@ -22,7 +22,7 @@ from oversight.harness.estimate.intervals import (
     tilted_score,
 )
 from oversight.harness.estimate.routed.sequential_resolution import RESOLUTION_ASSUMPTIONS
-from oversight.harness.types import Counts, Estimate, Interval
+from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
 SILENCE = "experts are silent as often about true options as about others"
 
@@ -42,7 +42,7 @@ def resolved_accuracy(
     item whose other predicted option is confirmed gets known all the same, and known wrong. With `own`
     all items whose own question met with silence are taken to be right as often as those where it was
     answered. Without it nothing is taken for granted: the lower end takes the unknown ones as wrong and the
-    upper end as right, and the value is that of the known ones. The flags say how far they could move it.
+    upper end as right, and the value is that of the known ones. The notes say how far they could move it.
 
     Parameters
     ----------
@@ -74,20 +74,21 @@ def resolved_accuracy(
     if n == 0:
         raise EstimateError("an accuracy needs at least 1 resolved item, there are 0")
     assumptions: tuple[str, ...] = RESOLUTION_ASSUMPTIONS
+    fills = weight is None and unknown > 0 and own is not None
     effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
     if weight is not None:
         if cluster is not None:
             raise NotIdentified("items were drawn with unequal chances and share clusters; take one of these")
         value, low, high, method = _weigh(z, weight, level)
         effect = n / count_effective(weight[z != UNKNOWN])
-    elif unknown and own is not None:
+    elif fills:
         value, low, high, method = _fill_in(z, np.asarray(own, dtype=np.int64), level, cluster)
         assumptions = (*assumptions, SILENCE)
     else:
         value = right / n
         low, high, method = _enclose(z, level, cluster, strata)
     each = np.full(len(z), 1 / len(z)) if weight is None else weight / weight.sum()
-    least, most = float(each @ (z == 1)), float(each @ (z != 0))
+    within = {"items": unknown, "least": float(each @ (z == 1)), "most": float(each @ (z != 0))}
     return Estimate.from_interval(
         value=value,
         se=float(np.sqrt(value * (1 - value) / n * effect)),
@@ -96,7 +97,8 @@ def resolved_accuracy(
             high=high,
             level=level,
             method=method,
-            flags=(f"unresolved: {unknown}, value within [{least:.4f}, {most:.4f}]",) if unknown else (),
+            steps=(WORST_CASE,) if unknown and not fills else (),
+            notes=(Note(NoteKind.UNRESOLVED_WITHIN, within),) if unknown else (),
         ),
         estimator="resolved",
         n=Counts(ordinary=right, complementary=n - right, abstained=unknown),
@@ -108,15 +110,15 @@ def _enclose(
     z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
 ) -> tuple[float, float, str]:
     """An interval that holds whatever the unknown items are."""
-    worst = "+worst-case" if (z == UNKNOWN).any() else ""
+    is_known = z != UNKNOWN
     if cluster is not None:
         least = _tilt(z == 1, cluster, level)
-        most = _tilt(z != 0, cluster, level) if worst else least
-        return least.low, most.high, "tilted-score" + worst
-    if strata is not None and not worst:
+        most = least if is_known.all() else _tilt(z != 0, cluster, level)
+        return least.low, most.high, "tilted-score"
+    if strata is not None and is_known.all():
         return drawn_interval(z.astype(np.float64), strata, level)
     low, high = blaker(int((z == 1).sum()), len(z), level)[0], blaker(int((z != 0).sum()), len(z), level)[1]
-    return low, high, "blaker" + worst
+    return low, high, "blaker"
 
 
 def _fill_in(
@@ -149,10 +151,10 @@ def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float,
     """The weighted share of the known ones, and an interval that holds whatever the unknown ones are."""
     known = z != UNKNOWN
     value = min(1.0, float(weight[known] @ z[known] / weight[known].sum()))
-    df, worst = count_effective(weight), "" if known.all() else "+worst-case"
+    df = count_effective(weight)
     low, high = (replace(_rows(right), weight=weight / weight.sum()) for right in (z == 1, z != 0))
     least, most = tilted_score(low, level, df=df).low, tilted_score(high, level, df=df).high
-    return value, least, most, "tilted-score" + worst
+    return value, least, most, "tilted-score"
 
 
 def _tilt(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:

@@ -70,16 +70,21 @@ def unequal_accuracy(
         raise NotIdentified("no answered item has a readable prediction")
     rows = weigh_items(target, readable, data, weight, cluster, working)
     inner = tilted_score(rows, level, df=max(1.0, count_effective(weight[readable])))
-    value, low, high, se, method = inner.value, inner.low, inner.high, inner.se, "tilted-score"
+    value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
         share, size = float(weight[readable].sum() / weight.sum()), count_effective(weight)
         se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / size))
         value, low, high = scale_by_share(share, size, value, low, high, level)
-        method += "+share"
     return Estimate.from_interval(
         value=value,
         se=se,
-        interval=Interval(low=max(0.0, low), high=high, level=level, method=method),
+        interval=Interval(
+            low=max(0.0, low),
+            high=high,
+            level=level,
+            method="tilted-score",
+            steps=() if readable.all() else ("share",),
+        ),
         estimator="routed",
         n=replace(data.counts, unreadable=int(np.count_nonzero(~readable))),
         assumptions=ROUTED_ASSUMPTIONS,

@@ -10,13 +10,13 @@ import numpy as np
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
 from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
 from oversight.harness.estimate.side_information import Setting, worth_of
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, Note, NoteKind
 
 DEEPENED = "deepened"
 _POWER = 0.7
@@ -55,8 +55,8 @@ class SecondQuestions:
         if plain is None or worth is None:
             return found
         answers = plain.n.ordinary + plain.n.complementary
-        flag = f"second_worth: {worth} first answers; there are {answers}"
-        return replace(found, flags=(*found.flags, flag))
+        note = Note(NoteKind.SECOND_WORTH, {"worth": worth, "answers": answers})
+        return replace(found, notes=(*found.notes, note))
 
 
 def deepened_accuracy(
@@ -75,8 +75,8 @@ def deepened_accuracy(
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
     predictions = keep_drawn(predictions, labels)
-    part, flags = collected_part(labels, predictions.is_there)
-    if any(flag.startswith("partial") for flag in flags):
+    part, notes = collected_part(labels, predictions.is_there)
+    if any(note.kind in PARTIAL_KINDS for note in notes):
         raise NotIdentified("first questions are open; second ones count once these are answered")
     data, predicted, items = routed_pool(part, [predictions])
     option = predicted[:, 0].astype(np.int64)
@@ -112,10 +112,9 @@ def deepened_accuracy(
     estimate = tilted_accuracy(
         inner, readable, estimator=DEEPENED, counts=data.counts, level=level, cluster=cluster
     )
-    estimate = complete(estimate, predictions, part, flags)
-    method = estimate.interval.replace("tilted-score", "two-phase-score")
-    flag = f"second_questions: {used} of {put} used"
-    return replace(estimate, interval=method, estimator=DEEPENED, flags=(*estimate.flags, flag))
+    estimate = complete(estimate, predictions, part, notes)
+    note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
+    return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
 
 
 def _read_second(

@@ -112,7 +112,7 @@ class AgreementReport(Shown):
                 columns=("coefficient", "value", "interval"),
                 rows=rows,
                 notes=(
-                    *(self.alpha.notes if self.alpha else ()),
+                    *map(str, self.alpha.notes if self.alpha else ()),
                     *(f"{name}: {why}" for name, why in self.undefined.items()),
                     *([low] if self.unreliable else ()),
                     *([f"{left:,} more classes are in records()"] if left else ()),

@@ -24,7 +24,7 @@ from oversight.harness.estimate import check_least, check_level, effective_clust
 from oversight.harness.output import with_bar
 from oversight.harness.panel.agreement.disagreement import CELLS, WeightedVotes
 from oversight.harness.panel.ratings import check_votes, draw_unit_more, explain_few_clusters, find_ends
-from oversight.harness.types import explain_flag
+from oversight.harness.types import Note, Noted, NoteKind
 
 NO_DRAWS = "bootstrap is 0, so no interval was computed"
 _MANY_CLASSES = 12
@@ -32,7 +32,7 @@ _MANY_CLASSES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(Noted):
     """One coefficient with its interval.
 
     Attributes
@@ -47,8 +47,8 @@ class Agreement:
         Ratings on items with at least two, which is what counts.
     items, clusters
         Items with at least two ratings, and the clusters that they come in, None if items are independent.
-    flags
-        ``"no_interval: why"`` if the interval is withheld.
+    notes
+        ``NoteKind.NO_INTERVAL`` if the interval is withheld.
     why
         Why the interval is withheld; empty if it is given.
     """
@@ -60,18 +60,13 @@ class Agreement:
     pairable: int
     items: int
     clusters: int | None = None
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     why: str = ""
 
     @property
     def holds(self) -> bool:
         """Whether there is an interval, which then covers α as often as its level says."""
         return not self.why
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
 
 
 def krippendorff_alpha(
@@ -152,7 +147,7 @@ def krippendorff_alpha(
         pairable=int(kept.sum()),
         items=kept.shape[0],
         clusters=clusters,
-        flags=(f"no_interval: {why}",) if why else (),
+        notes=(Note(NoteKind.NO_INTERVAL, {"why": why}),) if why else (),
         why=why,
     )
 

@@ -20,7 +20,7 @@ from scipy.special import stdtr
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate import binomial_at_least, check_known, clustered_difference, holm
-from oversight.harness.types import explain_flag
+from oversight.harness.types import Note, Noted, NoteKind
 
 CORRECTIONS = ("holm", "none")
 FEWEST = 5
@@ -142,7 +142,7 @@ class HumanLevelStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HumanLevel:
+class HumanLevel(Noted):
     """Ranking and indices.
 
     Attributes
@@ -166,12 +166,7 @@ class HumanLevel:
     correction: str
     significance: float
     alphas: Mapping[str, float | None]
-    flags: tuple[str, ...]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
+    notes: tuple[Note, ...]
 
 
 def rank(
@@ -221,6 +216,7 @@ def rank(
                 p_worse=behind,
             )
         )
+    few = Note(NoteKind.FEW_PEOPLE, {"people": len(people), "fewest": FEWEST})
     rows = [(n, "person", s) for n, s in scores.items()] + [(s.name, "system", s.score) for s in standings]
     return HumanLevel(
         ranking=tuple(sorted(rows, key=lambda row: -row[2])),
@@ -231,7 +227,7 @@ def rank(
         correction=correction,
         significance=significance,
         alphas=alphas,
-        flags=(f"few_people: {len(people)}, at least {FEWEST} are advised",) if len(people) < FEWEST else (),
+        notes=(few,) if len(people) < FEWEST else (),
     )
 
 

@@ -32,6 +32,7 @@ from oversight.harness.panel.ratings import (
     leave_rater_out,
     split_by_certainty,
 )
+from oversight.harness.types import Note, NoteKind
 
 FEW = 30
 """Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
@@ -175,6 +176,7 @@ def _bin(
             bootstrap=bootstrap,
             seed=seed,
         )
+    few = NoteKind.FEW_ITEMS if cluster is None else NoteKind.FEW_CLUSTERS
     return ParityBin(
         name=name,
         items=items,
@@ -186,6 +188,6 @@ def _bin(
         delta=delta,
         p_value=p_value,
         detection=detected,
-        flags=("few_items" if cluster is None else "few_clusters",) if len(counts) < FEW else (),
+        notes=(Note(few),) if len(counts) < FEW else (),
         clusters=clusters,
     )

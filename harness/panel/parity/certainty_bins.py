@@ -8,11 +8,11 @@ from typing import Any
 
 from oversight.harness.panel.parity.clustered_shares import Share
 from oversight.harness.panel.parity.detection import Detection
-from oversight.harness.types import HtmlTable, Shown, explain_flag, percent, span
+from oversight.harness.types import HtmlTable, Note, Noted, Shown, percent, span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParityBin:
+class ParityBin(Noted):
     """One bin of certainty.
 
     Attributes
@@ -32,8 +32,8 @@ class ParityBin:
         Human − model, paired by unit.
     detection
         Precision, recall and F1 of the positive class, if one was named.
-    flags
-        ``"few_items"`` below 30, ``"few_clusters"`` likewise.
+    notes
+        ``NoteKind.FEW_ITEMS`` below 30, ``NoteKind.FEW_CLUSTERS`` likewise.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ParityBin:
     delta: Share
     p_value: float
     detection: Detection | None
-    flags: tuple[str, ...]
+    notes: tuple[Note, ...]
     clusters: int | None = None
 
     @property
@@ -54,12 +54,7 @@ class ParityBin:
         """Why intervals may not hold, and what is withheld and why, in words."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
-        return (*found, *(() if self.detection is None else self.detection.notes))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the reader: the flags, and why intervals may not hold."""
-        return (*map(explain_flag, self.flags), *self.doubts)
+        return (*found, *(() if self.detection is None else self.detection.remarks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +112,7 @@ class Parity(Shown):
             )
             for b in (*self.bins, self.overall)
         ]
-        noted = [f"{b.name}: {note}" for b in (*self.bins, self.overall) for note in b.notes]
+        noted = [f"{b.name}: {note}" for b in (*self.bins, self.overall) for note in (*b.notes, *b.doubts)]
         rule = "human or model is below 80 % over all: read the bins, not the aggregate"
         return (
             HtmlTable(

@@ -76,7 +76,7 @@ class Detection:
     undefined: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """What is None, and why, in words."""
         found = [
             (f"{who}'s {name}", why)

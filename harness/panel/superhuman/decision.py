@@ -41,6 +41,7 @@ from oversight.harness.panel.superhuman.direct_comparison import DirectPlan, dir
 from oversight.harness.panel.superhuman.independent_units import Units, count_units
 from oversight.harness.panel.superhuman.margin import heuristic_score, optimal_score, published_score
 from oversight.harness.panel.superhuman.verdict import Superhuman, list_valid_ceilings
+from oversight.harness.types import Note, NoteKind
 
 SUPERHUMAN_TESTS = ("split", "paired")
 WIN_SHARES = (0.6, 0.7, 0.8, 0.9)
@@ -149,17 +150,17 @@ def assess_superhuman(
     if test == "paired":
         test_one = partial(betting_confidence, hits[m >= 2], seed=seed, level=level, unit=panel.unit[m >= 2])
         against = _paired(against, bounds, C, test_one)
-    flags = []
+    notes = []
     if (m < 2).any():
-        flags.append(f"single_label_items: {int((m < 2).sum())} say nothing of agreement")
+        notes.append(Note(NoteKind.SINGLE_LABEL_ITEMS, {"items": int((m < 2).sum())}))
     if aggregate == "dawid-skene":
-        flags.append("learned_aggregate: items share error rates, the tail of L is approximate")
+        notes.append(Note(NoteKind.LEARNED_AGGREGATE))
     fixed = bool((m == len(panel.annotators)).all()) if pool is None else not pool
     check = None
     if oracle is not None:
         check = check_assumptions(votes, winners, predicted, oracle, cluster=panel.cluster)
     rate = disagreement_rate(votes, predicted)
-    return _decide(evidence, against, level, rate, check, tuple(flags), fixed=fixed)
+    return _decide(evidence, against, level, rate, check, tuple(notes), fixed=fixed)
 
 
 def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
@@ -204,12 +205,12 @@ def _decide(
     level: float,
     disagreement: float | None,
     check: AssumptionCheck | None,
-    flags: tuple[str, ...],
+    notes: tuple[Note, ...],
     *,
     fixed: bool,
 ) -> Superhuman:
     valid, why_not = list_valid_ceilings(check, fixed=fixed)
-    flags = (*why_not, *flags)
+    notes = (*why_not, *notes)
     # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
@@ -243,7 +244,7 @@ def _decide(
         check=check,
         assumptions=(_sampling(e), *CEILING_ASSUMPTIONS),
         conditions=conditions,
-        flags=flags,
+        notes=notes,
         clusters=e.clusters.number if e.clusters else None,
         undefined=BY_ITEM_ALONE if e.clusters else {},
     )

@@ -10,7 +10,7 @@ from oversight.harness.panel.superhuman.assumptions import AssumptionCheck
 from oversight.harness.panel.superhuman.certificate import Certainty
 from oversight.harness.panel.superhuman.condition import Condition
 from oversight.harness.panel.superhuman.direct_comparison import DirectPlan
-from oversight.harness.types import HtmlTable, Shown, explain_flag
+from oversight.harness.types import HtmlTable, Note, Noted, NoteKind, Shown
 
 CEILING_NAMES = {
     "U_e": "U(e), pairs of annotators, as published",
@@ -22,7 +22,7 @@ CEILING_NAMES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Superhuman(Shown):
+class Superhuman(Noted, Shown):
     """Bounds, scores and the decision.
 
     Attributes
@@ -85,7 +85,7 @@ class Superhuman(Shown):
     check: AssumptionCheck | None
     assumptions: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
-    flags: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     clusters: int | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
 
@@ -122,13 +122,8 @@ class Superhuman(Shown):
             for name, c in self.against.items()
         ]
         at_most = ("the average annotator is at most", "bound", f"at {self.level:.0%}", "confidence", "")
-        notes = (head, *([self.why] if self.why else ()), *self.notes)
+        notes = (head, *([self.why] if self.why else ()), *map(str, self.notes))
         return (HtmlTable(title=self.verdict, columns=at_most, rows=rows, notes=notes),)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know, in words."""
-        return tuple(map(explain_flag, self.flags))
 
     @property
     def holds(self) -> bool:
@@ -162,21 +157,21 @@ class Superhuman(Shown):
 
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ceilings that may certify, and a flag for every reason why others may not.
+) -> tuple[tuple[str, ...], tuple[Note, ...]]:
+    """Ceilings that may certify, and a note for every reason why others may not.
 
     Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are
     none: U_e and U_star fall away. Where it shows that assumption 2 fails, L is no lower bound.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
-    flags = []
+    notes = []
     if fixed:
-        flags.append("fixed_panel: these very annotators are meant, no pool: U_e and U_star do not certify")
+        notes.append(Note(NoteKind.FIXED_PANEL))
     if check is not None and check.first_holds is False:
-        flags.append("assumption_1_fails: on the oracle labels; U_e and U_star do not certify")
-    if flags:
+        notes.append(Note(NoteKind.ASSUMPTION_1_FAILS))
+    if notes:
         valid = ("U_panel", "U_t")
     if check is not None and check.second_holds is False:
         valid = ()
-        flags.append("assumption_2_fails: on the oracle labels; L is no lower bound, nothing certifies")
-    return valid, tuple(flags)
+        notes.append(Note(NoteKind.ASSUMPTION_2_FAILS))
+    return valid, tuple(notes)

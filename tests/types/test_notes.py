@@ -1,0 +1,133 @@
+"""Notes are values; their flags and sentences are made of kind and data."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from oversight.harness import WrongType, to_frame
+from oversight.harness.types import Estimate, Note, NoteKind
+
+OUTSIDE = Note(NoteKind.VALUE_OUTSIDE_INTERVAL)
+
+
+@pytest.mark.parametrize("kind", NoteKind)
+def test_every_kind_has_a_flag_and_a_sentence(kind: NoteKind) -> None:
+    note = Note(kind, dict.fromkeys(kind.keys, 7))
+    assert note.flag.partition(": ")[0] == kind.flag
+    assert (note.flag == kind.flag) == (not kind.remark)
+    sentence = str(note)
+    assert " " in sentence
+    assert not {"{", "_"} & {*sentence.replace("U_e", "").replace("U_star", "")}
+    assert ("7" in sentence) == bool(kind.keys)
+
+
+FLAGS: list[tuple[NoteKind, dict[str, object], str]] = [
+    (NoteKind.MISSING, {"missing": 3, "of": 200}, "missing: 3 of 200 items failed or had no answer"),
+    (NoteKind.ANSWERING_RATES, {"least": 0.2, "most": 1.0}, "answering_rates: 20% and 100%"),
+    (NoteKind.PASSED_OVER, {"passed": 3, "of": 200}, "passed_over: 3 of 200"),
+    (NoteKind.OPEN_ITEMS, {"open": 3, "of": 200}, "open_items: 3 of 200"),
+    (
+        NoteKind.PARTIAL,
+        {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
+        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions, which is how "
+        "far ana has come",
+    ),
+    (
+        NoteKind.PARTIAL_WITH_ADDED,
+        {"used": 12, "answered": 20, "share": 0.5, "slowest": "ana"},
+        "partial: 12 of 20 answers used, those to the first 50% of every expert's questions about the first "
+        "items, and about those added later, which is how far ana has come",
+    ),
+    (NoteKind.UNRESOLVED, {"items": 3}, "unresolved: 3"),
+    (NoteKind.SENSITIVITY, {"rate": 0.91}, "sensitivity: 0.910"),
+    (NoteKind.VOTES_WORTH, {"worth": 9, "answers": 7}, "votes_worth: 9 answers without votes; there are 7"),
+    (NoteKind.SECOND_QUESTIONS, {"used": 7, "of": 9}, "second_questions: 7 of 9 used"),
+    (NoteKind.SECOND_WORTH, {"worth": 9, "answers": 7}, "second_worth: 9 first answers; there are 7"),
+    (
+        NoteKind.JUDGE_SAVED,
+        {"saved": 2, "least": -1, "most": 4, "level": 0.95, "answers": 7, "worth": 9},
+        "judge_saved: 2 questions (-1 to 4 at 95%): 7 answers say as much as 9 without it",
+    ),
+    (
+        NoteKind.JUDGE_WORTH,
+        {"least": 10, "answers": 50, "rarer": "wrong"},
+        "judge_worth: not known: fewer than 10 of 50 items are wrong, by these answers",
+    ),
+    (NoteKind.SINGLE_LABEL_ITEMS, {"items": 3}, "single_label_items: 3 say nothing of agreement"),
+    (NoteKind.FEW_PEOPLE, {"people": 1, "fewest": 5}, "few_people: 1, at least 5 are advised"),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "flag"), FLAGS)
+def test_flags_are_those_that_scripts_read(kind: NoteKind, data: dict[str, object], flag: str) -> None:
+    assert Note(kind, data).flag == flag
+
+
+def test_data_that_the_kind_does_not_name_are_refused() -> None:
+    with pytest.raises(WrongType, match=r"keys \['missing', 'of'\]"):
+        Note(NoteKind.MISSING, {"missing": 3})
+    with pytest.raises(WrongType, match="keys"):
+        Note(NoteKind.STRATIFIED, {"of": 3})
+
+
+def test_names_with_braces_stay_as_they_are() -> None:
+    why = "the class {a} is {rare}"
+    assert str(Note(NoteKind.NO_INTERVAL, {"why": why})) == f"no interval: {why}"
+
+
+def test_shares_are_rounded_once() -> None:
+    note = Note(NoteKind.UNRESOLVED_WITHIN, {"items": 4, "least": 0.5, "most": 0.54})
+    assert note.flag == "unresolved: 4, value within [0.5000, 0.5400]"
+    assert str(note).endswith(
+        "resolved: an expert was silent; they could move the estimate to 50.0 % – 54.0 %"
+    )
+
+
+def test_notes_compare_by_value_and_survive_pickling() -> None:
+    note = Note(NoteKind.JOINT, {"models": 3})
+    assert pickle.loads(pickle.dumps(note)) == note  # noqa: S301 -- made here
+    assert len({note, Note(NoteKind.JOINT, {"models": 3}), Note(NoteKind.JOINT, {"models": 4})}) == 2
+
+
+def estimate(value: float, *notes: Note, why: str = "") -> Estimate:
+    return Estimate(
+        value=value,
+        low=0.4,
+        high=0.6,
+        se=None,
+        level=0.95,
+        estimator="ml",
+        method="exact",
+        notes=notes,
+        why=why,
+    )
+
+
+def test_texts_are_no_notes() -> None:
+    with pytest.raises(WrongType, match="Note"):
+        replace(estimate(0.5), notes=("stratified",))  # type: ignore[arg-type]
+
+
+def test_an_interval_contains_its_estimate_or_says_that_it_does_not() -> None:
+    assert estimate(0.5).all_notes == ()
+    assert estimate(0.7).all_notes == (OUTSIDE,)
+    assert estimate(0.7).flags == ()
+    assert estimate(0.7, OUTSIDE).all_notes == (OUTSIDE,)
+    out_of_range = Note(NoteKind.OUT_OF_RANGE)
+    assert estimate(-0.1, out_of_range).all_notes == (out_of_range,)
+
+
+def test_frames_have_flags() -> None:
+    made = estimate(0.5, Note(NoteKind.STRATIFIED), Note(NoteKind.JOINT, {"models": 3}))
+    assert made.flags == ("stratified", "joint: 3 models")
+    assert to_frame(made)["flags"].tolist() == ["stratified, joint: 3 models"]
+
+
+def test_an_estimate_that_may_not_hold_says_so_as_text() -> None:
+    assert estimate(0.5).holds
+    doubtful = estimate(0.5, why="half of the run is missing")
+    assert not doubtful.holds
+    assert str(doubtful).endswith("the interval may not hold: half of the run is missing")
