@@ -149,7 +149,7 @@ def _plain_lines(study: StudyReport, options: EstimateOptions) -> list[str]:
         *_check_lines(models),
         *([OUTSIDE] if any(e.value != e.clipped for e in estimated.values()) else []),
     ]
-    notes = _group((name, note) for name, e in estimated.items() for note in e.notes)
+    notes = _group((name, note) for name, e in estimated.items() for note in map(str, e.notes))
     told = [_note_line(note, names, len(models)) for note, names in notes]
     room = max(0, _MOST_LINES - len(lines))
     more = [f"{counted(len(told) - room, 'more note')}:  oversight estimate --all"] if told[room:] else []

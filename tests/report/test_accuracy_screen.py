@@ -13,7 +13,7 @@ from oversight.harness.analysis.expert_report import ExpertReport
 from oversight.harness.estimate import Check
 from oversight.harness.output import show
 from oversight.harness.report import first_screen, paper_report
-from oversight.harness.types import Counts, Estimate
+from oversight.harness.types import Counts, Estimate, Note, NoteKind
 
 POINTER = "All estimators, checks and assumptions:  oversight estimate --all"
 ML = Estimate(
@@ -23,7 +23,7 @@ ML = Estimate(
     se=None,
     level=0.95,
     estimator="ml",
-    interval="exact",
+    method="exact",
     n=Counts(ordinary=41, complementary=138, abstained=1),
 )
 PASSED = Check(name="coin", passed=True, statistic=0.0, p_value=None, message="as expected")
@@ -197,7 +197,7 @@ def test_loose_reading_is_told() -> None:
 
 
 def test_more_notes_than_fit_are_counted() -> None:
-    noted = replace(ML, flags=tuple(f"note {letter}" for letter in "abcdefgh"))
+    noted = replace(ML, notes=tuple(Note(NoteKind.JOINT, {"models": number}) for number in range(8)))
     lines = printed(study(model("a", [noted])))
     assert "4 more notes:  oversight estimate --all" in lines
     assert len(lines) == 3 + 2 + 6 + 1 + 2

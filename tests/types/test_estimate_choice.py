@@ -15,7 +15,7 @@ def make(name: str, half_width: float = 0.1) -> Estimate:
         se=None,
         level=0.95,
         estimator=name,
-        interval="exact",
+        method="exact",
     )
 
 
