@@ -97,7 +97,7 @@ def test_a_first_look_is_a_random_part_that_the_full_run_goes_on_from(
         items = oversight("estimate")["models"]["m"]["items"]
         assert (items["predicted"], items["unpredicted"]) == (15, N - 15)
         assert main(["estimate"]) == 0
-        assert "RUN NOT FINISHED: 45 not asked yet" in " ".join(capsys.readouterr().out.split())
+        assert "RUN NOT FINISHED, items answered: m 15 of 60." in " ".join(capsys.readouterr().out.split())
         assert main(["run", "--sample", "15"]) == 0
         assert "a first look at 15 of 60 items" in capsys.readouterr().out
         assert len(server.prompts) == 15
