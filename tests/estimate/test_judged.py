@@ -169,9 +169,7 @@ def test_where_it_adds_nothing_it_says_so(protocol: str, named: str) -> None:
 
 def test_what_it_cannot_honour_is_named() -> None:
     models, labels, judge = draw(4, know)
-    strata = {name: str(j % 2) for j, name in enumerate(IDS)}
     for options, named in (
-        ({"strata": strata}, "strata"),
         ({"interval": "wald"}, "interval 'wald'"),
         ({"published": True}, "published"),
     ):

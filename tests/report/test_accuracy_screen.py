@@ -197,8 +197,8 @@ def test_loose_reading_is_told() -> None:
 
 
 def test_more_notes_than_fit_are_counted() -> None:
-    noted = replace(ML, notes=tuple(Note(NoteKind.JOINT, {"models": number}) for number in range(8)))
-    lines = printed(study(model("a", [noted])))
+    noted = replace(ML, notes=tuple(Note(kind) for kind in NoteKind if not kind.keys)[:8])
+    lines = printed(study(model("a", [noted])), width=200)
     assert "4 more notes:  oversight estimate --all" in lines
     assert len(lines) == 3 + 2 + 6 + 1 + 2
 
