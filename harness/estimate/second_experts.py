@@ -11,7 +11,7 @@ from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy
-from oversight.harness.estimate.side_information import Setting
+from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate
 
 
@@ -53,7 +53,7 @@ def allow_for_errors(
     return complete(estimate, predictions, part, notes)
 
 
-class ExpertErrors:
+class ExpertErrors(SideInformation):
     """What is known of experts' error rates without gold of both kinds.
 
     Parameters
@@ -77,11 +77,7 @@ class ExpertErrors:
         """Whether the labels tell an accuracy that errors could bias."""
         return labels.tells_accuracy and not labels.is_resolved
 
-    def refuse(self, setting: Setting) -> str:  # noqa: ARG002  the protocol's signature
-        """Always empty: the estimate has its own interval and takes no strata."""
-        return ""
-
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:  # noqa: ARG002  as above
+    def estimate(self, model: str, setting: Setting) -> Estimate:
         """A model's accuracy, see `allow_for_errors`."""
         labels = keep_predicted(setting.labels, self._models[model])
         return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)

@@ -1,20 +1,21 @@
 """Side information: what narrows an estimate although no expert said it.
 
 Each kind adds one estimate per model beside the protocol's own, never in its place, because runs that are
-added later change it and a number that was reported before must not change. A kind is an object with a name
+added later change it and a number that was reported before must not change. A kind is a class with a name
 and a way to estimate; `add_side_information` decides where it is used, and says why if it is not.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.data import Estimates, Strata
-from oversight.harness.types import Estimate, protocol_estimate
+from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
 """Number of answers up to which side information is used: it looks at every item for every model."""
@@ -54,33 +55,43 @@ class Setting:
         return f"{what} not used together with {', '.join(ignored)}" if ignored else ""
 
 
-class SideInformation(Protocol):
+class SideInformation(ABC):
     """One kind of side information.
 
     Attributes
     ----------
     name
         Key of its estimate among a model's estimates.
+    subject
+        Its name with a verb, for the message if it cannot be used: ``"votes are"``. Without it, the kind can
+        be used in every setting.
     needs_plain
         Whether it is only used for models that have the protocol's own estimate.
+    weighs_strata
+        Whether it can be used together with strata.
+    worth
+        Note on how many answers would tell as much without it; None without such a note.
     """
 
     name: str
-    needs_plain: bool
+    subject: ClassVar[str] = ""
+    needs_plain: ClassVar[bool] = True
+    weighs_strata: ClassVar[bool] = True
+    worth: ClassVar[NoteKind | None] = None
 
     def is_of_use(self, labels: LabelColumns) -> bool:
         """Whether the kind can tell anything about such labels; if not, nothing is said of it."""
+        return labels.tells_accuracy
 
     def refuse(self, setting: Setting) -> str:
         """Why the kind cannot be used in this setting; empty if it can."""
+        if not self.subject:
+            return ""
+        return setting.refuse(self.subject, weighs_strata=self.weighs_strata)
 
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate | None:
+    @abstractmethod
+    def estimate(self, model: str, setting: Setting) -> Estimate | None:
         """Estimate the accuracy of one model.
-
-        Parameters
-        ----------
-        plain
-            The protocol's own estimate, None if it gives none.
 
         Returns
         -------
@@ -115,28 +126,28 @@ def add_side_information(
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:
                 continue
-            one, why = (None, refused) if refused else _try(kind, name, plain, setting)
+            one, why = (None, refused) if refused else _try(kind, name, setting)
             if one is not None:
-                made[name] = Estimates({**estimates, kind.name: one}, estimates.undefined)
+                told = _tell_worth(kind, plain, one)
+                made[name] = Estimates({**estimates, kind.name: told}, estimates.undefined)
             elif why:
                 made[name] = Estimates(estimates, {**estimates.undefined, kind.name: why})
     return made
 
 
-def _try(
-    kind: SideInformation, model: str, plain: Estimate | None, setting: Setting
-) -> tuple[Estimate | None, str]:
+def _try(kind: SideInformation, model: str, setting: Setting) -> tuple[Estimate | None, str]:
     """The estimate of one kind, or why there is none."""
     try:
-        return kind.estimate(model, plain, setting), ""
+        return kind.estimate(model, setting), ""
     except EstimateError as error:
         return None, str(error)
 
 
-def worth_of(plain: Estimate, narrow: Estimate) -> int | None:
-    """Number of answers that would give `narrow`'s width without side information; None if not known."""
-    widths = plain.high - plain.low, narrow.high - narrow.low
-    if not all(widths):
-        return None
+def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
+    """The estimate with a note on how many answers give its width without side information, if known."""
+    if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
+        return narrow
     answers = plain.n.ordinary + plain.n.complementary
-    return round(answers * (widths[0] / widths[1]) ** 2)
+    worth = round(answers * ((plain.high - plain.low) / (narrow.high - narrow.low)) ** 2)
+    note = Note(kind.worth, {"worth": worth, "answers": answers})
+    return replace(narrow, notes=(*narrow.notes, note))

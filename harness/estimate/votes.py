@@ -23,13 +23,13 @@ from oversight.harness.estimate.data import find_strata
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.routed import weigh_votes
-from oversight.harness.estimate.side_information import Setting, worth_of
-from oversight.harness.types import Estimate, Note, NoteKind
+from oversight.harness.estimate.side_information import Setting, SideInformation
+from oversight.harness.types import Estimate, NoteKind
 
 ASSISTED = "assisted"
 
 
-class Votes:
+class Votes(SideInformation):
     """The votes of models; what they say of items is computed once for models with the same items.
 
     Parameters
@@ -39,7 +39,8 @@ class Votes:
     """
 
     name = ASSISTED
-    needs_plain = True
+    subject = "votes are"
+    worth = NoteKind.VOTES_WORTH
 
     def __init__(self, models: Mapping[str, PredictionColumns]) -> None:
         self._models = models
@@ -49,11 +50,7 @@ class Votes:
         """Whether there are other models, and answers that leave something open."""
         return len(self._models) > 1 and not labels.is_resolved and labels.tells_accuracy
 
-    def refuse(self, setting: Setting) -> str:
-        """Why votes are not used in this setting; empty if they are."""
-        return setting.refuse("votes are")
-
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate | None:
+    def estimate(self, model: str, setting: Setting) -> Estimate | None:
         """A model's accuracy; None if every question settles its prediction.
 
         Raises
@@ -75,13 +72,7 @@ class Votes:
         if evidence.is_settled:
             return None
         estimate = evidence.accuracy(setting.level, self._weigh(evidence, drawn))
-        estimate = replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
-        worth = None if plain is None else worth_of(plain, estimate)
-        if worth is None:
-            return estimate
-        answers = estimate.n.ordinary + estimate.n.complementary
-        note = Note(NoteKind.VOTES_WORTH, {"worth": worth, "answers": answers})
-        return replace(estimate, notes=(*estimate.notes, note))
+        return replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
 
     def _weigh(self, evidence: Evidence, models: Mapping[str, PredictionColumns]) -> FloatArray:
         items = evidence.items

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.columns import LabelColumns, PredictionColumns, align_pool
-from oversight.harness.estimate import Evidence, Setting, estimate_models
+from oversight.harness.columns import PredictionColumns, align_pool
+from oversight.harness.estimate import Evidence, Setting, SideInformation, estimate_models
 from oversight.harness.registry import PROTOCOLS, load_protocol
 from oversight.harness.types import Estimate, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
@@ -81,22 +81,16 @@ def test_protocol_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert sum(covered) >= 17  # of 20 draws at 95 %: fewer in 1 of 60
 
 
-class Archive:
+class Archive(SideInformation):
     """Side information: what an archive of earlier cases says, wrong half of the time."""
 
     name = "with an archive"
-    needs_plain = True
+    subject = "the archive is"
 
     def __init__(self, models: dict[str, PredictionColumns], said: np.ndarray[Any, Any]) -> None:
         self._models, self._said = models, said
 
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        return labels.tells_accuracy
-
-    def refuse(self, setting: Setting) -> str:
-        return setting.refuse("the archive is")
-
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
+    def estimate(self, model: str, setting: Setting) -> Estimate:
         evidence = Evidence.of(self._models[model], setting.labels)
         working = np.full((len(evidence.items), K), 0.5 / K)
         working[np.arange(len(working)), self._said[evidence.items]] += 0.5

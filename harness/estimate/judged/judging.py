@@ -24,14 +24,14 @@ from oversight.harness.estimate.judged.whole_pool import spread_over_pool
 from oversight.harness.estimate.judged.with_judges import judged_accuracy
 from oversight.harness.estimate.judged.working import working_distribution
 from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, settled_sample
-from oversight.harness.estimate.side_information import Setting
+from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate, Note, NoteKind
 
 JUDGED = "judged"
 NOTHING_LEFT = "and a judge adds nothing to what is known"
 
 
-class Judges:
+class Judges(SideInformation):
     """What the study's judges say of its items.
 
     Parameters
@@ -47,7 +47,7 @@ class Judges:
     """
 
     name = JUDGED
-    needs_plain = True
+    subject = "a judge is"
 
     def __init__(
         self,
@@ -61,15 +61,12 @@ class Judges:
         self._opinions = [JudgeOpinion.of(judge) for judge in judges]
         self._n_options, self._missing = n_options, missing
 
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether the labels tell an accuracy."""
-        return labels.tells_accuracy
-
     def refuse(self, setting: Setting) -> str:
         """Why judges are not used in this setting; empty if they are."""
-        return setting.refuse("a judge is", weighs_strata=setting.labels.pool is None) or self._missing
+        weighs_strata = setting.labels.pool is None
+        return setting.refuse(self.subject, weighs_strata=weighs_strata) or self._missing
 
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:  # noqa: ARG002  of all kinds
+    def estimate(self, model: str, setting: Setting) -> Estimate:
         """A model's accuracy, and how many questions the judges saved.
 
         Raises

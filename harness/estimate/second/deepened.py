@@ -15,7 +15,7 @@ from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
 from oversight.harness.estimate.second.two_phase import TwoPhase, two_phase_score
-from oversight.harness.estimate.side_information import Setting, worth_of
+from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate, Note, NoteKind
 
 DEEPENED = "deepened"
@@ -23,7 +23,7 @@ _POWER = 0.7
 """Of the working distribution q ∝ π^power where options were not drawn evenly (`tilted_rows`)."""
 
 
-class SecondQuestions:
+class SecondQuestions(SideInformation):
     """Second questions about items whose first answer was no, and their answers.
 
     Parameters
@@ -35,7 +35,9 @@ class SecondQuestions:
     """
 
     name = DEEPENED
-    needs_plain = True
+    subject = "second questions are"
+    weighs_strata = False
+    worth = NoteKind.SECOND_WORTH
 
     def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
         self._models, self._second = models, second
@@ -44,19 +46,9 @@ class SecondQuestions:
         """Whether first answers leave something open."""
         return labels.tells_accuracy and not labels.is_resolved
 
-    def refuse(self, setting: Setting) -> str:
-        """Why second questions are not used in this setting; empty if they are."""
-        return setting.refuse("second questions are", weighs_strata=False)
-
-    def estimate(self, model: str, plain: Estimate | None, setting: Setting) -> Estimate:
-        """A model's accuracy (`deepened_accuracy`), and how many first answers would tell as much."""
-        found = deepened_accuracy(self._models[model], setting.labels, self._second, level=setting.level)
-        worth = None if plain is None else worth_of(plain, found)
-        if plain is None or worth is None:
-            return found
-        answers = plain.n.ordinary + plain.n.complementary
-        note = Note(NoteKind.SECOND_WORTH, {"worth": worth, "answers": answers})
-        return replace(found, notes=(*found.notes, note))
+    def estimate(self, model: str, setting: Setting) -> Estimate:
+        """A model's accuracy, see `deepened_accuracy`."""
+        return deepened_accuracy(self._models[model], setting.labels, self._second, level=setting.level)
 
 
 def deepened_accuracy(
