@@ -31,7 +31,7 @@ from oversight.harness.analysis.expert_report import ExpertReport, report_expert
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.model_report import ModelReport, StudyEvidence, report_model
-from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import (
     ItemIndex,
     ItemValues,
@@ -161,8 +161,7 @@ def report_study(
     EstimateError
         If the data of no model can be used.
     """
-    if study.experts.is_panel:
-        raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
+    refuse_panel(study, "estimate")
     index = store.columns.read_index()
     labels = study_labels(study, store, index)
     if not len(labels):

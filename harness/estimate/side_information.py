@@ -13,6 +13,7 @@ from typing import Protocol
 
 from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.combinations import NO_EFFECT, find_conditions, find_rule
 from oversight.harness.estimate.data import Estimates, Strata
 from oversight.harness.types import Estimate, protocol_estimate
 
@@ -61,15 +62,15 @@ class SideInformation(Protocol):
     ----------
     name
         Key of its estimate among a model's estimates.
+    feature
+        Its name among the features of `combinations`.
     needs_plain
         Whether it is only used for models that have the protocol's own estimate.
     """
 
     name: str
+    feature: str
     needs_plain: bool
-
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether the kind can tell anything about such labels; if not, nothing is said of it."""
 
     def refuse(self, setting: Setting) -> str:
         """Why the kind cannot be used in this setting; empty if it can."""
@@ -108,9 +109,10 @@ def add_side_information(
     """
     made = dict(found)
     for kind in kinds:
-        if not kind.is_of_use(setting.labels):
-            continue
-        refused = kind.refuse(setting)
+        rule = find_rule("estimate", find_conditions(setting.labels) | {kind.feature})
+        if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
+            continue  # nothing is said of what adds nothing, or what the protocol's own estimate says
+        refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:

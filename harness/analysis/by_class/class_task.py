@@ -9,7 +9,7 @@ from pathlib import Path
 from oversight.harness.analysis.chosen_runs import find_newest_runs
 from oversight.harness.analysis.collected_labels import doubt_repeated, study_labels
 from oversight.harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
-from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
 from oversight.harness.datasets import read_costs
@@ -125,6 +125,7 @@ def compare_study_classes(
     BadInput
         If fewer than two models were run, there are no answers, or results by class are not possible.
     """
+    refuse_panel(study, "metrics")
     with Store(study.store_url) as store:
         chosen = find_newest_runs(store, names, study.judges)
         index = store.columns.read_index()

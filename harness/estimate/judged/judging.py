@@ -28,7 +28,6 @@ from oversight.harness.estimate.side_information import Setting
 from oversight.harness.types import Estimate, Note, NoteKind
 
 JUDGED = "judged"
-NOTHING_LEFT = "and a judge adds nothing to what is known"
 
 
 class Judges:
@@ -46,7 +45,7 @@ class Judges:
         Why there are no judges although the study names some; empty if there are.
     """
 
-    name = JUDGED
+    name, feature = JUDGED, "judges"
     needs_plain = True
 
     def __init__(
@@ -60,10 +59,6 @@ class Judges:
         self._models = models
         self._opinions = [JudgeOpinion.of(judge) for judge in judges]
         self._n_options, self._missing = n_options, missing
-
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether the labels tell an accuracy."""
-        return labels.tells_accuracy
 
     def refuse(self, setting: Setting) -> str:
         """Why judges are not used in this setting; empty if they are."""
@@ -80,8 +75,6 @@ class Judges:
             As `Evidence.of` and `judged_accuracy`.
         """
         labels, level, every = setting.labels, setting.level, self._models[model]
-        if labels.is_resolved and labels.pool is None:
-            raise NotIdentified(f"every item is resolved, {NOTHING_LEFT}")
         predictions = keep_drawn(every, labels)
         part, notes = collected_part(labels, predictions.is_there)
         if labels.is_resolved:
@@ -91,7 +84,9 @@ class Judges:
             evidence = Evidence.of(predictions, part, strata=strata)
             data, option, items = evidence.sample, evidence.option, evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
-                raise NotIdentified(f"every question settles a prediction, {NOTHING_LEFT}")
+                raise NotIdentified(
+                    "every question settles a prediction, and a judge adds nothing to what is known"
+                )
             if labels.pool is None and evidence.weight is not None:
                 return self._weigh(evidence, complete_with=(predictions, part, notes), level=level)
         if labels.pool is not None:
@@ -127,7 +122,7 @@ def _take_resolved(
     NotIdentified
         If one of them is not resolved.
     """
-    found = resolved_correctness(labels, [predictions], unequal=True)
+    found = resolved_correctness(labels, [predictions])
     right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
     unknown = int(np.count_nonzero(right < 0))
     if unknown:
