@@ -16,6 +16,7 @@ from oversight.harness.analysis.chosen_runs import StoredRuns, find_judges, find
 from oversight.harness.analysis.collected_labels import (
     count_pool,
     doubt_repeated,
+    first_answers_text,
     read_second_labels,
     study_labels,
 )
@@ -210,7 +211,8 @@ def report_study(
         note_look(store, look)
     quality = controls.report(options.level) if controls else ()
     summary = _summarise(study, store, labels, tuple(reports))
-    return replace(summary, left_out=chosen.remarks, quality=quality)
+    unused = first_answers_text(store) if by_class else ()
+    return replace(summary, left_out=(*chosen.remarks, *unused), quality=quality)
 
 
 def _estimate(
