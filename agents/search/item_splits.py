@@ -20,7 +20,7 @@ from oversight.agents.search.fitness import (
 )
 from oversight.harness import BadInput, NotIdentified, derive_seed
 from oversight.harness.columns import AnyLabels, LabelColumns, align_models, read_questions
-from oversight.harness.estimate import collected_part, find_unequal, is_negligible
+from oversight.harness.estimate import collected_part, find_reason, find_unequal, is_negligible
 from oversight.harness.types import Item
 
 SPLITS = ("feedback", "select", "confirm", "test")
@@ -117,10 +117,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
     except NotIdentified as error:
-        raise NotIdentified(
-            "search: experts were asked about the predictions of some models alone, as by protocol = "
-            f'"sequential", which cannot score answers of others: {error}'
-        ) from None
+        raise NotIdentified(f"search: {find_reason('search', {'sequential'})}: {error}") from None
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:

@@ -33,7 +33,13 @@ from oversight.agents.search.item_splits import (
 )
 from oversight.agents.search.published_settings import LEAST, as_published
 from oversight.harness import BadInput, ConfigError
-from oversight.harness.analysis import doubt_answers, read_control_answers, study_clusters, study_labels
+from oversight.harness.analysis import (
+    doubt_answers,
+    read_control_answers,
+    refuse_panel,
+    study_clusters,
+    study_labels,
+)
 from oversight.harness.columns import AnyLabels
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.store import Store
@@ -74,6 +80,7 @@ def prepare_search(
         If items were drawn with unequal chances: a fitness takes them as equal; if their answers cannot
         score what other models answer; or if an expert has answered nothing yet.
     """
+    refuse_panel(study, "search")
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
@@ -100,7 +107,6 @@ def prepare_search(
         search = begun
     if search not in {s["id"] for s in searches.read_searches()}:
         labels, partial = collect_labels(study_labels(study, store, store.columns.read_index()))
-        labels.refuse_unequal_chances()
         answered = count_answers(items, labels, with_open=not partial)
         refuse_silent(answered, section.labels)
         pool = find_pool(items, labels, section.labels, seed)

@@ -53,8 +53,8 @@ from .model_runs import (
 )
 from .rereading import RunRereading as RunRereading, reread_study as reread_study
 from .options import (
-    EstimateOptions as EstimateOptions, requested_interval as requested_interval,
-    study_costs as study_costs,
+    EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,
+    requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (
     AnyChoices as AnyChoices, AnyRatings as AnyRatings, PanelStudy as PanelStudy, agree as agree,

@@ -41,9 +41,15 @@ def read_second_labels(store: Store, labels: LabelColumns) -> LabelColumns | Non
     return second if second.drawn is not None else None
 
 
-def unused_text(second: int) -> str:
-    """That so many second questions are not used."""
-    return f"{counted(second, 'second question')} about items answered no: only oversight estimate uses them"
+def unused_text(second: int, why: str = "only oversight estimate uses them") -> str:
+    """Say that so many second questions are not used, and why."""
+    return f"{counted(second, 'second question')} about items answered no: {why}"
+
+
+def first_answers_text(store: Store) -> tuple[str, ...]:
+    """Say that results by class use first answers; empty if there are no second questions."""
+    second = len(store.content.read_questions(second=True))
+    return (unused_text(second, "results by class use first answers only"),) if second else ()
 
 
 def advise_on_texts(study: Study) -> str:

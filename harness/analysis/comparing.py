@@ -18,6 +18,7 @@ from oversight.harness.analysis.controls import (
     find_rates,
     read_control_answers,
 )
+from oversight.harness.analysis.options import refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
@@ -77,8 +78,10 @@ def compare_study(
     Raises
     ------
     BadInput
-        If fewer than two models were run, there are no answers, or the protocol does not allow the test.
+        If fewer than two models were run, there are no answers, the protocol does not allow the test, or the
+        study is a panel.
     """
+    refuse_panel(study, "compare")
     with Store(study.store_url) if store is None else nullcontext(store) as opened:
         chosen = find_newest_runs(opened, names, study.judges)
         index = opened.columns.read_index()

@@ -26,6 +26,20 @@ def study_costs(study: Study, given: str | None = None) -> Path | None:
     return None if study.estimate.costs is None else study.path(study.estimate.costs)
 
 
+def refuse_panel(study: Study, use: str) -> None:
+    """Refuse a panel for what needs answers of yes and no.
+
+    Raises
+    ------
+    BadInput
+        Saying what a panel is good for.
+    """
+    from oversight.harness.estimate import refuse
+
+    if study.experts.is_panel:
+        refuse(use, {"panel"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateOptions:
     """How to estimate.

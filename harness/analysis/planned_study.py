@@ -9,7 +9,7 @@ import numpy as np
 from oversight.harness.analysis.chosen_runs import find_judges, find_newest_runs
 from oversight.harness.analysis.collected_labels import study_labels
 from oversight.harness.analysis.controls import find_correction, read_control_answers
-from oversight.harness.analysis.options import requested_interval
+from oversight.harness.analysis.options import refuse_panel, requested_interval
 from oversight.harness.columns import LabelColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
@@ -45,8 +45,7 @@ def plan_study(
     EstimateError
         If an argument is out of range.
     """
-    if study.experts.is_panel:
-        raise BadInput("this study is a panel, whose annotators answer no questions of yes and no")
+    refuse_panel(study, "plan")
     index = store.columns.read_index()
     labels = study_labels(study, store, index)
     if not len(labels):

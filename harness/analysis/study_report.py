@@ -16,6 +16,7 @@ from oversight.harness.analysis.chosen_runs import StoredRuns, find_judges, find
 from oversight.harness.analysis.collected_labels import (
     count_pool,
     doubt_repeated,
+    first_answers_text,
     read_second_labels,
     study_labels,
 )
@@ -31,7 +32,7 @@ from oversight.harness.analysis.expert_report import ExpertReport, report_expert
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.model_report import ModelReport, StudyEvidence, report_model
-from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import (
     ItemIndex,
     ItemValues,
@@ -161,8 +162,7 @@ def report_study(
     EstimateError
         If the data of no model can be used.
     """
-    if study.experts.is_panel:
-        raise BadInput("this study is a panel; see: oversight agree, certify and parity --help")
+    refuse_panel(study, "estimate")
     index = store.columns.read_index()
     labels = study_labels(study, store, index)
     if not len(labels):
@@ -211,7 +211,8 @@ def report_study(
         note_look(store, look)
     quality = controls.report(options.level) if controls else ()
     summary = _summarise(study, store, labels, tuple(reports))
-    return replace(summary, left_out=chosen.remarks, quality=quality)
+    unused = first_answers_text(store) if by_class else ()
+    return replace(summary, left_out=(*chosen.remarks, *unused), quality=quality)
 
 
 def _estimate(

@@ -14,7 +14,6 @@ from oversight.harness.columns.item_pool import ItemPool
 from oversight.harness.columns.item_values import ItemValues
 from oversight.harness.columns.prediction_columns import PredictionColumns
 from oversight.harness.columns.question_columns import QuestionColumns
-from oversight.harness.errors import NotIdentified
 from oversight.harness.types import (
     Label,
     LabelDesign,
@@ -181,20 +180,6 @@ class LabelColumns:
 
     def __len__(self) -> int:
         return len(self.kind)
-
-    def refuse_unequal_chances(self) -> None:
-        """Refuse what takes all drawn items as equal.
-
-        Raises
-        ------
-        NotIdentified
-            If items were drawn from a pool with unequal chances.
-        """
-        if self.is_unequal:
-            raise NotIdentified(
-                'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
-                'all items as equal; it needs items drawn with draw = "agreement"'
-            )
 
     def take(self, rows: AnyIntArray) -> LabelColumns:
         """Some of the labels, with the same design."""

@@ -10,6 +10,11 @@ from .classes import (
     classification_report as classification_report, compare_classes as compare_classes,
 )
 from .collected import collected_part as collected_part, read_queues as read_queues
+from .combinations import (
+    FEATURES as FEATURES, NO_EFFECT as NO_EFFECT, PROTOCOLS as PROTOCOLS, RULES as RULES, USES as USES,
+    find_conditions as find_conditions, find_reason as find_reason, find_rule as find_rule,
+    refuse as refuse,
+)
 from .comparison import (
     Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
     mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,

@@ -9,6 +9,7 @@ import numpy as np
 
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.data import Tallies, Tally, tally
 from oversight.harness.estimate.evidence import number_clusters
@@ -140,11 +141,8 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
     NotIdentified
         Naming what would allow it.
     """
-    if labels.is_unequal and (labels.cluster is not None):
-        raise NotIdentified(
-            "items were drawn with unequal chances and share clusters; an interval for looking on takes "
-            "one of these"
-        )
+    if labels.is_unequal:
+        refuse("estimate", find_conditions(labels))
     if labels.is_uniform:
         return
     if not (

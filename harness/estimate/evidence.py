@@ -13,7 +13,8 @@ import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
-from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.core import check_clusters
 from oversight.harness.estimate.data import find_unequal, is_proportional
 from oversight.harness.estimate.intervals import DrawnStrata
@@ -78,30 +79,26 @@ class Evidence:
         strata
             Stratum of every item, to weight strata by their share of the predictions.
         error_free
-            Whether experts are taken not to err. If not, items drawn with unequal chances are refused.
+            Whether experts are taken not to err.
 
         Raises
         ------
         NotIdentified
-            If the protocol does not tell one model's accuracy, there are too few clusters, or the design
-            allows no such estimate.
+            If `combinations` does not allow an estimate, or there are too few clusters.
         EstimateError
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
-        if not labels.tells_accuracy:
-            raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
+        refuse("estimate", find_conditions(labels, gold=not error_free))
         everything = predictions
         if labels.is_uniform:
             # a question there does not follow from a prediction, so an item without one tells nothing
             predictions = predictions.on(labels.asked_items)
-        sample, predicted, items = routed_pool(
-            labels, [predictions], error_free=error_free, unequal=error_free
-        )
+        sample, predicted, items = routed_pool(labels, [predictions], error_free=error_free)
         if error_free and (unequal := find_unequal(labels, predictions.is_there)) is not None:
             sample = unequal.tilt(sample)
         weight = find_weights(items, labels)
         if strata is not None:
-            weight = _weigh_strata(items, everything, strata, weight)
+            weight = _weigh_strata(items, everything, strata)
         return cls(
             sample=sample,
             option=predicted[:, 0].astype(np.int64),
@@ -132,9 +129,7 @@ class Evidence:
             answer; None without. A misleading one costs width, not validity.
         """
         if self.weight is not None:
-            return unequal_accuracy(
-                self.option, self.sample, self.weight, level=level, cluster=self.cluster, working=working
-            )
+            return unequal_accuracy(self.option, self.sample, self.weight, level=level, working=working)
         return routed_accuracy(
             self.option, self.sample, level=level, cluster=self.cluster, working=working, strata=self.strata
         )
@@ -163,7 +158,7 @@ def resolved_estimate(
     predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
     """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
-    found = resolved_correctness(labels, [predictions], unequal=True)
+    found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
     # open questions are no random part, however few
     own = None if bounds or found.waiting else found.own[:, 0]
@@ -200,12 +195,8 @@ def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
     return None if weight is None else weight[items]
 
 
-def _weigh_strata(
-    items: IntArray, predictions: PredictionColumns, strata: ItemValues, drawn: FloatArray | None
-) -> FloatArray | None:
+def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemValues) -> FloatArray | None:
     """Predictions per answered item in the stratum of every item; None if strata were asked about alike."""
-    if drawn is not None:
-        raise BadInput("strata: items were drawn with unequal chances, which weight them; leave strata out")
     names = strata.names
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
     asked = np.bincount(strata.code[items], minlength=len(names))

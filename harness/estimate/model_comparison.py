@@ -24,6 +24,7 @@ from oversight.harness.columns import (
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
 from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.comparison import (
     Comparison,
     DrawnEvidence,
@@ -122,6 +123,7 @@ def compare(
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
     predictions, labels = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
+    refuse("compare", find_conditions(labels, gold=errors is not None))
     labels, notes = collected_part(replace(labels, models=tuple(predictions)), everywhere)
     why = why_unfinished(labels.asked_items, everywhere)
     unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"
@@ -129,11 +131,11 @@ def compare(
         notes += (unequal.note,)
     elif unequal is not None:
         why = why or unequal.why
-    _check_test(test, resolved=labels.is_resolved, uniform=labels.is_uniform)
+    _check_test(test, resolved=labels.is_resolved, uniform=labels.is_even)
     if len(names) == 2 and not labels.asked_items.any():
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
-    if errors is not None and (labels.is_resolved or test == "sign"):
-        raise BadInput("errors: differences are corrected for drawn options and --test paired or auto only")
+    if errors is not None and test == "sign":
+        raise BadInput("errors: differences are corrected with --test paired or auto only")
     evidence = _gather(labels, predictions, errors, sign=test == "sign")
     by_name = dict(zip(names, predictions, strict=True))
 
@@ -181,10 +183,9 @@ def _gather(
             enough_clusters(found.items, labels.index, labels.cluster),
             shares,
         )
-    unequal = errors is None and not sign
-    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None, unequal=unequal)
+    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
-    if unequal and (rates := find_unequal(labels, everywhere)) is not None:
+    if errors is None and not sign and (rates := find_unequal(labels, everywhere)) is not None:
         data = rates.tilt(data)
     cluster, weight = enough_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
     return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)

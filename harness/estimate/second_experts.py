@@ -66,16 +66,13 @@ class ExpertErrors(SideInformation):
         ``hui_walter`` if items have a second answer, otherwise ``bounded``.
     """
 
+    feature = "gold"
     needs_plain = False
 
     def __init__(
         self, models: Mapping[str, PredictionColumns], second: IntArray, known: ErrorRanges, name: str
     ) -> None:
         self._models, self._second, self._known, self.name = models, second, known, name
-
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether the labels tell an accuracy that errors could bias."""
-        return labels.tells_accuracy and not labels.is_resolved
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """A model's accuracy, see `allow_for_errors`."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.combinations import NO_EFFECT, find_conditions, find_rule
 from oversight.harness.estimate.data import Estimates, Strata
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
@@ -62,6 +63,8 @@ class SideInformation(ABC):
     ----------
     name
         Key of its estimate among a model's estimates.
+    feature
+        Its name among the features of `combinations`; it may be one that no rule names.
     subject
         Its name with a verb, for the message if it cannot be used: ``"votes are"``. Without it, the kind can
         be used in every setting.
@@ -74,14 +77,11 @@ class SideInformation(ABC):
     """
 
     name: str
+    feature: ClassVar[str]
     subject: ClassVar[str] = ""
     needs_plain: ClassVar[bool] = True
     weighs_strata: ClassVar[bool] = True
     worth: ClassVar[NoteKind | None] = None
-
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether the kind can tell anything about such labels; if not, nothing is said of it."""
-        return labels.tells_accuracy
 
     def refuse(self, setting: Setting) -> str:
         """Why the kind cannot be used in this setting; empty if it can."""
@@ -119,9 +119,10 @@ def add_side_information(
     """
     made = dict(found)
     for kind in kinds:
-        if not kind.is_of_use(setting.labels):
-            continue
-        refused = kind.refuse(setting)
+        rule = find_rule("estimate", find_conditions(setting.labels) | {kind.feature})
+        if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
+            continue  # nothing is said of what adds nothing, or what the protocol's own estimate says
+        refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:

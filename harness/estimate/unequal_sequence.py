@@ -7,6 +7,7 @@ import numpy as np
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemPool, LabelColumns, PredictionColumns
 from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.combinations import find_reason
 from oversight.harness.estimate.evidence import find_weights
 from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
 from oversight.harness.estimate.routed import RoutedSample, routed_pool, unequal_accuracy
@@ -37,14 +38,13 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     NotIdentified
         If several models' predictions were asked about.
     """
-    data, predicted, items = routed_pool(labels, [predictions], unequal=True)
+    data, predicted, items = routed_pool(labels, [predictions])
     option, weight = predicted[:, 0].astype(np.int64), find_weights(items, labels)
-    pool = labels.pool
-    if pool is None or weight is None:
+    if labels.pool is None or weight is None:
         raise NotIdentified("items were drawn with equal chances")
-    draws = _part_draws(_see_items(option, data), items, pool, labels)
-    interval = draw_betting_sequence(draws, pool.size, level=level)
     now = unequal_accuracy(option, data, weight, level=level)
+    draws = _part_draws(_see_items(option, data), items, labels.pool, labels)
+    interval = draw_betting_sequence(draws, labels.pool.size, level=level)
     value = min(interval.high, max(interval.low, now.value))
     return Estimate.from_interval(
         value=value,
@@ -55,6 +55,22 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     )
 
 
+def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
+    """Gather what was seen of the items of every draw; raises as `watch_unequal`."""
+    data, predicted, items = routed_pool(labels, [predictions])
+    if labels.pool is None:
+        raise NotIdentified("items were drawn with equal chances")
+    return _part_draws(_see_items(predicted[:, 0].astype(np.int64), data), items, labels.pool, labels)
+
+
+def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
+    """Gather items by draw that are known right or wrong, 1 or 0, as if asked about their prediction."""
+    if labels.pool is None:
+        raise NotIdentified("items were drawn with equal chances")
+    one = np.ones(len(items), np.int64)
+    return _part_draws(np.stack([one, one, one, right]), items, labels.pool, labels)
+
+
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     """K, and whether readable, asked about its prediction, and answered yes, of every item; shape (4, N).
 
@@ -63,17 +79,17 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     Raises
     ------
     NotIdentified
-        If options were drawn otherwise than that, or with equal chances.
+        If options were drawn otherwise than that or with equal chances, or items have several questions.
     """
     n, readable = len(option), option >= 0
+    if np.bincount(data.item).max(initial=0) > 1:
+        raise NotIdentified("items drawn with unequal chances have several questions")
     asked, yes = np.full(n, -1), np.zeros(n, np.int64)
     asked[data.item], yes[data.item] = data.asked, data.answer > 0
     chance = np.where(readable, data.propensities[np.arange(n), np.maximum(option, 0)], 0.0)
     certain = chance > 1 - _NEAR
     if (readable & ~certain & (abs(chance * data.n_options - 1) > _NEAR)).any():
-        raise NotIdentified(
-            "several models' predictions were asked about with unequal chances; watch one alone"
-        )
+        raise NotIdentified(find_reason("gate", {"targeted", "weights"}))
     K = np.where(certain, 1, data.n_options)
     return np.stack([K, readable, readable & (asked == option), yes])
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from oversight.harness.arrays import FloatArray
-from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.columns import PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import find_strata
@@ -38,7 +38,7 @@ class Votes(SideInformation):
         All models that answered items of the study, by name.
     """
 
-    name = ASSISTED
+    name, feature = ASSISTED, "votes"
     subject = "votes are"
     worth = NoteKind.VOTES_WORTH
 
@@ -46,12 +46,12 @@ class Votes(SideInformation):
         self._models = models
         self._working = dict[bytes, FloatArray]()
 
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether there are other models, and answers that leave something open."""
-        return len(self._models) > 1 and not labels.is_resolved and labels.tells_accuracy
+    def refuse(self, setting: Setting) -> str:
+        """Why votes are not used in this setting; empty if they are, or if no other model votes."""
+        return super().refuse(setting) if len(self._models) > 1 else ""
 
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
-        """A model's accuracy; None if every question settles its prediction.
+        """A model's accuracy; None if no other model votes, or every question settles its prediction.
 
         Raises
         ------
@@ -60,6 +60,8 @@ class Votes(SideInformation):
         EstimateError
             As `Evidence.of`.
         """
+        if len(self._models) < 2:
+            return None
         drawn = {name: keep_drawn(one, setting.labels) for name, one in self._models.items()}
         # checks compare answers with all models
         labels = replace(setting.labels, models=tuple(drawn.values()))

@@ -84,7 +84,7 @@ def test_protocol_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 class Archive(SideInformation):
     """Side information: what an archive of earlier cases says, wrong half of the time."""
 
-    name = "with an archive"
+    name, feature = "with an archive", "archive"
     subject = "the archive is"
 
     def __init__(self, models: dict[str, PredictionColumns], said: np.ndarray[Any, Any]) -> None:

@@ -125,8 +125,25 @@ def test_what_takes_items_as_equal_is_refused(
     capsys.readouterr()
     main(["estimate", "--metrics", "recall"])
     assert "items were drawn with unequal chances" in " ".join("".join(capsys.readouterr()).split())
-    assert main(["gate", "--model", "a", "--at-least", "0.1"]) == 3
+    assert main(["gate", "--model", "a", "--not-worse-than", "b", "--margin", "0.1"]) == 3
     assert "items were drawn with unequal chances" in " ".join(capsys.readouterr().out.split())
+    # the questions looked at both models
+    assert main(["gate", "--model", "a", "--at-least", "0.1"]) == 3
+    assert "several models' predictions" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("protocol", ["targeted", "sequential"])
+def test_a_gate_weighs_items_of_all_draws(protocol: str, study: Path, oversight: Oversight) -> None:
+    write_study(protocol=protocol)
+    for more in (["--questions", "50"], ["--more", "40"]):
+        oversight("label", "route", *more)
+        while oversight("label", "simulate", "--key", "key.csv")["new"]:
+            oversight("label", "route")
+    assert np.ptp(weights(study)) > 0
+    found = oversight("gate", "--model", "a", "--at-least", "0.3")
+    assert found["verdict"] == "pass"
+    assert oversight("gate", "--model", "a", "--at-least", "0.99", code=1)["verdict"] == "fail"
+    assert oversight("gate", "--model", "a", "--at-least", "0.75", code=3)["verdict"] == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -143,10 +160,9 @@ def test_every_protocol_of_accuracies_weighs(
     model = oversight("estimate", "--model", "a")["models"]["a"]
     assert model["estimates"][name]["low"] < 0.75 < model["estimates"][name]["high"]
     assert model["estimates"]["judged"]["low"] < 0.75 < model["estimates"]["judged"]["high"]
-    if protocol == "sequential":  # McNemar's test and the tail of a gate count items as equal
-        for verb in (["compare"], ["gate", "--model", "a", "--at-least", "0.1"]):
-            assert main(verb) != 0
-            assert "items were drawn with unequal chances" in " ".join("".join(capsys.readouterr()).split())
+    if protocol == "sequential":  # McNemar's test counts items as equal
+        assert main(["compare"]) != 0
+        assert "items were drawn with unequal chances" in " ".join("".join(capsys.readouterr()).split())
         return
     pair = oversight("compare", "--model", "a", "--model", "b")["comparisons"][0]
     assert pair["low"] < 0.75 - 2 / 3 < pair["high"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,18 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, ConfigError
-from oversight.harness.analysis import compare_study, import_predictions, report_study
+from oversight.harness.analysis import (
+    EstimateOptions,
+    StudyReport,
+    compare_study,
+    compare_study_classes,
+    import_predictions,
+    report_study,
+)
 from oversight.harness.analysis.gate import Bars, gate_study
 from oversight.harness.cli.main import main
 from oversight.harness.config import Study, read_study
-from oversight.harness.estimate import second_rates
+from oversight.harness.estimate import ClassComparison, second_rates
 from oversight.harness.store import Response, Store
 from oversight.harness.types import Verdict
 from oversight.protocols.collect import SimulatedExperts
@@ -235,3 +243,26 @@ def test_intervals_hold_and_estimates_are_unbiased(
     assert np.mean(covered) >= 0.95 - 2.6 * np.sqrt(0.05 * 0.95 / 40)
     assert abs(np.mean(errors)) <= 0.005 + 4 * np.std(errors) / np.sqrt(40)
     assert np.mean(narrower) < 1
+
+
+def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
+    study, truth = lay_out(tmp_path, n=120)
+    route_questions(study)
+    answer(study, truth)
+
+    def results() -> tuple[StudyReport, ClassComparison]:
+        options = replace(EstimateOptions.of_study(study), metrics=("precision",))
+        with Store(study.store_url) as store:
+            report = report_study(store, study, options=options)
+        return report, compare_study_classes(study, metrics=["precision"])
+
+    before = results()
+    route_questions(study, more=30, second=True)
+    answer(study, truth)
+    after = results()
+    assert [model.classes for model in after[0].models] == [model.classes for model in before[0].models]
+    assert after[1].results == before[1].results
+    for found in after:
+        assert found.left_out == (
+            "30 second questions about items answered no: results by class use first answers only",
+        )

@@ -12,7 +12,7 @@ from oversight import harness as h
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import share_of_draw
 from oversight.harness.estimate import chances_by_deviation, draw_with_chances
-from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
+from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence, draw_wealth
 from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
@@ -157,6 +157,8 @@ def look(K: int, accuracy: float, size: int, batches: tuple[int, ...], seed: int
             )
             found = draw_betting_sequence([*past, now], size)
             held &= found.low - 1e-9 <= truth.mean() <= found.high + 1e-9
+            # what bets against the truth win, each at half of the error
+            held &= max(draw_wealth([*past, now], size, float(truth.mean()))) < 40
         past.append(now)
         right, wrong = right + int((own & yes).sum()), wrong + int((own != yes).sum())
         said += yes.tolist()

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oversight.harness.analysis.chosen_runs import find_newest_runs
-from oversight.harness.analysis.collected_labels import doubt_repeated, study_labels
+from oversight.harness.analysis.collected_labels import doubt_repeated, first_answers_text, study_labels
 from oversight.harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
-from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
 from oversight.harness.datasets import read_costs
@@ -125,6 +125,7 @@ def compare_study_classes(
     BadInput
         If fewer than two models were run, there are no answers, or results by class are not possible.
     """
+    refuse_panel(study, "metrics")
     with Store(study.store_url) as store:
         chosen = find_newest_runs(store, names, study.judges)
         index = store.columns.read_index()
@@ -134,7 +135,7 @@ def compare_study_classes(
             for run in chosen.runs
         }
         task = _make_task(store, study, metrics, costs, read_control_answers(store))
-        repeated = doubt_repeated(study, store, labels)
+        repeated, unused = doubt_repeated(study, store, labels), first_answers_text(store)
     if len(models) > 1 and not len(labels):
         raise BadInput("there are no answers yet; see: oversight label --help")
     found = compare_classes(
@@ -149,4 +150,4 @@ def compare_study_classes(
         name: tuple(replace(pair, why=pair.why or task.errors or repeated) for pair in pairs)
         for name, pairs in found.results.items()
     }
-    return replace(found, results=results, left_out=chosen.remarks)
+    return replace(found, results=results, left_out=(*chosen.remarks, *unused))

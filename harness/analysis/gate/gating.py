@@ -22,6 +22,7 @@ from oversight.harness.analysis.controls import (
 from oversight.harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from oversight.harness.analysis.gate.doubts import find_doubts, name_unused, write_remarks
 from oversight.harness.analysis.looks import check_look, note_look
+from oversight.harness.analysis.options import refuse_panel
 from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError
@@ -60,8 +61,7 @@ def gate_study(
     check_level(level)
     if bars.look is not None:
         obrien_fleming_level(*bars.look, level)  # which refuses a look beyond its plan
-    if study.experts.is_panel:
-        raise BadInput("this study is a panel, which has no gate; see: oversight certify --help")
+    refuse_panel(study, "gate")
     with Store(study.store_url) as store:
         index = store.columns.read_index()
         models = _read_models(store, index, bars.baseline, names, study.judges)

@@ -12,6 +12,7 @@ from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, Predicti
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.classes.ratios import Part
 from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.data import Strata, find_strata
 from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import enough_clusters, number_clusters
@@ -57,17 +58,12 @@ class ClassEvidence:
         BadInput
             If an item has another number of options, or strata have no effect.
         NotIdentified
-            If the answers so far, or the protocol, say nothing of one model, or items were drawn with unequal
-            chances.
+            If the answers so far say nothing of one model, or `combinations` does not allow it.
         EstimateError
             If no prediction has an answer.
         """
         _check_classes(predictions, labels, classes)
-        if not labels.tells_accuracy:
-            raise NotIdentified("questions were asked only where two models differ; see: oversight compare")
-        if strata is not None and (not labels.is_uniform or labels.cluster is not None):
-            raise BadInput("strata: have no effect on class results of these labels; leave them out")
-        labels.refuse_unequal_chances()
+        refuse("metrics", find_conditions(labels, strata=strata is not None))
         part, notes = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
         ready = cls(

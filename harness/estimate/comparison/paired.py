@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.comparison.difference import (
     clustered_difference,
     difference_interval,
@@ -73,7 +74,9 @@ def paired_difference(
     if weight is None:
         value, interval, p_value = difference_interval(a, b, data, level, cluster, count)
     else:
-        value, interval, p_value = unequal_difference(a, b, data, weight, level, cluster)
+        if cluster is not None:
+            refuse("compare", {"weights", "clusters"})
+        value, interval, p_value = unequal_difference(a, b, data, weight, level)
     return _compared(names, value, interval, p_value, "paired", items, questions)
 
 

@@ -26,7 +26,6 @@ def unequal_difference(
     data: RoutedSample,
     weight: FloatArray,
     level: float,
-    cluster: IntArray | None,
 ) -> tuple[float, Interval, float]:
     """Difference on the pool, its interval, and the two-sided p-value of "no difference".
 
@@ -42,7 +41,7 @@ def unequal_difference(
     Raises
     ------
     NotIdentified
-        If items have several questions or share clusters, or answers cannot tell the two apart.
+        If items have several questions, or answers cannot tell the two apart.
     """
     differ, size = first != second, count_effective(weight)
     if not differ.any():
@@ -52,7 +51,7 @@ def unequal_difference(
         )
         return 0.0, same, 1.0
     target = difference_target(first, second, data.propensities.shape[1])
-    rows = weigh_items(target, differ, data, weight, cluster)
+    rows = weigh_items(target, differ, data, weight)
     df = max(1.0, count_effective(weight[differ]))
     p_value = min(1.0, 2 * float(stdtr(df, -score_at(rows))))
     c, share = target[differ], weight[differ] / weight.sum()

@@ -248,7 +248,8 @@ def tally_pool(
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
-    labels.refuse_unequal_chances()
+    if labels.is_unequal:
+        raise NotIdentified("items were drawn with unequal chances, which a tally cannot weigh; use accuracy")
     propensity = labels.questions.propensity
     for row in np.flatnonzero((labels.questions.offered.number > 0) & (propensity < 1)):
         raise NotIdentified(

@@ -21,9 +21,12 @@ from oversight.harness.columns import (
     PredictionColumns,
     align_models,
 )
-from oversight.harness.errors import NotIdentified
+from oversight.harness.errors import BadInput, NotIdentified
 from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.gate.betting import refuting_wealth
+from oversight.harness.estimate.gate.drawn import bet_on_draws
 from oversight.harness.estimate.gate.gate_verdict import ANY_TIME, WORST_CASE, GateVerdict, check_bar, judge
 from oversight.harness.estimate.gate.outcomes import (
     NO_ERRORS,
@@ -115,14 +118,15 @@ def _gate(
             f"the run is not finished: {missing} items asked about have no answer of "
             f"{'the model' if len(models) == 1 else 'both models'}, and those run first may be no random part"
         )
-    if labels.is_resolved and errors is not None:
-        return nothing.withheld("items asked about until resolved have no correction for experts' errors")
+    use = "gate" if len(models) == 1 else "gate difference"
     try:
-        if labels.is_resolved:
-            return _gate_resolved(models, labels, nothing)
+        refuse(use, find_conditions(labels, gold=errors is not None))
         part = collected_part(labels, there)[0]
+        if labels.is_unequal or labels.is_resolved:
+            gate = _gate_drawn if labels.is_unequal else _gate_resolved
+            return gate(models, part, nothing)
         above, below, spent = _bet(models, part, bar, level, errors)
-    except NotIdentified as error:
+    except (BadInput, NotIdentified) as error:
         return nothing.withheld(str(error))
     if not above.answers and not np.isfinite(above.value):
         return nothing.withheld("there are no answers about the model's predictions yet")
@@ -172,8 +176,6 @@ def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
 
 def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, rates: WorstRates) -> Gains:
     if len(models) == 1:
-        if not labels.tells_accuracy:
-            raise NotIdentified("questions were asked only where two models differ; see: --not-worse-than")
         return accuracy_gains(make_pool(labels, models), bar, rates)
     both = models[0].ran & models[1].ran
     differ = both & (models[0].option != models[1].option)
@@ -183,10 +185,34 @@ def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float
     return difference_gains(make_pool(labels, models), bar, rates)
 
 
+def _gate_drawn(
+    models: Sequence[PredictionColumns], labels: LabelColumns, nothing: GateVerdict
+) -> GateVerdict:
+    """Verdict on items drawn with unequal chances."""
+    bets = bet_on_draws(models[0], labels, nothing.bar)
+    if not bets.gains.size:
+        return nothing.withheld("no item is resolved yet")
+    gain, answers = float(bets.gains.mean()), int(np.count_nonzero(labels.kind != ABSTAINED))
+    found = judge(
+        replace(
+            nothing,
+            value=nothing.bar + gain,
+            answers=answers,
+            method=WORST_CASE if labels.is_resolved else ANY_TIME,
+        ),
+        min(1.0, 1 / bets.up),
+        min(1.0, 1 / bets.down),
+        spread=(gain, float((bets.gains**2).mean())),
+        per_answer=len(bets.gains) / max(1, answers),
+    )
+    return found.withheld(UNANSWERED) if bets.hides and not found.decided else found
+
+
 def _gate_resolved(
     models: Sequence[PredictionColumns], labels: LabelColumns, nothing: GateVerdict
 ) -> GateVerdict:
-    low, high, cluster = resolved_ends(labels, models)
+    items, low, high = resolved_ends(labels, models)
+    cluster = number_clusters(items, labels.index, labels.cluster)
     p_below, p_above = worst_p_values(low, high, cluster, nothing.bar, 0 if len(models) == 1 else -1)
     known = low == high
     if not known.any():

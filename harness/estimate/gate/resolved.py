@@ -24,7 +24,6 @@ from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import binomial_at_least, clopper_pearson
-from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.gate.betting import refuting_wealth
 from oversight.harness.estimate.routed import read_item_answers
 
@@ -34,17 +33,14 @@ _SHARES = 15
 
 def resolved_ends(
     labels: LabelColumns, models: Sequence[PredictionColumns]
-) -> tuple[IntArray, IntArray, IntArray | None]:
-    """Least and largest value of every item, and its cluster: correctness of one model, or a difference.
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Places of items, and least and largest value of each: correctness of one model, or a difference.
 
     Raises
     ------
     EstimateError
         If no item was asked about, or answers contradict each other.
-    NotIdentified
-        If items were drawn with unequal chances: a tail counts them as equal.
     """
-    labels.refuse_unequal_chances()
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
@@ -53,12 +49,11 @@ def resolved_ends(
     predicted = options[items]
     correct = read_item_answers(labels).correctness(predicted, items)
     least, most = np.where(correct == UNKNOWN, 0, correct), np.where(correct == UNKNOWN, 1, correct)
-    cluster = number_clusters(items, labels.index, labels.cluster)
     if len(models) == 1:
-        return least[:, 0], most[:, 0], cluster
+        return items, least[:, 0], most[:, 0]
     alike = predicted[:, 0] == predicted[:, 1]
     low, high = least[:, 0] - most[:, 1], most[:, 0] - least[:, 1]
-    return np.where(alike, 0, low), np.where(alike, 0, high), cluster
+    return items, np.where(alike, 0, low), np.where(alike, 0, high)
 
 
 def worst_p_values(

@@ -4,7 +4,10 @@ from .anytime import (
 )
 from .clusters import ClusterVariance as ClusterVariance, skewed_step as skewed_step
 from .deviation import bernstein as bernstein, hoeffding as hoeffding
-from .draw_betting import DrawnAnswers as DrawnAnswers, draw_betting_sequence as draw_betting_sequence
+from .draw_betting import (
+    DrawnAnswers as DrawnAnswers, draw_betting_sequence as draw_betting_sequence,
+    draw_wealth as draw_wealth, weigh_outcomes as weigh_outcomes,
+)
 from .drawn_strata import (
     DrawnStrata as DrawnStrata, FAR_ITEMS as FAR_ITEMS, design_effect as design_effect,
     drawn_interval as drawn_interval,

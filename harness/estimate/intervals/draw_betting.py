@@ -26,6 +26,8 @@ from oversight.harness.estimate.core import check_level
 from oversight.harness.types import Interval
 
 _SIZE = 500
+_MOST = 700.0
+"""Largest logarithm of a wealth, so that it stays a number."""
 _BETS = np.geomspace(1e-3, 0.999, 12)
 """Shares of the largest bet that cannot ruin."""
 
@@ -68,9 +70,7 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: fl
     above, below = np.zeros(_SIZE + 1), np.zeros(_SIZE + 1)
     for draw in draws:
         over, under = _bet(draw, grid)
-        before = size - draw.remaining
-        most = np.clip((size * grid - draw.known_right) / draw.remaining, 0, 1)
-        least = np.clip((size * grid - (before - draw.known_wrong)) / draw.remaining, 0, 1)
+        least, most = _remaining_share(draw, size, grid)
         # the next share on the grid that is no nearer to what was seen
         above += over[np.searchsorted(grid, most - 1e-12)]
         below += under[np.searchsorted(grid, least + 1e-12, side="right") - 1]
@@ -78,6 +78,32 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: fl
     kept = np.flatnonzero(evidence < -np.log1p(-level))
     low, high = max(0, int(kept[0]) - 1), min(_SIZE, int(kept[-1]) + 1)
     return Interval(low=float(grid[low]), high=float(grid[high]), level=level, method="draw betting")
+
+
+def draw_wealth(draws: Sequence[DrawnAnswers], size: int, share: float) -> tuple[float, float]:
+    """Return what bets win against "the share of right predictions is at most `share`", and "at least".
+
+    Each reaches 1/α with probability at most α if what it bets against is true, however often one looks.
+    """
+    above = below = 0.0
+    for draw in draws:
+        least, most = _remaining_share(draw, size, np.array([share]))
+        above += float(_bet(draw, most)[0][0])
+        below += float(_bet(draw, least)[1][0])
+    return float(np.exp(min(above, _MOST))), float(np.exp(min(below, _MOST)))
+
+
+def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
+    """Return v g − v `share` of every item of all draws, in one array."""
+    return np.concatenate([draw.scale * (_outcomes(draw, share) - share) for draw in draws])
+
+
+def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest share of right ones among what remained before the draw, by a share of the pool."""
+    right_at_most = size - draw.remaining - draw.known_wrong
+    most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
+    least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
+    return least, most
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:

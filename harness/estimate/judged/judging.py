@@ -28,7 +28,6 @@ from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate, Note, NoteKind
 
 JUDGED = "judged"
-NOTHING_LEFT = "and a judge adds nothing to what is known"
 
 
 class Judges(SideInformation):
@@ -46,7 +45,7 @@ class Judges(SideInformation):
         Why there are no judges although the study names some; empty if there are.
     """
 
-    name = JUDGED
+    name, feature = JUDGED, "judges"
     subject = "a judge is"
 
     def __init__(
@@ -77,8 +76,6 @@ class Judges(SideInformation):
             As `Evidence.of` and `judged_accuracy`.
         """
         labels, level, every = setting.labels, setting.level, self._models[model]
-        if labels.is_resolved and labels.pool is None:
-            raise NotIdentified(f"every item is resolved, {NOTHING_LEFT}")
         predictions = keep_drawn(every, labels)
         part, notes = collected_part(labels, predictions.is_there)
         if labels.is_resolved:
@@ -88,7 +85,9 @@ class Judges(SideInformation):
             evidence = Evidence.of(predictions, part, strata=strata)
             data, option, items = evidence.sample, evidence.option, evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
-                raise NotIdentified(f"every question settles a prediction, {NOTHING_LEFT}")
+                raise NotIdentified(
+                    "every question settles a prediction, and a judge adds nothing to what is known"
+                )
             if labels.pool is None and evidence.weight is not None:
                 return self._weigh(evidence, complete_with=(predictions, part, notes), level=level)
         if labels.pool is not None:
@@ -124,7 +123,7 @@ def _take_resolved(
     NotIdentified
         If one of them is not resolved.
     """
-    found = resolved_correctness(labels, [predictions], unequal=True)
+    found = resolved_correctness(labels, [predictions])
     right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
     unknown = int(np.count_nonzero(right < 0))
     if unknown:

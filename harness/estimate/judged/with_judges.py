@@ -16,6 +16,7 @@ import numpy as np
 
 from oversight.harness.arrays import IntArray
 from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.combinations import POOL, refuse
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.intervals import tilted_score
 from oversight.harness.estimate.judged.judge_features import JudgeOpinion
@@ -61,9 +62,7 @@ def judged_accuracy(
     if np.bincount(data.item, minlength=n).max(initial=0) > 1:
         raise NotIdentified("items have several questions, and a judge is used with one")
     if data.sampled and cluster is not None:
-        raise NotIdentified(
-            "items were drawn of a pool and share clusters; a judge is used with one of these"
-        )
+        refuse("estimate", {"judges", POOL, "clusters"})
     if not data.item.size or not readable.size:
         raise NotIdentified("no answered item has a readable prediction")
     parts = arrange(predicted, data, cluster)

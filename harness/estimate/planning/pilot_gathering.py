@@ -9,8 +9,9 @@ import numpy as np
 
 from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, keep_drawn
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
 from oversight.harness.estimate.judged import JudgeOpinion
 from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
@@ -202,7 +203,4 @@ def refuse_pilot(labels: LabelColumns) -> None:
     EstimateError
         Saying why.
     """
-    if labels.cluster is not None:
-        raise EstimateError("a plan from a pilot takes items as independent, and these share clusters")
-    if not labels.tells_accuracy:
-        raise EstimateError("a pilot of questions where two models differ tells no accuracy to plan for")
+    refuse("plan", find_conditions(labels))

@@ -46,7 +46,6 @@ def routed_pool(
     models: Sequence[PredictionColumns],
     *,
     error_free: bool = True,
-    unequal: bool = False,
 ) -> tuple[RoutedSample, AnyIntArray, IntArray]:
     """Make the pool of items for equation (G), and all predictions on it.
 
@@ -61,8 +60,6 @@ def routed_pool(
         Items where one of them failed are left out.
     error_free
         As in `RoutedSample`.
-    unequal
-        Whether whoever calls weighs items that were drawn from a pool with unequal chances.
 
     Returns
     -------
@@ -73,11 +70,7 @@ def routed_pool(
     ------
     EstimateError
         If no answered item is left.
-    NotIdentified
-        If items were drawn with unequal chances, and nobody weighs them.
     """
-    if not unequal:
-        labels.refuse_unequal_chances()
     everywhere = np.logical_and.reduce([m.ran for m in models])
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
     rows = np.flatnonzero((everywhere & ~silent)[labels.item])
@@ -130,7 +123,6 @@ def resolved_correctness(
     models: Sequence[PredictionColumns],
     *,
     on_differences: bool = False,
-    unequal: bool = False,
 ) -> Resolution:
     """Exact correctness of every model on every item of a sequential study.
 
@@ -142,18 +134,12 @@ def resolved_correctness(
     on_differences
         Take an item that is not resolved as known where all models predict the same: a comparison
         counts only the difference, which is 0 there.
-    unequal
-        As in `routed_pool`.
 
     Raises
     ------
     EstimateError
         If more than a few items wait for an answer: those resolved early are no random sample.
-    NotIdentified
-        If items were drawn with unequal chances, and nobody weighs them.
     """
-    if not unequal:
-        labels.refuse_unequal_chances()
     options = np.stack([m.option for m in models], axis=1).astype(np.int64)
     ran = np.logical_and.reduce([m.ran for m in models])
     items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))

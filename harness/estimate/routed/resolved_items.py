@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import blaker, check_level, count_effective
 from oversight.harness.estimate.intervals import (
     DrawnStrata,
@@ -62,8 +63,6 @@ def resolved_accuracy(
     ------
     EstimateError
         If another value occurs, or no item is resolved by the model's own question.
-    NotIdentified
-        If items have weights and share clusters.
     """
     check_level(level)
     z = np.asarray(correct, dtype=np.int64)
@@ -78,7 +77,7 @@ def resolved_accuracy(
     effect = 1.0 if strata is None or unknown else design_effect(z.astype(np.float64), strata)
     if weight is not None:
         if cluster is not None:
-            raise NotIdentified("items were drawn with unequal chances and share clusters; take one of these")
+            refuse("estimate", {"weights", "clusters"})
         value, low, high, method = _weigh(z, weight, level)
         effect = n / count_effective(weight[z != UNKNOWN])
     elif fills:

@@ -38,7 +38,6 @@ def unequal_accuracy(
     weight: FloatArray,
     *,
     level: float = 0.95,
-    cluster: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy on the pool from one question an item, or none where the prediction is unreadable.
@@ -59,8 +58,7 @@ def unequal_accuracy(
     EstimateError
         If there is no item, or a prediction is not one of its options.
     NotIdentified
-        If items have several questions or share clusters, or these answers cannot tell the accuracy of these
-        predictions.
+        If items have several questions, or these answers cannot tell the accuracy of these predictions.
     """
     check_level(level)
     check_predicted(predicted, data)
@@ -68,7 +66,7 @@ def unequal_accuracy(
     target = accuracy_target(predicted, data.propensities.shape[1])
     if not readable.any():
         raise NotIdentified("no answered item has a readable prediction")
-    rows = weigh_items(target, readable, data, weight, cluster, working)
+    rows = weigh_items(target, readable, data, weight, working)
     inner = tilted_score(rows, level, df=max(1.0, count_effective(weight[readable])))
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():
@@ -96,7 +94,6 @@ def weigh_items(
     matters: BoolArray,
     data: RoutedSample,
     weight: FloatArray,
-    cluster: IntArray | None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
     """Rows of those of N items with one question each that matter, by their weights, which are together 1.
@@ -105,16 +102,14 @@ def weigh_items(
     ----------
     target, matters
         Shape (N, K) and (N,): c of every option, and whether the item's answer is needed.
-    data, weight, cluster, working
+    data, weight, working
         As in `unequal_accuracy`.
 
     Raises
     ------
     NotIdentified
-        If items that matter have several questions or none, share clusters, or answers cannot tell.
+        If items that matter have several questions or none, or answers cannot tell.
     """
-    if cluster is not None:
-        raise NotIdentified("items were drawn with unequal chances and share clusters; take one of these")
     several = np.bincount(data.item, minlength=len(weight))[matters] != 1
     if several.any():
         raise NotIdentified(

@@ -11,6 +11,7 @@ from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
+from oversight.harness.estimate.combinations import find_conditions, refuse
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
@@ -34,17 +35,13 @@ class SecondQuestions(SideInformation):
         Second questions and their answers, which the labels do not hold.
     """
 
-    name = DEEPENED
+    name, feature = DEEPENED, "second questions"
     subject = "second questions are"
     weighs_strata = False
     worth = NoteKind.SECOND_WORTH
 
     def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
         self._models, self._second = models, second
-
-    def is_of_use(self, labels: LabelColumns) -> bool:
-        """Whether first answers leave something open."""
-        return labels.tells_accuracy and not labels.is_resolved
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """A model's accuracy, see `deepened_accuracy`."""
@@ -66,6 +63,7 @@ def deepened_accuracy(
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
+    refuse("estimate", find_conditions(labels) | {"second questions"})
     predictions = keep_drawn(predictions, labels)
     part, notes = collected_part(labels, predictions.is_there)
     if any(note.kind in PARTIAL_KINDS for note in notes):

@@ -1,0 +1,245 @@
+"""Which combinations of a study are possible: the one table that code asks before it refuses.
+
+A study is a set of conditions: its protocol, and its `FEATURES`. A use is what the answers are for.
+`RULES` lists what is refused and why; the first rule that fits decides. What no rule names is possible.
+
+>>> find_reason("metrics", {"partitioned"})
+''
+>>> find_reason("estimate", {"partitioned", "weights", "clusters"})
+'items were drawn with unequal chances and share clusters; take one of these'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from oversight.harness.columns import LabelColumns
+from oversight.harness.errors import BadInput, NotIdentified
+
+PROTOCOLS = ("partitioned", "targeted", "sequential", "disagreement", "panel")
+FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
+"""Weights are those of items drawn with unequal chances; gold is anything known of experts' errors."""
+USES = ("estimate", "compare", "gate", "gate difference", "metrics", "search", "plan")
+"""A gate may be asked any time; at a planned look it is an estimate or a comparison."""
+POOL = "pool"
+"""Further condition: items were drawn from a larger pool, with equal chances or not."""
+
+UNTOLD, NO_EFFECT, BY_DATA = "not identified", "no effect", "not identified by most data"
+"""Kinds of rules. Answers about every option can be told apart only when they are there (`BY_DATA`)."""
+
+_UNEQUAL = (
+    'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
+    'all items as equal; it needs items drawn with draw = "agreement"'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Combinations that are refused for one reason.
+
+    Attributes
+    ----------
+    uses
+        What the answers cannot be taken for.
+    all_of, any_of
+        Conditions that must all hold, and conditions of which one must hold; empty for any study.
+    unless
+        Conditions under which the rule does not hold.
+    kind
+        ``"not identified"``: the answers do not tell it. ``"no effect"``: the feature changes nothing there.
+        ``"not identified by most data"``: the data decide, and whoever meets them refuses.
+    reason
+        In words for the user.
+    """
+
+    uses: frozenset[str]
+    reason: str
+    all_of: frozenset[str] = frozenset()
+    any_of: frozenset[str] = frozenset()
+    unless: frozenset[str] = frozenset()
+    kind: str = UNTOLD
+
+    def fits(self, use: str, conditions: Collection[str]) -> bool:
+        """Whether the rule refuses this use of a study with these conditions."""
+        given = set(conditions)
+        some = not self.any_of or bool(self.any_of & given)
+        return use in self.uses and some and self.all_of <= given and not self.unless & given
+
+    def names(self, condition: str) -> bool:
+        """Whether the rule rests on this condition."""
+        return condition in self.all_of | self.any_of
+
+
+def _set(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+RULES = (
+    Rule(
+        uses=_set(*USES),
+        all_of=_set("panel"),
+        kind=NO_EFFECT,
+        reason="this study is a panel; see: oversight agree, certify and parity --help",
+    ),
+    Rule(
+        uses=_set("estimate", "metrics"),
+        all_of=_set("disagreement"),
+        reason="questions were asked only where two models differ; see: oversight compare",
+    ),
+    Rule(
+        uses=_set("gate"),
+        all_of=_set("disagreement"),
+        reason="questions were asked only where two models differ; see: --not-worse-than",
+    ),
+    Rule(
+        uses=_set("search"),
+        all_of=_set("disagreement"),
+        reason="questions were asked only where two models differ, and these items are no sample of all",
+    ),
+    Rule(
+        uses=_set("plan"),
+        all_of=_set("disagreement"),
+        reason="a pilot of questions where two models differ tells no accuracy to plan for",
+    ),
+    Rule(
+        uses=_set("plan"),
+        all_of=_set("clusters"),
+        reason="a plan from a pilot takes items as independent, and these share clusters",
+    ),
+    Rule(uses=_set("metrics", "search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
+    Rule(uses=_set("compare"), all_of=_set("weights", "sequential"), reason=_UNEQUAL),
+    Rule(uses=_set("estimate", "compare", "gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
+    Rule(uses=_set("estimate"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
+    Rule(
+        uses=_set("estimate", "compare", "gate"),
+        all_of=_set("weights", "clusters"),
+        reason="items were drawn with unequal chances and share clusters; take one of these",
+    ),
+    Rule(
+        uses=_set("estimate"),
+        all_of=_set("judges", POOL, "clusters"),
+        reason="items were drawn of a pool and share clusters; a judge is used with one of these",
+    ),
+    Rule(
+        uses=_set("estimate", "metrics"),
+        all_of=_set("strata"),
+        any_of=_set("targeted", "sequential"),
+        kind=NO_EFFECT,
+        reason="strata have no effect where predictions decided what was asked; leave them out",
+    ),
+    Rule(
+        uses=_set("estimate", "metrics"),
+        all_of=_set("strata"),
+        any_of=_set("clusters", "weights", "gold"),
+        kind=NO_EFFECT,
+        reason="strata have no effect together with clusters, unequal chances or gold; leave them out",
+    ),
+    Rule(
+        uses=_set("estimate"),
+        all_of=_set("strata", "second questions"),
+        reason="second questions are not used together with strata",
+    ),
+    Rule(
+        uses=_set("estimate", "compare", "gate", "gate difference"),
+        all_of=_set("sequential", "gold"),
+        kind=NO_EFFECT,
+        reason="items asked about until resolved have no correction for experts' errors",
+    ),
+    Rule(
+        uses=_set("estimate"),
+        all_of=_set("sequential"),
+        any_of=_set("votes", "second questions"),
+        kind=NO_EFFECT,
+        reason="every item is resolved, and nothing is left open that they could tell",
+    ),
+    Rule(
+        uses=_set("estimate"),
+        all_of=_set("sequential", "judges"),
+        unless=_set(POOL),
+        reason="every item is resolved, and a judge adds nothing to what is known",
+    ),
+    Rule(
+        uses=_set("compare", "gate", "gate difference", "metrics", "search"),
+        any_of=_set("votes", "judges", "second questions"),
+        kind=NO_EFFECT,
+        reason="only estimates of a model's accuracy use more than experts' first answers",
+    ),
+    Rule(
+        uses=_set("plan"),
+        any_of=_set("second questions"),
+        kind=NO_EFFECT,
+        reason="a plan is of first questions",
+    ),
+    Rule(
+        uses=_set("compare", "gate", "gate difference", "search", "plan"),
+        any_of=_set("strata"),
+        kind=NO_EFFECT,
+        reason="all items are taken together",
+    ),
+    Rule(
+        uses=_set("metrics", "search", "plan"),
+        any_of=_set("gold"),
+        kind=NO_EFFECT,
+        reason="there is no correction for experts' errors, and results say so",
+    ),
+    Rule(
+        uses=_set("gate"),
+        all_of=_set("targeted", "weights"),
+        kind=BY_DATA,
+        reason="several models' predictions were asked about with unequal chances; watch one alone",
+    ),
+    Rule(
+        uses=_set("search"),
+        any_of=_set("sequential"),
+        kind=BY_DATA,
+        reason="experts were asked about the predictions of some models alone, as by protocol = "
+        '"sequential", which cannot score answers of others',
+    ),
+)
+
+
+def find_rule(use: str, conditions: Collection[str]) -> Rule | None:
+    """Return the first rule that refuses this use of a study; None if it is possible."""
+    return next((rule for rule in RULES if rule.fits(use, conditions)), None)
+
+
+def find_reason(use: str, conditions: Collection[str]) -> str:
+    """Say why this use of a study is refused; empty if it is possible."""
+    rule = find_rule(use, conditions)
+    return "" if rule is None else rule.reason
+
+
+def find_conditions(labels: LabelColumns, **features: bool) -> set[str]:
+    """Name the conditions that labels show, and those of `features` that are true.
+
+    A protocol is named by what its labels tell, so protocols added from outside have their place, too.
+    """
+    if not labels.tells_accuracy:
+        protocol = "disagreement"
+    elif labels.is_resolved:
+        protocol = "sequential"
+    else:
+        protocol = "partitioned" if labels.is_uniform else "targeted"
+    shown = {
+        "clusters": labels.cluster is not None,
+        POOL: labels.pool is not None,
+        "weights": labels.is_unequal,
+        **features,
+    }
+    return {protocol, *(name for name, is_given in shown.items() if is_given)}
+
+
+def refuse(use: str, conditions: Collection[str]) -> None:
+    """Refuse a use that the table does not allow, unless the data decide.
+
+    Raises
+    ------
+    NotIdentified
+        If the answers do not tell it.
+    BadInput
+        If a feature has no effect there.
+    """
+    rule = find_rule(use, conditions)
+    if rule is not None and rule.kind != BY_DATA:
+        raise (BadInput if rule.kind == NO_EFFECT else NotIdentified)(rule.reason)

@@ -1,0 +1,64 @@
+"""Gates on items drawn with unequal chances: no verdict is wrong more often than its level allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oversight.harness.columns import align_models
+from oversight.harness.estimate import FAIL, PASS, gate_accuracy
+from oversight.harness.types import Labels
+from tests.statistical.test_unequal_protocols_simulated import draw_study, predict
+
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
+STUDIES = 300
+MOST = 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / STUDIES)
+
+
+def look_on(labels: Labels, model: list[Any], bar: float, looks: int) -> set[str]:
+    """Verdicts of a gate that is asked again as answers come in, in random order."""
+    (columns,), said = align_models([model], labels)
+    found = set()
+    for look in range(1, looks + 1):
+        end = len(said) * look // looks
+        if said.statement.asks_on:  # answers come in by waves
+            part = said.take(np.arange(end))
+        else:
+            order = np.random.default_rng(1).permutation(len(said))
+            part = said.take(np.sort(order[:end]))
+            part = replace(part, drawn=None, asked=part.labelled)
+        found.add(gate_accuracy(columns, part, bar).verdict)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "K", "accuracy", "sign"),
+    [
+        ("partitioned", 4, 0.7, 1),
+        ("partitioned", 4, 0.7, -1),
+        ("targeted", 4, 0.7, -1),
+        ("targeted", 2, 0.95, 1),
+        ("sequential", 4, 0.7, -1),
+        ("sequential", 2, 0.95, 1),
+    ],
+)
+def test_no_verdict_at_the_bar_is_wrong_too_often(protocol: str, K: int, accuracy: float, sign: int) -> None:
+    passed = failed = 0
+    for seed in range(STUDIES):
+        labels, options, truth, _ = draw_study(protocol, K, (accuracy,), 500, 80, sign, seed)
+        exact = float((options[0] == truth).mean())
+        model = [predict(j, k) for j, k in enumerate(options[0].tolist())]
+        found = look_on(labels, model, exact, 3)
+        passed, failed = passed + (PASS in found), failed + (FAIL in found)
+    assert max(passed, failed) <= MOST * STUDIES
+
+
+@pytest.mark.parametrize("protocol", ["partitioned", "targeted", "sequential"])
+def test_a_model_far_from_the_bar_gets_a_verdict(protocol: str) -> None:
+    labels, options, _, _ = draw_study(protocol, 4, (0.8,), 1000, 300, 1, 3)
+    model = [predict(j, k) for j, k in enumerate(options[0].tolist())]
+    assert look_on(labels, model, 0.5, 1) == {PASS}
+    assert look_on(labels, model, 0.95, 1) == {FAIL}
