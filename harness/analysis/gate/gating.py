@@ -11,18 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from oversight.harness.analysis.chosen_runs import find_newest_runs
-from oversight.harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
-from oversight.harness.analysis.controls import (
-    describe_rates,
-    doubt_answers,
-    find_rates,
-    read_control_answers,
-)
+from oversight.harness.analysis.controls import describe_rates
 from oversight.harness.analysis.gate.bars import Bars, GateCheck, GateReport
 from oversight.harness.analysis.gate.doubts import find_doubts, name_unused, write_remarks
 from oversight.harness.analysis.looks import check_look, note_look
-from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns
+from oversight.harness.analysis.opened_study import OpenStudy
+from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate import (
@@ -63,80 +57,54 @@ def gate_study(
     if study.experts.is_panel:
         raise BadInput("this study is a panel, which has no gate; see: oversight certify --help")
     with Store(study.store_url) as store:
-        index = store.columns.read_index()
-        models = _read_models(store, index, bars.baseline, names, study.judges)
-        labels = replace(study_labels(study, store, index), models=_add_others(store, index, models, study))
-        drawn = len(labels.drawn or ())
+        opened = OpenStudy(study, store)
+        models = opened.predict(opened.choose(_name_models(opened, bars.baseline, names)))
+        # the checks hold answers against all models of the study
+        others = [name for name in opened.choose().names if name not in models]
+        every = (*models.values(), *(opened.runs[name] for name in others))
+        labels = replace(opened.labels, models=every)
         look = None
         if bars.look is not None:
-            look = PlannedLook(look=bars.look[0], looks=bars.look[1], answered=len(labels), drawn=drawn)
+            look = PlannedLook(look=bars.look[0], looks=bars.look[1], **opened.questions)
             check_look(study, store, look)
-        pool = count_pool(labels)
-        drawn_items = [pool_text(*pool)] if pool else []
-        if second := len(store.content.read_questions(second=True)):
-            drawn_items.append(unused_text(second))
-        answers = read_control_answers(store)
-        doubt = doubt_answers(study, answers)
-        errors = find_rates(study, answers) if doubt and not labels.is_resolved else None
+        errors = opened.rates if opened.doubt and not labels.is_resolved else None
         baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
         checks = [
             check
             for name, predictions in models.items()
             for check in _hold_against(bars, {name: predictions}, baseline, labels, (level, errors))
         ]
-        if doubt and errors is None:
-            checks = [_withhold(check, f"{doubt}; no gold and no ranges tell how often") for check in checks]
-        elif errors is not None:
-            told = f"experts' errors are allowed for, {describe_rates(errors)}"
-            checks = [replace(check, remarks=[*check.remarks, told]) for check in checks]
-        if repeated := doubt_repeated(study, store, labels):
-            checks = [_withhold(check, repeated) for check in checks]
+        if opened.doubt and errors is None:
+            why = f"{opened.doubt}; no gold and no ranges tell how often"
+            checks = [_withhold(check, why) for check in checks]
+        if opened.repeated:
+            checks = [_withhold(check, opened.repeated) for check in checks]
         if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
             note_look(store, look)
+        told = f"experts' errors are allowed for, {describe_rates(errors)}" if errors else ""
+        drawn = pool_text(*opened.pool) if opened.pool else ""
+        remarks = [*filter(None, [told, drawn, opened.unused]), *name_unused(study)]
     return GateReport(
         study=study.study.name,
         level=level,
-        checks=[
-            replace(check, remarks=[*check.remarks, *drawn_items, *name_unused(study)]) for check in checks
-        ],
-        questions={"drawn": drawn, "answered": len(labels)},
+        checks=[replace(check, remarks=[*check.remarks, *remarks]) for check in checks],
+        questions=opened.questions,
     )
 
 
-def _read_models(
-    store: Store,
-    index: ItemIndex,
-    baseline: str | None,
-    names: Sequence[str] | None,
-    judges: Sequence[str],
-) -> dict[str, PredictionColumns]:
-    """The models asked for, and the baseline."""
+def _name_models(opened: OpenStudy, baseline: str | None, names: Sequence[str] | None) -> list[str]:
+    """Names of the models asked for, and of the baseline."""
     if names is None:
-        there = [run["name"] for run in find_newest_runs(store, None, judges).runs]
-        others = [name for name in there if name != baseline]
-        if len(others) != 1:
+        names = [name for name in opened.choose().names if name != baseline]
+        if len(names) != 1:
             raise BadInput(
-                f"which model? there are {', '.join(map(repr, others))}: name one with --model"
-                if others
+                f"which model? there are {', '.join(map(repr, names))}: name one with --model"
+                if names
                 else f"there is no model besides the baseline {baseline!r}; see: oversight run --help"
             )
-        names = others
     if baseline in names:
         raise BadInput(f"--model {baseline}: the baseline cannot be compared with itself")
-    wanted = list(dict.fromkeys([*names, *([] if baseline is None else [baseline])]))
-    runs = find_newest_runs(store, wanted).runs
-    return {run["name"]: store.run_columns.read_run(run["id"], index).predictions for run in runs}
-
-
-def _add_others(
-    store: Store, index: ItemIndex, models: Mapping[str, PredictionColumns], study: Study
-) -> tuple[PredictionColumns, ...]:
-    """The models, followed by all others of the study, which the checks hold answers against."""
-    others = [run for run in find_newest_runs(store, None, study.judges).runs if run["name"] not in models]
-    return (
-        *models.values(),
-        *(store.run_columns.read_run(run["id"], index).predictions for run in others),
-    )
+    return list(dict.fromkeys([*names, *([] if baseline is None else [baseline])]))
 
 
 def _hold_against(

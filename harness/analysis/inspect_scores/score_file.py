@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from oversight.harness.analysis.chosen_runs import find_newest_runs
 from oversight.harness.analysis.inputs import study_clusters
 from oversight.harness.analysis.inspect_scores.carried_answers import (
     CarriedItem,
@@ -18,6 +17,7 @@ from oversight.harness.analysis.inspect_scores.carried_answers import (
     estimate_carried,
     pack_scores,
 )
+from oversight.harness.analysis.opened_study import find_newest_runs
 from oversight.harness.analysis.options import EstimateOptions
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput

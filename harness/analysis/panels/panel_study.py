@@ -158,7 +158,7 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
     EstimateError
         Naming the item that has no prediction.
     """
-    from oversight.harness.analysis.chosen_runs import find_newest_runs
+    from oversight.harness.analysis.opened_study import find_newest_runs
 
     (run,) = find_newest_runs(store, [model]).runs
     options = {item.id: item.options for item in store.content.read_items()}
