@@ -21,7 +21,7 @@ from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
     write_log_items as write_log_items,
 )
-from .gate import (
+from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (

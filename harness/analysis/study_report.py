@@ -14,13 +14,15 @@ import numpy as np
 from oversight.harness.analysis.class_task import plan_class_task
 from oversight.harness.analysis.controls import ExpertQuality, match_gold
 from oversight.harness.analysis.costs import run_cost, study_prices
-from oversight.harness.analysis.expert_report import ExpertReport, report_experts
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.model_report import ModelReport, StudyEvidence, report_model
 from oversight.harness.analysis.opened_study import OpenStudy
 from oversight.harness.analysis.options import EstimateOptions
 from oversight.harness.columns import (
+    ABSTAINED,
+    NO,
+    YES,
     ItemValues,
     LabelColumns,
     PredictionColumns,
@@ -50,6 +52,23 @@ from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import HtmlTable, Shown, estimate_table, interval_text, value_text
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertReport:
+    """One expert's questions and answers."""
+
+    name: str
+    asked: int
+    yes: int
+    no: int
+    abstained: int
+    expected_yes_rate: float
+
+    @property
+    def yes_rate(self) -> float | None:
+        """Share of yes among yes and no; None without either."""
+        return self.yes / (self.yes + self.no) if self.yes + self.no else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +286,7 @@ def _summarise(
         n_answers=len(labels),
         options=store.columns.count_options(),
         models=models,
-        experts=report_experts(labels),
+        experts=_report_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
         versions=_read_versions(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -275,6 +294,28 @@ def _summarise(
         pool=opened.pool,
         left_out=left_out,
         quality=opened.controls.report(level) if opened.controls else (),
+    )
+
+
+def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
+    """The report of every expert who was asked anything, by name."""
+    drawn = labels.drawn or labels.questions
+    number = len(drawn.experts)
+    asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
+    yes, no, abstained = (
+        np.bincount(labels.questions.expert[labels.kind == kind], minlength=number).tolist()
+        for kind in (YES, NO, ABSTAINED)
+    )
+    return tuple(
+        ExpertReport(
+            name=name,
+            asked=int(asked[e]),
+            yes=yes[e],
+            no=no[e],
+            abstained=abstained[e],
+            expected_yes_rate=float(expected[e] / asked[e]),
+        )
+        for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oversight.harness.analysis import ItemCounts, ModelReport
 from oversight.harness.output import pool_text
 from oversight.harness.types import Counts
@@ -67,3 +69,11 @@ def cost_text(model: ModelReport) -> str:
     each, low, high = model.usd_per_correct
     end = "∞" if high is None else f"${high:.3g}"
     return f"{total}, ${each:.3g} per right answer [${low:.3g}, {end}]"
+
+
+def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
+    """Why results are withheld, those with the same reason in one line."""
+    about = dict[str, list[str]]()
+    for name, why in undefined.items():
+        about.setdefault(why, []).append(name)
+    return {", ".join(names): why for why, names in about.items()}

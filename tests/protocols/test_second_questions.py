@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, ConfigError
-from oversight.harness.analysis import compare_study, import_predictions, report_study
-from oversight.harness.analysis.gate import Bars, gate_study
+from oversight.harness.analysis import Bars, compare_study, gate_study, import_predictions, report_study
 from oversight.harness.cli.main import main
 from oversight.harness.config import Study, read_study
 from oversight.harness.estimate import second_rates

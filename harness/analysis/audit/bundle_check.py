@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
-from oversight.harness.analysis.audit.bundle_lines import (
+from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings, compare_with_event
+from oversight.harness.analysis.audit.bundle_writing import (
     FORMAT,
     LONGEST_LINE,
     VERSION_OF_FORMAT,
@@ -21,9 +21,14 @@ from oversight.harness.analysis.audit.bundle_lines import (
     split_line,
 )
 from oversight.harness.analysis.audit.design_freeze import compare_parts
-from oversight.harness.analysis.audit.findings import AuditFindings
-from oversight.harness.analysis.audit.id_check import CheckedIds, IdCheck
-from oversight.harness.analysis.audit.study_check import Freeze, check_handovers, check_head, list_freezes
+from oversight.harness.analysis.audit.study_check import (
+    CheckedIds,
+    Freeze,
+    IdCheck,
+    check_handovers,
+    check_head,
+    list_freezes,
+)
 from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer, RowsDigest
