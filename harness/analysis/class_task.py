@@ -73,15 +73,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask | 
     if not options.by_class:
         return None
     task = _make_task(opened, options.metrics, options.costs)
-    given = {
-        "gold": options.gold is not None,
-        "interval": options.interval is not None,
-        "published": options.published,
-        "anytime": options.anytime,
-        "joint": options.joint,
-    }
-    ignored = [name for name, is_given in given.items() if is_given]
-    if ignored:
+    if ignored := options.find_given("gold", "interval", "published", "anytime", "joint"):
         raise BadInput(
             f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
             "one or the other"

@@ -6,10 +6,10 @@ from .estimate_json import (
 )
 from .estimate_words import (
     check_lines as check_lines, cost_text as cost_text, group_reasons as group_reasons,
-    items_text as items_text, label_texts as label_texts,
+    items_text as items_text, label_texts as label_texts, quality_table as quality_table,
+    quality_to_json as quality_to_json,
     questions_text as questions_text,
 )
-from .expert_words import quality_table as quality_table, quality_to_json as quality_to_json
 from .gate_words import (
     gate_to_json as gate_to_json, gate_to_junit as gate_to_junit, gate_to_markdown as gate_to_markdown,
 )

@@ -16,9 +16,9 @@ from oversight.harness.report.estimate_words import (
     group_reasons,
     items_text,
     label_texts,
+    quality_lines,
     questions_text,
 )
-from oversight.harness.report.expert_words import quality_lines
 from oversight.harness.report.gate_words import evidence_text, explain_verdict, found_text, requirement_text
 from oversight.harness.types import (
     OUTSIDE,

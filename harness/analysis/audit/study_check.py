@@ -111,42 +111,52 @@ class Freeze:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyAudit:
-    """What an audit of a database says.
+class Audit:
+    """What an audit of a database or of a bundle says.
 
     Attributes
     ----------
     findings
         What does not hold.
     events, head
-        How many events there are, and the newest link.
+        How many events there are, and the newest link; of a bundle the last chain value.
     covered
         How many events a noted head covers; None if none was given, or none of the links is it.
-    comments, forgotten
-        Comments that are those of their events, and those whose text was forgotten.
     answers, uncovered, unchecked
         How many answers there are; how many of them no event tells of, as an older version stored them; and
         how many came in a batch of which a later event replaced a part, so that its digest tells no more.
     freezes
         The designs that were frozen, oldest first; none where nothing is covered.
-    drawn
-        Whether anything was drawn.
     ids
-        Whether the ids of questions follow from what they must.
+        Whether the ids of questions follow from what they must; sealed ones are not checked without the key.
     """
 
     findings: AuditFindings
     events: int
     head: str
     covered: int | None
-    comments: int
-    forgotten: int
     answers: int
     uncovered: int
     unchecked: int
     freezes: Sequence[Freeze]
-    drawn: bool
     ids: CheckedIds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAudit(Audit):
+    """What an audit of a database says.
+
+    Attributes
+    ----------
+    comments, forgotten
+        Comments that are those of their events, and those whose text was forgotten.
+    drawn
+        Whether anything was drawn.
+    """
+
+    comments: int
+    forgotten: int
+    drawn: bool
 
 
 def check_head(head: str | None) -> str | None:
