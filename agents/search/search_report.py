@@ -16,7 +16,7 @@ from oversight.agents.search.fitness import Archive, Board, compare_paired, scor
 from oversight.agents.search.item_splits import AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
 from oversight.harness import EstimateError
-from oversight.harness.analysis import study_labels, true_accuracy
+from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy, collected_part, explain_failures
@@ -145,7 +145,7 @@ def report_winner(
     truth: Mapping[str, int] | None = None,
 ) -> SearchedWinner:
     """The winner that was named, by the labels of now; with `truth` by that, too."""
-    archive, labels = context.archive, study_labels(study, store, store.columns.read_index())
+    archive, labels = context.archive, OpenStudy(study, store).labels
     whole, gaps = know_rates(labels)
     noted = archive.events["winner"]
     found = _within(decide(context, list(noted["finalists"]), str(noted["candidate"]), board), board)
@@ -186,7 +186,7 @@ def _with_tests(
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
-    labels, gaps = know_rates(study_labels(study, store, store.columns.read_index()))
+    labels, gaps = know_rates(OpenStudy(study, store).labels)
     own = _test_labels(items, labels)
     said = {c.id: context.archive.predictions(c.id, items) for c in found}
     return [

@@ -33,13 +33,7 @@ from oversight.agents.search.item_splits import (
 )
 from oversight.agents.search.published_settings import LEAST, as_published
 from oversight.harness import BadInput, ConfigError
-from oversight.harness.analysis import (
-    doubt_answers,
-    read_control_answers,
-    refuse_panel,
-    study_clusters,
-    study_labels,
-)
+from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
 from oversight.harness.columns import AnyLabels
 from oversight.harness.config import SearchSection, Study
 from oversight.harness.store import Store
@@ -106,7 +100,7 @@ def prepare_search(
         _refuse_changed(begun, spec, next(s["spec"] for s in searches.read_searches() if s["id"] == begun))
         search = begun
     if search not in {s["id"] for s in searches.read_searches()}:
-        labels, partial = collect_labels(study_labels(study, store, store.columns.read_index()))
+        labels, partial = collect_labels(OpenStudy(study, store).labels)
         answered = count_answers(items, labels, with_open=not partial)
         refuse_silent(answered, section.labels)
         pool = find_pool(items, labels, section.labels, seed)
@@ -126,7 +120,7 @@ def prepare_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
     if section.labels != "all":
-        remarks += _describe_labels(items, study_labels(study, store, store.columns.read_index()), section)
+        remarks += _describe_labels(items, OpenStudy(study, store).labels, section)
     found = open_search(study, store, search)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
 
@@ -196,7 +190,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         doubts=(
             *spec.get("partial", ()),
             *describe_rates(rates),
-            *filter(None, [doubt_answers(study, read_control_answers(store))]),
+            *filter(None, [OpenStudy(study, store).doubt]),
         ),
         labels={
             split: keep_complementary(

@@ -9,13 +9,10 @@ from .beginning import (
     check_proposal as check_proposal, find_item_files as find_item_files, propose as propose,
     refuse_study as refuse_study, write_items as write_items,
 )
-from .chosen_runs import find_newest_runs as find_newest_runs
-from .by_class import compare_study_classes as compare_study_classes
-from .collected_labels import advise_on_texts as advise_on_texts, study_labels as study_labels
+from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, describe_errors as describe_errors, doubt_answers as doubt_answers,
-    read_control_answers as read_control_answers,
+    ExpertQuality as ExpertQuality, describe_errors as describe_errors,
     read_gold as read_gold, read_quality as read_quality,
 )
 from .costs import run_cost as run_cost, study_prices as study_prices
@@ -24,7 +21,7 @@ from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
     write_log_items as write_log_items,
 )
-from .gate import (
+from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
@@ -52,6 +49,9 @@ from .model_runs import (
     run_study as run_study, summarise_run as summarise_run,
 )
 from .rereading import RunRereading as RunRereading, reread_study as reread_study
+from .opened_study import (
+    OpenStudy as OpenStudy, advise_on_texts as advise_on_texts, find_newest_runs as find_newest_runs,
+)
 from .options import (
     EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,
     requested_interval as requested_interval, study_costs as study_costs,

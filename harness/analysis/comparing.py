@@ -8,20 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oversight.harness.analysis.chosen_runs import find_newest_runs
-from oversight.harness.analysis.collected_labels import count_pool, doubt_repeated, study_labels, unused_text
-from oversight.harness.analysis.controls import (
-    ControlAnswers,
-    describe_rates,
-    doubt_answers,
-    find_correction,
-    find_rates,
-    read_control_answers,
-)
+from oversight.harness.analysis.controls import describe_rates
+from oversight.harness.analysis.opened_study import OpenStudy
 from oversight.harness.analysis.options import refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate import ModelComparison, Ranking, accuracy, compare
 from oversight.harness.store import Store
 
@@ -82,47 +74,34 @@ def compare_study(
         study is a panel.
     """
     refuse_panel(study, "compare")
-    with Store(study.store_url) if store is None else nullcontext(store) as opened:
-        chosen = find_newest_runs(opened, names, study.judges)
-        index = opened.columns.read_index()
-        models = {
-            run["name"]: opened.run_columns.read_run(run["id"], index).predictions for run in chosen.runs
-        }
-        labels = study_labels(study, opened, index)
-        controls = read_control_answers(opened)
-        second = len(opened.content.read_questions(second=True))
-        repeated = doubt_repeated(study, opened, labels)
-    if len(models) > 1 and not len(labels):
-        raise BadInput("there are no answers yet; see: oversight label --help")
-    found, corrected = _compare(study, models, labels, controls, (test, adjustment, level))
-    found = found.doubted(repeated)
-    if second:
-        corrected = "; ".join(filter(None, [corrected, unused_text(second)]))
-    errors = "" if find_correction(study, controls, labels) is None else _ERRORS
-    answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
-    return StudyComparison(
-        found=found,
-        items={"of": index.size, "predicted": int(np.count_nonzero(answered))},
-        questions={"drawn": len(labels.drawn or ()), "answered": len(labels)},
-        pool=count_pool(labels),
-        left_out=chosen.remarks,
-        remark=corrected
-        if found.ranking is None
-        else "; ".join(filter(None, [_explain(found.ranking, models, labels) + errors, corrected])),
-    )
+    with Store(study.store_url) if store is None else nullcontext(store) as database:
+        opened = OpenStudy(study, database)
+        chosen = opened.choose(names)
+        models = opened.predict(chosen)
+        if len(models) > 1:
+            opened.expect_answers()
+        found, corrected = _compare(opened, models, test, adjustment, level or study.estimate.level)
+        found = found.doubted(opened.repeated)
+        remarks = [corrected, opened.tell_unused()]
+        if found.ranking is not None:
+            errors = "" if opened.correction is None else _ERRORS
+            remarks.insert(0, _explain(found.ranking, models, opened.labels) + errors)
+        answered = np.logical_and.reduce([predictions.ran for predictions in models.values()])
+        return StudyComparison(
+            found=found,
+            items={"of": opened.index.size, "predicted": int(np.count_nonzero(answered))},
+            questions=opened.questions,
+            pool=opened.pool,
+            left_out=chosen.remarks,
+            remark="; ".join(filter(None, remarks)),
+        )
 
 
 def _compare(
-    study: Study,
-    models: Mapping[str, PredictionColumns],
-    labels: LabelColumns,
-    controls: ControlAnswers | None,
-    options: tuple[str, str, float | None],
+    opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str, adjustment: str, level: float
 ) -> tuple[ModelComparison, str]:
     """The comparison, corrected for experts' errors where that is known how to; and what is said of it."""
-    test, adjustment, asked = options
-    level, rates, doubt = asked or study.estimate.level, find_rates(study, controls), ""
-    why = doubt_answers(study, controls)
+    labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
         try:
             found = compare(models, labels, test=test, adjustment=adjustment, level=level, errors=rates)
@@ -136,8 +115,7 @@ def _compare(
         doubt = f"; --test {test} has no correction" if test == "sign" else ""
     found = compare(models, labels, test=test, adjustment=adjustment, level=level)
     if why:
-        why += doubt or "; no gold and no ranges tell how often"
-        found = found.doubted(why)
+        found = found.doubted(why + (doubt or "; no gold and no ranges tell how often"))
     return found, ""
 
 

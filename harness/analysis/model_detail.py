@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oversight.harness.analysis.chosen_runs import find_newest_runs
-from oversight.harness.analysis.collected_labels import study_labels
 from oversight.harness.analysis.inputs import read_meta
+from oversight.harness.analysis.opened_study import OpenStudy
 from oversight.harness.analysis.options import requested_interval
 from oversight.harness.columns import (
     ItemGroup,
@@ -76,7 +75,7 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
     BadInput
         If the model was not run or has no answers yet.
     """
-    predictions, labels = _read(study, store, model)
+    predictions, labels = _read(OpenStudy(study, store), model)
     level, why = study.estimate.level, ""
     try:
         check_watchable(predictions, labels)
@@ -106,7 +105,8 @@ def estimate_strata(
     BadInput
         If a model was not run or has no answers yet, no item has the column, or it has more than 100 values.
     """
-    columns = {model: _read(study, store, model) for model in models}
+    opened = OpenStudy(study, store)
+    columns = {model: _read(opened, model) for model in models}
     values = read_meta(study, store, column)
     if not values.names:
         known = ", ".join(map(repr, store.columns.read_meta_names())) or "none"
@@ -125,12 +125,10 @@ def estimate_strata(
     return {model: tuple(strata) for model, strata in found.items()}
 
 
-def _read(study: Study, store: Store, model: str) -> tuple[PredictionColumns, LabelColumns]:
-    (run,) = find_newest_runs(store, [model]).runs
-    index = store.columns.read_index()
-    labels = study_labels(study, store, index)
-    predictions = keep_drawn(store.run_columns.read_run(run["id"], index).predictions, labels)
-    return predictions, keep_predicted(labels, predictions)
+def _read(opened: OpenStudy, model: str) -> tuple[PredictionColumns, LabelColumns]:
+    every = opened.predict(opened.choose([model]))[model]
+    predictions = keep_drawn(every, opened.labels)
+    return predictions, keep_predicted(opened.labels, predictions)
 
 
 def _estimate_stratum(study: Study, group: ItemGroup, predictions: PredictionColumns) -> StratumAccuracy:

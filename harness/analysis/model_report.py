@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.analysis.by_class import ClassTask
+from oversight.harness.analysis.class_task import ClassTask
 from oversight.harness.analysis.controls import Correction, GoldOnItems
 from oversight.harness.analysis.costs import cost_per_correct
 from oversight.harness.analysis.options import EstimateOptions

@@ -94,6 +94,18 @@ class EstimateOptions:
 
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
+    def find_given(self, *names: str) -> list[str]:
+        """Which of these options are given."""
+        given = {
+            "interval": self.interval is not None,
+            "published": self.published,
+            "look": self.looks > 0,
+            "anytime": self.anytime,
+            "gold": self.gold is not None,
+            "joint": self.joint,
+        }
+        return [name for name in names if given[name]]
+
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
         """Refuse what the study's protocol leaves without effect; more is refused where it is estimated.
 
@@ -109,19 +121,11 @@ class EstimateOptions:
         if not labels.statements:
             return
         rule = labels.statement
-        ignored = {
-            "anytime": self.anytime and (rule.estimator == "resolved" or "accuracy" not in rule.answers)
-        }
         if "accuracy" not in rule.answers:
-            ignored |= {
-                "interval": self.interval is not None,
-                "strata": strata,
-                "published": self.published,
-                "gold": self.gold is not None,
-                "look": self.looks > 0,
-                "joint": self.joint,
-            }
-        names = [name for name, given in ignored.items() if given]
+            names = self.find_given("anytime", "interval") + ["strata"] * strata
+            names += self.find_given("published", "gold", "look", "joint")
+        else:
+            names = self.find_given("anytime") if rule.estimator == "resolved" else []
         if names:
             what = "one model's accuracy" if "accuracy" not in rule.answers else "an interval for looking on"
             raise BadInput(f"{', '.join(names)}: this study's protocol does not allow {what}; leave it out")

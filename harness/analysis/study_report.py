@@ -11,30 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.analysis.by_class import plan_class_task
-from oversight.harness.analysis.chosen_runs import StoredRuns, find_judges, find_newest_runs
-from oversight.harness.analysis.collected_labels import (
-    count_pool,
-    doubt_repeated,
-    first_answers_text,
-    read_second_labels,
-    study_labels,
-)
-from oversight.harness.analysis.controls import (
-    Correction,
-    ExpertQuality,
-    find_correction,
-    match_gold,
-    read_control_answers,
-)
+from oversight.harness.analysis.class_task import plan_class_task
+from oversight.harness.analysis.controls import ExpertQuality, match_gold
 from oversight.harness.analysis.costs import run_cost, study_prices
-from oversight.harness.analysis.expert_report import ExpertReport, report_experts
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.model_report import ModelReport, StudyEvidence, report_model
+from oversight.harness.analysis.opened_study import FIRST_ONLY, OpenStudy
 from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import (
-    ItemIndex,
+    ABSTAINED,
+    NO,
+    YES,
     ItemValues,
     LabelColumns,
     PredictionColumns,
@@ -64,6 +52,23 @@ from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import HtmlTable, Shown, estimate_table, interval_text, value_text
 
 _PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertReport:
+    """One expert's questions and answers."""
+
+    name: str
+    asked: int
+    yes: int
+    no: int
+    abstained: int
+    expected_yes_rate: float
+
+    @property
+    def yes_rate(self) -> float | None:
+        """Share of yes among yes and no; None without either."""
+        return self.yes / (self.yes + self.no) if self.yes + self.no else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,62 +168,53 @@ def report_study(
         If the data of no model can be used.
     """
     refuse_panel(study, "estimate")
-    index = store.columns.read_index()
-    labels = study_labels(study, store, index)
-    if not len(labels):
-        raise BadInput("there are no answers yet; see: oversight label --help")
-    chosen = find_newest_runs(store, runs, study.judges)
-    options, strata = options or EstimateOptions.of_study(study), _strata(store, index, study)
+    opened = OpenStudy(study, store)
+    opened.expect_answers()
+    labels, chosen = opened.labels, opened.choose(runs)
+    options, strata = options or EstimateOptions.of_study(study), _strata(opened)
     options.check_effect(labels, strata=strata is not None)
-    controls = read_control_answers(store)
-    by_class = plan_class_task(store, study, options, controls)
-    correction = find_correction(study, controls, labels) if options.gold is None else None
+    by_class = plan_class_task(opened, options)
+    correction = opened.correction if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
     level = options.level_now  # which refuses a look beyond its plan
-    drawn = len(labels.drawn or ())
-    look = PlannedLook(look=options.look, looks=options.looks, answered=len(labels), drawn=drawn)
+    look = PlannedLook(look=options.look, looks=options.looks, **opened.questions)
     if options.looks:
         check_look(study, store, look)
-    stored = StoredRuns(store, [*find_newest_runs(store, None).runs, *chosen.runs], index)
-    models = {run["name"]: stored[run["name"]] for run in chosen.runs}
+    models = opened.predict(chosen)
     if options.anytime:
         _check_watchable(list(models.values()), labels)
-    kinds = _side_information(store, study, stored, labels, correction)
-    made, failures = _estimate(models, labels, kinds, level, options, strata)
+    made, failures = _estimate(models, opened, level, options, strata)
     evidence = StudyEvidence(
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
         options=options,
         level=level,
-        truth=None if truth is None else np.array([truth[name] for name in index.ids], np.int64),
+        truth=None if truth is None else np.array([truth[name] for name in opened.index.ids], np.int64),
         curve=curve,
         correction=correction,
         by_class=by_class,
-        gold=None if options.gold is None else match_gold(store, controls, index),
+        gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),
     )
     prices = study_prices(study)
     reports = []
     for run in chosen.runs:
-        answered = stored.answered(run["name"])
-        used = [*answered.usage, *store.runs.sum_charges(run["id"])]
-        name, usd = run["name"], run_cost(store, prices, run, used)
+        name, answered = run["name"], opened.runs.answered(run["name"])
+        usd = run_cost(store, prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
         unusable = failures.get(name, "")
         reports.append(report_model(run, answered, made[name], usd, evidence, unusable=unusable))
-    if repeated := doubt_repeated(study, store, labels):
-        reports = [report.doubted(repeated) for report in reports]
+    if opened.repeated:
+        reports = [report.doubted(opened.repeated) for report in reports]
     if options.looks:
         note_look(store, look)
-    quality = controls.report(options.level) if controls else ()
-    summary = _summarise(study, store, labels, tuple(reports))
-    unused = first_answers_text(store) if by_class else ()
-    return replace(summary, left_out=(*chosen.remarks, *unused), quality=quality)
+    unused = opened.tell_unused(FIRST_ONLY) if by_class else ""
+    left_out = [*chosen.remarks, *filter(None, [unused])]
+    return _summarise(opened, tuple(reports), left_out, options.level)
 
 
 def _estimate(
     models: Mapping[str, PredictionColumns],
-    labels: LabelColumns,
-    kinds: Sequence[SideInformation],
+    opened: OpenStudy,
     level: float,
     options: EstimateOptions,
     strata: Strata,
@@ -233,8 +229,8 @@ def _estimate(
     failures = dict[str, str]()
     made = estimate_models(
         models,
-        labels,
-        kinds,
+        opened.labels,
+        _side_information(opened, gold=options.gold is not None),
         level=level,
         joint=options.joint,
         failures=failures,
@@ -250,37 +246,37 @@ def _estimate(
     return made, failures
 
 
-def _side_information(
-    store: Store, study: Study, stored: StoredRuns, labels: LabelColumns, correction: Correction | None
-) -> list[SideInformation]:
-    """Votes of every model's newest run, whichever are shown, and what else the study has."""
+def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
+    """Votes of every model's newest run, whichever are shown, and what else the study has.
+
+    Gold corrects for experts' errors by itself, so nothing else does.
+    """
     kinds: list[SideInformation] = []
-    if correction is not None and correction.gold is None and correction.name:
-        kinds.append(ExpertErrors(stored, correction.second, correction.known, correction.name))
-    kinds.append(Votes(stored))
-    if study.judges:
-        kinds.append(_read_judges(store, study, stored, labels))
-    second = read_second_labels(store, labels)
-    return [*kinds, SecondQuestions(stored, second)] if second is not None else kinds
+    errors = None if gold else opened.correction
+    if errors is not None and errors.name:
+        kinds.append(ExpertErrors(opened.runs, errors.second, errors.known, errors.name))
+    kinds.append(Votes(opened.runs))
+    if opened.study.judges:
+        kinds.append(_read_judges(opened))
+    second = opened.second_labels
+    return [*kinds, SecondQuestions(opened.runs, second)] if second is not None else kinds
 
 
-def _read_judges(store: Store, study: Study, stored: StoredRuns, labels: LabelColumns) -> Judges:
+def _read_judges(opened: OpenStudy) -> Judges:
     """What the study's judges say; or why they say nothing."""
     try:
-        judges = find_judges(store, study.judges)
+        judges = opened.read_judges()
     except BadInput as error:
-        return Judges(stored, [], missing=f"judge: {error}")
-    n_options = None
-    if labels.pool is not None:
-        options = store.columns.read_options(labels.index)
-        n_options = np.array([options[name] for name in labels.index.ids], np.int64)
-    return Judges(stored, [stored[run["name"]] for run in judges], n_options=n_options)
+        return Judges(opened.runs, [], missing=f"judge: {error}")
+    n_options = None if opened.labels.pool is None else opened.n_options
+    return Judges(opened.runs, list(judges.values()), n_options=n_options)
 
 
 def _summarise(
-    study: Study, store: Store, labels: LabelColumns, models: tuple[ModelReport, ...]
+    opened: OpenStudy, models: tuple[ModelReport, ...], left_out: Sequence[str], level: float
 ) -> StudyReport:
-    """All models' reports with what they share."""
+    """All models' reports with what they share; rates of experts at a level."""
+    study, store, labels = opened.study, opened.store, opened.labels
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
         name=study.study.name,
@@ -291,12 +287,36 @@ def _summarise(
         n_answers=len(labels),
         options=store.columns.count_options(),
         models=models,
-        experts=report_experts(labels),
+        experts=_report_experts(labels),
         assumptions=tuple(dict.fromkeys(assumed)),
         versions=_read_versions(),
         created=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         clusters=_count_clusters(labels),
-        pool=count_pool(labels),
+        pool=opened.pool,
+        left_out=left_out,
+        quality=opened.controls.report(level) if opened.controls else (),
+    )
+
+
+def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
+    """The report of every expert who was asked anything, by name."""
+    drawn = labels.drawn or labels.questions
+    number = len(drawn.experts)
+    asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
+    yes, no, abstained = (
+        np.bincount(labels.questions.expert[labels.kind == kind], minlength=number).tolist()
+        for kind in (YES, NO, ABSTAINED)
+    )
+    return tuple(
+        ExpertReport(
+            name=name,
+            asked=int(asked[e]),
+            yes=yes[e],
+            no=no[e],
+            abstained=abstained[e],
+            expected_yes_rate=float(expected[e] / asked[e]),
+        )
+        for name, e in sorted((name, e) for e, name in enumerate(drawn.experts) if asked[e])
     )
 
 
@@ -328,8 +348,9 @@ def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) 
         raise BadInput(f"anytime: {reasons[0]}")
 
 
-def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
+def _strata(opened: OpenStudy) -> Strata:
     """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
+    study, index = opened.study, opened.index
     column = study.estimate.strata
     if study.estimate.panel is not None:
         if study.items.cluster is not None:
@@ -344,7 +365,7 @@ def _strata(store: Store, index: ItemIndex, study: Study) -> Strata:
         return ItemValues.of({name: certain.get(name, "no vote") for name in index.ids}, index)
     if column is None:
         return None
-    found = read_meta(study, store, column)
+    found = read_meta(study, opened.store, column)
     if column == CONFIDENCE and (found.code < 0).all():
         return CONFIDENCE
     for place in np.flatnonzero(found.code < 0):

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from oversight.harness.analysis import EstimateOptions, ModelReport, StudyReport
 from oversight.harness.output import counted
-from oversight.harness.report.class_tables import classes_tables
 from oversight.harness.report.estimate_words import questions_text
+from oversight.harness.report.terminal_table import classes_tables
 from oversight.harness.types import (
     CORRECTED,
     OUTSIDE,

@@ -8,7 +8,7 @@ from typing import Any
 
 from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
 from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison
-from oversight.harness.report.expert_words import quality_to_json
+from oversight.harness.report.estimate_words import quality_to_json
 from oversight.harness.types import Estimate, main_name, plain_fields
 
 

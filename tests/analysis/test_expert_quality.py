@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight.harness.analysis import compare_study, import_predictions, report_study
+from oversight.harness.analysis import Bars, compare_study, gate_study, import_predictions, report_study
 from oversight.harness.analysis.controls import ControlAnswers
 from oversight.harness.analysis.diagnosis import _study
-from oversight.harness.analysis.gate import Bars, gate_study
 from oversight.harness.config import Study, read_study
 from oversight.harness.estimate import compare_rates
 from oversight.harness.store import ControlKind, ControlQuestion, Response, Store

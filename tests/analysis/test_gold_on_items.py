@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oversight.harness.analysis import import_predictions, read_control_answers, report_study
+from oversight.harness.analysis import import_predictions, report_study
+from oversight.harness.analysis.controls import read_control_answers
 from oversight.harness.config import Study, read_study
 from oversight.harness.estimate import Check
 from oversight.harness.store import ControlKind, Store

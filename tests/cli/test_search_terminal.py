@@ -9,7 +9,7 @@ import pytest
 
 from oversight.harness.cli.main import main
 from oversight.harness.report import SearchedWinner
-from oversight.harness.report.search_terminal import winner_lines
+from oversight.harness.report.search_findings import winner_lines
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
 from tests.agents.search.made_search import SEARCH, make_search, source_of

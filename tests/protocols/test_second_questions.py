@@ -13,14 +13,15 @@ import pytest
 
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import (
+    Bars,
     EstimateOptions,
     StudyReport,
     compare_study,
     compare_study_classes,
+    gate_study,
     import_predictions,
     report_study,
 )
-from oversight.harness.analysis.gate import Bars, gate_study
 from oversight.harness.cli.main import main
 from oversight.harness.config import Study, read_study
 from oversight.harness.estimate import ClassComparison, second_rates

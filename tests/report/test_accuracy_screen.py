@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from oversight.harness.analysis import EstimateOptions, ItemCounts, ModelReport, StudyReport
-from oversight.harness.analysis.expert_report import ExpertReport
+from oversight.harness.analysis.study_report import ExpertReport
 from oversight.harness.estimate import Check
 from oversight.harness.output import show
 from oversight.harness.report import first_screen, paper_report

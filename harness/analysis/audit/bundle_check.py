@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, compare_with_event
-from oversight.harness.analysis.audit.bundle_lines import (
+from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings, compare_with_event
+from oversight.harness.analysis.audit.bundle_writing import (
     FORMAT,
     LONGEST_LINE,
     VERSION_OF_FORMAT,
@@ -21,50 +21,35 @@ from oversight.harness.analysis.audit.bundle_lines import (
     split_line,
 )
 from oversight.harness.analysis.audit.design_freeze import compare_parts
-from oversight.harness.analysis.audit.findings import AuditFindings
-from oversight.harness.analysis.audit.id_check import CheckedIds, IdCheck
-from oversight.harness.analysis.audit.study_check import Freeze, check_handovers, check_head, list_freezes
+from oversight.harness.analysis.audit.study_check import (
+    Audit,
+    IdCheck,
+    check_handovers,
+    check_head,
+    list_freezes,
+)
 from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer, RowsDigest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BundleAudit:
-    """What the check of a bundle says.
+class BundleAudit(Audit):
+    """What the check of a bundle says; findings are by the number of the line.
 
     Attributes
     ----------
-    findings
-        What does not hold, by the number of the line.
     study
         Name of the study that it says to be of.
-    lines, events, answers, uncovered
-        How many there are; answers that no event tells of are uncovered.
-    head
-        The last chain value.
+    lines
+        Number of lines.
     link
         The newest link of the study's events.
-    covered
-        How many events a noted head of the study covers; None if none was given, or it is no link of these.
-    freezes
-        The designs that were frozen, oldest first.
-    ids
-        Whether the ids of questions follow from the seed; sealed ones are not checked without the key.
     """
 
-    findings: AuditFindings
     study: str
     lines: int
-    events: int
-    answers: int
-    uncovered: int
-    unchecked: int
-    head: str
     link: str
-    covered: int | None
-    freezes: list[Freeze]
-    ids: CheckedIds
 
 
 def audit_bundle(path: str | Path, head: str | None = None) -> BundleAudit:

@@ -1,7 +1,12 @@
-"""The audit of a study as one file: events, design and answers in a chain, for whoever is to check it."""
+"""The audit of a study as one file: events, design and answers in a chain, for whoever is to check it.
+
+A bundle is JSON Lines. Each line has its number, and a hash of the hash before it and of itself.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -10,16 +15,7 @@ from typing import Any
 
 import orjson
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck
-from oversight.harness.analysis.audit.bundle_lines import (
-    FORMAT,
-    LONGEST_LINE,
-    VERSION_OF_FORMAT,
-    ChainedLines,
-    read_body,
-    split_line,
-)
-from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings
 from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, ConfigError
@@ -27,12 +23,19 @@ from oversight.harness.machine import write_whole
 from oversight.harness.store import (
     DESIGN_PARTS,
     REPLY_TABLES,
+    START,
     AuditRecord,
     KeptAnswer,
     Store,
     has_database,
 )
 
+FORMAT = "oversight-audit"
+VERSION_OF_FORMAT = 1
+LONGEST_LINE = 16 * 2**20
+"""Bytes of a line; none that is written is near it."""
+_END = re.compile(rb',"chain":"([0-9a-f]{64})"\}\n\Z')
+_LENGTH = len(b',"chain":"') + 64 + len(b'"}\n')
 _COVERS = (
     "events: every field, in a chain of links",
     "questions, assignments, control questions, draws of items: every stored field",
@@ -46,6 +49,51 @@ _LEAVES_OUT = (
     "comments of answers that came in batches, and places of those that did not",
     "a study rewritten as a whole: only a head that somebody else noted tells that",
 )
+
+
+def chain(before: str, body: bytes) -> str:
+    """The chain value of a line: SHA-256 of the value before it and of the line's bytes up to the field."""
+    return sha256(before.encode() + body).hexdigest()
+
+
+def split_line(line: bytes) -> tuple[bytes, str] | None:
+    """A line's bytes up to the field ``chain``, and its value; None of what has no such end."""
+    found = _END.search(line[-_LENGTH:])
+    return (line[:-_LENGTH], found[1].decode()) if found else None
+
+
+def read_body(body: bytes) -> dict[str, Any] | None:
+    """What a line says, without its chain value; None of what is no line of a bundle."""
+    try:
+        found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or type(found.get("line")) is not int:
+        return None
+    return found
+
+
+def _write(told: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(told, default=repr)
+    except TypeError:  # a lone surrogate, which older versions let into events
+        return json.dumps(told, default=repr, separators=(",", ":")).encode()
+
+
+class ChainedLines:
+    """Lines of a bundle as they are written; `head` is the last chain value, `number` how many there are."""
+
+    def __init__(self) -> None:
+        self.head, self.number = START, 0
+        self.counts: dict[str, int] = {}
+
+    def write(self, record: str, told: dict[str, Any]) -> bytes:
+        """The next line, with a record of a kind."""
+        self.number += 1
+        self.counts[record] = self.counts.get(record, 0) + 1
+        body = _write({"line": self.number, "record": record, **told})[:-1]
+        self.head = chain(self.head, body)
+        return body + f',"chain":"{self.head}"}}\n'.encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from oversight.harness.analysis.audit.answer_check import BatchCheck
-from oversight.harness.analysis.audit.findings import AuditFindings
+from oversight.harness.analysis.audit.answer_check import AuditFindings, BatchCheck
 from oversight.harness.store import START, AuditRecord
 
 

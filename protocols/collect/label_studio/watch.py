@@ -15,7 +15,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oversight.harness import BadInput, EstimateError
-from oversight.harness.analysis import describe_errors, read_control_answers, study_labels
+from oversight.harness.analysis import OpenStudy, describe_errors
 from oversight.harness.columns import keep_drawn, keep_predicted
 from oversight.harness.config import Study
 from oversight.harness.estimate import accuracy
@@ -160,12 +160,12 @@ def estimate_running(
     study: Study, store: Store, models: Sequence[str] | None
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
     """Estimate each model (or those named, newest runs) from the answers so far, or say why not."""
-    index = store.columns.read_index()
-    labels, options = study_labels(study, store, index), store.columns.read_options(index)
+    opened = OpenStudy(study, store)
+    labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
     estimates, undefined = {}, {}
     for name in models or newest:
-        run = store.run_columns.read_run(newest[name], index).predictions
+        run = store.run_columns.read_run(newest[name], opened.index).predictions
         predictions = keep_drawn(run, labels)
         try:
             estimates[name] = accuracy(
@@ -177,5 +177,5 @@ def estimate_running(
             )
         except EstimateError as error:
             undefined[name] = str(error)
-    errors = describe_errors(read_control_answers(store))
+    errors = describe_errors(opened.controls)
     return {name: replace(e, why=e.why or errors) for name, e in estimates.items()}, undefined

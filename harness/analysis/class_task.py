@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from oversight.harness.analysis.chosen_runs import find_newest_runs
-from oversight.harness.analysis.collected_labels import doubt_repeated, first_answers_text, study_labels
-from oversight.harness.analysis.controls import ControlAnswers, doubt_answers, read_control_answers
+from oversight.harness.analysis.opened_study import FIRST_ONLY, OpenStudy
 from oversight.harness.analysis.options import EstimateOptions, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
@@ -63,9 +61,7 @@ class ClassTask:
         return ClassEstimates(estimates, found.undefined)
 
 
-def plan_class_task(
-    store: Store, study: Study, options: EstimateOptions, controls: ControlAnswers | None
-) -> ClassTask | None:
+def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask | None:
     """What results by class need of a study; None where none are wanted.
 
     Raises
@@ -76,16 +72,8 @@ def plan_class_task(
     """
     if not options.by_class:
         return None
-    task = _make_task(store, study, options.metrics, options.costs, controls)
-    given = {
-        "gold": options.gold is not None,
-        "interval": options.interval is not None,
-        "published": options.published,
-        "anytime": options.anytime,
-        "joint": options.joint,
-    }
-    ignored = [name for name, is_given in given.items() if is_given]
-    if ignored:
+    task = _make_task(opened, options.metrics, options.costs)
+    if ignored := options.find_given("gold", "interval", "published", "anytime", "joint"):
         raise BadInput(
             f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
             "one or the other"
@@ -93,10 +81,8 @@ def plan_class_task(
     return task
 
 
-def _make_task(
-    store: Store, study: Study, metrics: Sequence[str], costs: Path | None, controls: ControlAnswers | None
-) -> ClassTask:
-    classes = store.columns.read_classes()
+def _make_task(opened: OpenStudy, metrics: Sequence[str], costs: Path | None) -> ClassTask:
+    classes = opened.store.columns.read_classes()
     if not classes:
         raise BadInput(
             "metrics, costs: results by class need the same classes of every item ([items] classes in "
@@ -106,7 +92,7 @@ def _make_task(
         classes=classes,
         metrics=check_metrics(metrics, some=costs is None),
         costs=None if costs is None else read_costs(costs, classes),
-        errors=doubt_answers(study, controls),
+        errors=opened.doubt,
     )
 
 
@@ -127,27 +113,24 @@ def compare_study_classes(
     """
     refuse_panel(study, "metrics")
     with Store(study.store_url) as store:
-        chosen = find_newest_runs(store, names, study.judges)
-        index = store.columns.read_index()
-        labels = study_labels(study, store, index)
-        models = {
-            run["name"]: keep_drawn(store.run_columns.read_run(run["id"], index).predictions, labels)
-            for run in chosen.runs
-        }
-        task = _make_task(store, study, metrics, costs, read_control_answers(store))
-        repeated, unused = doubt_repeated(study, store, labels), first_answers_text(store)
-    if len(models) > 1 and not len(labels):
-        raise BadInput("there are no answers yet; see: oversight label --help")
-    found = compare_classes(
-        models,
-        labels,
-        task.classes,
-        metrics=task.metrics,
-        costs=task.costs,
-        level=level or study.estimate.level,
-    )
+        opened = OpenStudy(study, store)
+        chosen, labels = opened.choose(names), opened.labels
+        task = _make_task(opened, metrics, costs)
+        models = {name: keep_drawn(found, labels) for name, found in opened.predict(chosen).items()}
+        if len(models) > 1:
+            opened.expect_answers()
+        found = compare_classes(
+            models,
+            labels,
+            task.classes,
+            metrics=task.metrics,
+            costs=task.costs,
+            level=level or study.estimate.level,
+        )
+        why = task.errors or opened.repeated
+        unused = opened.tell_unused(FIRST_ONLY)
     results = {
-        name: tuple(replace(pair, why=pair.why or task.errors or repeated) for pair in pairs)
+        name: tuple(replace(pair, why=pair.why or why) for pair in pairs)
         for name, pairs in found.results.items()
     }
-    return replace(found, results=results, left_out=(*chosen.remarks, *unused))
+    return replace(found, results=results, left_out=(*chosen.remarks, *filter(None, [unused])))

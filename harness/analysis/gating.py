@@ -1,0 +1,275 @@
+"""Whether the models of a study reach a bar: the gate that `oversight gate` is.
+
+A verdict needs more than its test: a run that is finished, calls that did not fail, checks of the
+assumptions that do not speak against the answers. Where one is missing it is undecided, never pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oversight.harness.analysis.controls import describe_rates
+from oversight.harness.analysis.looks import check_look, note_look
+from oversight.harness.analysis.opened_study import OpenStudy
+from oversight.harness.analysis.options import refuse_panel
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, EstimateError
+from oversight.harness.estimate import (
+    ANY_TIME,
+    FAIL,
+    PASS,
+    UNDECIDED,
+    ErrorRanges,
+    GateVerdict,
+    check_level,
+    collected_part,
+    explain_failures,
+    gate_accuracy,
+    gate_at_look,
+    gate_difference,
+    obrien_fleming_level,
+)
+from oversight.harness.output import pool_text
+from oversight.harness.store import PlannedLook, Store
+
+_MANY_FAILED = 0.02
+"""Share of a model's calls that may have failed: those left out may be the hard items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bars:
+    """What models must reach.
+
+    Attributes
+    ----------
+    at_least
+        Accuracy, in (0, 1); None without this bar.
+    baseline, margin
+        Model than which none may be worse by more than the margin, in (0, 1); None without this bar.
+    look
+        Look J of L planned ones; None for a gate that may be asked any time.
+    """
+
+    at_least: float | None = None
+    baseline: str | None = None
+    margin: float | None = None
+    look: tuple[int, int] | None = None
+
+    def check(self) -> None:
+        """Refuse bars that are none. Raises BadInput."""
+        if self.at_least is None and self.baseline is None:
+            raise BadInput("a gate needs a bar: give --at-least, or --not-worse-than and --margin")
+        if (self.baseline is None) != (self.margin is None):
+            raise BadInput("--not-worse-than and --margin go together: the margin is what may be lost")
+        for name, value in (("--at-least", self.at_least), ("--margin", self.margin)):
+            if value is not None and not 0 < value < 1:
+                raise BadInput(f"{name}: must lie between 0 and 1, such as 0.8 for 80 %, is {value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateCheck:
+    """One bar that one model must reach, and whether it does.
+
+    Attributes
+    ----------
+    baseline
+        Model compared with; empty where the bar is an accuracy.
+    remarks
+        What a reader must know, in words.
+    """
+
+    model: str
+    baseline: str
+    verdict: GateVerdict
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateReport:
+    """Every bar of every model.
+
+    Attributes
+    ----------
+    level
+        Each verdict is wrong with probability at most 1 − level.
+    questions
+        ``drawn`` and ``answered``.
+    """
+
+    study: str
+    level: float
+    checks: Sequence[GateCheck]
+    questions: Mapping[str, int]
+
+    @property
+    def verdict(self) -> str:
+        """Fail if one fails, else undecided if one is, else pass."""
+        found = {check.verdict.verdict for check in self.checks}
+        return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
+
+
+def gate_study(
+    study: Study, bars: Bars, *, names: Sequence[str] | None = None, level: float | None = None
+) -> GateReport:
+    """Hold the newest runs of models against bars.
+
+    Parameters
+    ----------
+    names
+        Models; None for the only one that is not the baseline.
+
+    Raises
+    ------
+    BadInput
+        If a bar is none, models were not run, there are several and none is named, or a look is not the next
+        one of its plan.
+    """
+    bars.check()
+    level = study.estimate.level if level is None else level
+    check_level(level)
+    if bars.look is not None:
+        obrien_fleming_level(*bars.look, level)  # which refuses a look beyond its plan
+    refuse_panel(study, "gate")
+    with Store(study.store_url) as store:
+        opened = OpenStudy(study, store)
+        models = opened.predict(opened.choose(_name_models(opened, bars.baseline, names)))
+        # the checks hold answers against all models of the study
+        others = [name for name in opened.choose().names if name not in models]
+        every = (*models.values(), *(opened.runs[name] for name in others))
+        labels = replace(opened.labels, models=every)
+        look = None
+        if bars.look is not None:
+            look = PlannedLook(look=bars.look[0], looks=bars.look[1], **opened.questions)
+            check_look(study, store, look)
+        errors = opened.rates if opened.doubt and not labels.is_resolved else None
+        baseline = {} if bars.baseline is None else {bars.baseline: models.pop(bars.baseline)}
+        checks = [
+            _hold(bars, held, bar, labels, level, errors)
+            for name, predictions in models.items()
+            for held, bar in _pair(bars, {name: predictions}, baseline)
+        ]
+        unknown = f"{opened.doubt}; no gold and no ranges tell how often" if opened.doubt else ""
+        whys = [*filter(None, [unknown if errors is None else "", opened.repeated])]
+        if look is not None and any(np.isfinite(check.verdict.value) for check in checks):
+            note_look(store, look)
+        told = f"experts' errors are allowed for, {describe_rates(errors)}" if errors else ""
+        drawn = pool_text(*opened.pool) if opened.pool else ""
+        remarks = [*filter(None, [told, drawn, opened.tell_unused()]), *_name_unused(study)]
+    return GateReport(
+        study=study.study.name,
+        level=level,
+        checks=[_add(check, whys, remarks) for check in checks],
+        questions=opened.questions,
+    )
+
+
+def _name_models(opened: OpenStudy, baseline: str | None, names: Sequence[str] | None) -> list[str]:
+    """Names of the models asked for, and of the baseline."""
+    if names is None:
+        names = [name for name in opened.choose().names if name != baseline]
+        if len(names) != 1:
+            raise BadInput(
+                f"which model? there are {', '.join(map(repr, names))}: name one with --model"
+                if names
+                else f"there is no model besides the baseline {baseline!r}; see: oversight run --help"
+            )
+    if baseline in names:
+        raise BadInput(f"--model {baseline}: the baseline cannot be compared with itself")
+    return list(dict.fromkeys([*names, *([] if baseline is None else [baseline])]))
+
+
+def _pair(
+    bars: Bars, model: Mapping[str, PredictionColumns], baseline: Mapping[str, PredictionColumns]
+) -> list[tuple[Mapping[str, PredictionColumns], float]]:
+    """Every bar of one model, with the models it is about."""
+    alone = [] if bars.at_least is None else [(model, bars.at_least)]
+    return alone if bars.margin is None else [*alone, ({**model, **baseline}, -bars.margin)]
+
+
+def _hold(
+    bars: Bars,
+    models: Mapping[str, PredictionColumns],
+    bar: float,
+    labels: LabelColumns,
+    level: float,
+    errors: ErrorRanges | None,
+) -> GateCheck:
+    """One bar for one model, or for a model and its baseline."""
+    names, columns = list(models), list(models.values())
+    try:
+        if bars.look is not None:
+            verdict = gate_at_look(models, labels, bar, look=bars.look, level=level, errors=errors)
+        elif len(columns) == 1:
+            verdict = gate_accuracy(columns[0], labels, bar, level=level, errors=errors)
+        else:
+            verdict = gate_difference(columns[0], columns[1], labels, bar, level=level, errors=errors)
+    except EstimateError as error:
+        why = str(error) if len(labels) else "there are no answers yet; see: oversight label --help"
+        verdict = GateVerdict.open_at(bar, level, method=ANY_TIME).withheld(why)
+    doubts = [
+        why
+        for name, one in models.items()
+        for why in _find_doubts(name, one, labels, allows_errors=errors is not None)
+    ]
+    return GateCheck(
+        model=names[0],
+        baseline="".join(names[1:]),
+        verdict=verdict.withheld("; ".join(doubts)) if doubts else verdict,
+        remarks=_write_remarks(models, labels),
+    )
+
+
+def _add(check: GateCheck, whys: Sequence[str], remarks: Sequence[str]) -> GateCheck:
+    """The check with further remarks; undecided if there are reasons, for these and those before."""
+    verdict = check.verdict
+    if whys:
+        verdict = verdict.withheld("; ".join(filter(None, [verdict.why, *whys])))
+    return replace(check, verdict=verdict, remarks=[*check.remarks, *remarks])
+
+
+def _find_doubts(
+    name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
+) -> list[str]:
+    """Why a verdict of this model cannot be trusted, whatever the answers say of it.
+
+    Unanswered questions are no such reason, because they count for the other side.
+    """
+    failed, there = np.count_nonzero(predictions.has_failed), len(predictions)
+    doubts = []
+    if failed > _MANY_FAILED * there:
+        doubts.append(
+            f"{failed} of {there} calls of {name!r} failed, and the items left out may be the hard ones; "
+            "see: oversight run --retry-errors"
+        )
+    if not len(labels):
+        return doubts
+    try:
+        part = collected_part(labels, predictions.is_there)[0]
+    except EstimateError:
+        return doubts
+    failures = explain_failures(predictions, part, corrected=allows_errors, bounded=True)
+    return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
+
+
+def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
+    """What was left out and on what assumption."""
+    remarks = []
+    if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
+        remarks.append(f"abstentions: {silent}, which count for the other side")
+    for name, predictions in models.items():
+        if failed := int(np.count_nonzero(predictions.has_failed)):
+            remarks.append(f"items left out because every call of {name!r} failed: {failed}")
+    return remarks
+
+
+def _name_unused(study: Study) -> list[str]:
+    """What study.toml says of estimates that a gate has no use for, whose bets are on all items alike."""
+    section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
+    return [
+        f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"
+        for name, value in section.items()
+    ]

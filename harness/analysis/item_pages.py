@@ -1,0 +1,400 @@
+"""The items of a study page by page: by position, forward and backward, each page as fast as the first.
+
+A page is found by the position where the last one ended, never by a number of items to leave out. So pages
+that follow one another hold every item once although items are stored meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+
+from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, IntArray
+from oversight.harness.columns import (
+    ABSENT,
+    ABSTAINED,
+    NO,
+    YES,
+    ItemValues,
+    LabelColumns,
+    QuestionColumns,
+    mark,
+)
+from oversight.harness.errors import BadInput
+from oversight.harness.output import did_you_mean
+from oversight.harness.store import Store
+
+MOST_ITEMS = 500
+"""On one page."""
+_OPEN = -2
+"""In place of what an expert said: there is no answer yet."""
+
+
+class ItemVerdict(StrEnum):
+    """What became of a question about an item."""
+
+    CONFIRMED = "confirmed"
+    """The expert said yes."""
+    REFUTED = "refuted"
+    """The expert said no."""
+    ABSTAINED = "abstained"
+    """The expert did not say: unsure, or skipped."""
+    OPEN = "open"
+    """There is no answer yet."""
+
+
+class ModelOutcome(StrEnum):
+    """What became of a model's prediction about an item."""
+
+    CONFIRMED = "confirmed"
+    """An expert said yes to the option it names."""
+    REFUTED = "refuted"
+    """An expert said no to the option it names, or yes to another."""
+    UNREADABLE = "unreadable"
+    """The model answered, but named no option."""
+    FAILED = "failed"
+    """No answer came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """Conditions that all hold of every item that is found; without any, all items are.
+
+    Attributes
+    ----------
+    words
+        Each is a word of the item's id, text or options; see `Store.words`. Blank asks for nothing.
+    stratum
+        A further column of the items' source, and the item's value there.
+    expert, asked, verdict
+        One and the same question was put to this expert, about this class, and this became of it.
+    model, outcome
+        This model was asked about the item, and this became of its prediction; without a model, that of any.
+    disagreed
+        Of these models, at least two, some name different options; empty asks for nothing.
+    """
+
+    words: str = ""
+    stratum: tuple[str, str] | None = None
+    expert: str | None = None
+    asked: str | None = None
+    verdict: ItemVerdict | None = None
+    model: str | None = None
+    outcome: ModelOutcome | None = None
+    disagreed: tuple[str, ...] = ()
+
+
+_SAID = {
+    ItemVerdict.CONFIRMED: YES,
+    ItemVerdict.REFUTED: NO,
+    ItemVerdict.ABSTAINED: ABSTAINED,
+    ItemVerdict.OPEN: _OPEN,
+}
+_CODE = {ModelOutcome.UNREADABLE: UNREADABLE, ModelOutcome.FAILED: FAILED}
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AskedQuestions:
+    """R questions, answered or not, in 13 bytes each.
+
+    Attributes
+    ----------
+    item, option
+        Place of the item, and the option asked about; shape (R,).
+    expert
+        Place of the person in `experts`.
+    said
+        1 yes, 0 no, −1 abstained, −2 not answered yet.
+    """
+
+    item: AnyIntArray
+    option: AnyIntArray
+    expert: AnyIntArray
+    said: AnyIntArray
+    experts: Sequence[str]
+
+    @classmethod
+    def of(cls, labels: LabelColumns) -> Self:
+        """From labels that come with the questions they answer."""
+        drawn = labels.drawn or labels.questions
+        said = np.full(len(drawn), _OPEN, np.int8)
+        keys = _number(drawn)
+        order = np.argsort(keys)
+        said[order[np.searchsorted(keys[order], _number(labels.questions))]] = labels.kind
+        return cls(
+            item=drawn.item.astype(np.int32),
+            option=drawn.option.astype(np.int32),
+            expert=drawn.expert.astype(np.int32),
+            said=said,
+            experts=drawn.experts,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemColumns:
+    """N items, what experts were asked about them, and what models predict.
+
+    Attributes
+    ----------
+    predictions
+        Name of the model → shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
+    classes
+        The options of all items; empty where items have options of their own.
+    """
+
+    size: int
+    questions: AskedQuestions
+    predictions: Mapping[str, AnyIntArray]
+    classes: Sequence[str]
+
+
+def _number(questions: QuestionColumns) -> AnyIntArray:
+    """A number for every question; nobody is asked twice about an option of an item."""
+    return questions.key * len(questions.experts) + questions.expert
+
+
+def _match_columns(wanted: ItemFilter, columns: ItemColumns) -> BoolArray:
+    """Shape (N,): the items that meet all that a filter asks of questions and predictions.
+
+    Raises
+    ------
+    BadInput
+        If an expert, a class, a verdict, a model or an outcome is unknown; names those that there are.
+    """
+    found = np.ones(columns.size, np.bool_)
+    for condition in (*_match_questions(wanted, columns), *_match_predictions(wanted, columns)):
+        found &= condition
+    return found
+
+
+def _find_name(name: str, names: Sequence[str], what: str) -> int:
+    """Place of a name among those that there are; `what` it is a name of.
+
+    Raises
+    ------
+    BadInput
+        If it is none of them.
+    """
+    if name in names:
+        return names.index(name)
+    shown = ", ".join(map(repr, names[:_SHOWN])) or "none"
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    raise BadInput(f"there is no {what} {name!r}; there are: {shown}{more}{did_you_mean(name, names)}")
+
+
+def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolArray]:
+    questions, conditions = columns.questions, list[BoolArray]()
+    if wanted.expert is not None:
+        conditions.append(questions.expert == _find_name(wanted.expert, questions.experts, "expert"))
+    if wanted.asked is not None:
+        if not columns.classes:
+            raise BadInput(f"there is no class {wanted.asked!r}: the items have options of their own")
+        conditions.append(questions.option == _find_name(wanted.asked, columns.classes, "class"))
+    if wanted.verdict is not None:
+        _find_name(wanted.verdict, [*map(str, ItemVerdict)], "verdict")
+        conditions.append(questions.said == _SAID[wanted.verdict])
+    if conditions:
+        yield mark(questions.item[np.logical_and.reduce(conditions)], columns.size)
+
+
+def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolArray]:
+    models = list(columns.predictions.values())
+    if wanted.model is not None:
+        models = [models[_find_name(wanted.model, list(columns.predictions), "model")]]
+        yield models[0] != ABSENT
+    if wanted.outcome is not None:
+        _find_name(wanted.outcome, [*map(str, ModelOutcome)], "outcome")
+        found = np.zeros(columns.size, np.bool_)
+        for option in models:
+            found |= _became(wanted.outcome, option, columns.questions)
+        yield found
+    if wanted.disagreed:
+        names = list(columns.predictions)
+        rivals = {_find_name(name, names, "model") for name in wanted.disagreed}
+        if len(rivals) == 1:
+            raise BadInput(f"models disagree with each other, and {wanted.disagreed[0]!r} stands alone")
+        yield _disagree([columns.predictions[names[place]] for place in rivals])
+
+
+def _became(outcome: ModelOutcome, option: AnyIntArray, questions: AskedQuestions) -> BoolArray:
+    if outcome in _CODE:
+        return np.asarray(option == _CODE[outcome])
+    predicted = option[questions.item]
+    hit = predicted == questions.option
+    said = hit & (questions.said == YES)
+    if outcome == ModelOutcome.REFUTED:
+        said = (predicted >= 0) & (questions.said == np.where(hit, NO, YES))
+    return mark(questions.item[said], len(option))
+
+
+def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
+    """Whether two models name different options; who names none disagrees with nobody."""
+    lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
+    highest = np.full(len(models[0]), -1, np.int16)
+    for option in models:
+        np.minimum(lowest, option, out=lowest, where=option >= 0)
+        np.maximum(highest, option, out=highest, where=option >= 0)
+    return np.asarray(lowest < highest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedItem:
+    """An item on a page; `position` is its place in the study's source."""
+
+    position: int
+    id: str
+    text: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPage:
+    """Some of the items that a filter finds, in source order.
+
+    Attributes
+    ----------
+    matches, of
+        How many items the filter finds, of how many there were when the columns were read.
+    before
+        The page in front of this one ends before this position; None if there is none.
+    after
+        The page behind this one begins after this position; None if there is none.
+    """
+
+    items: tuple[PagedItem, ...]
+    matches: int
+    of: int
+    before: int | None
+    after: int | None
+
+
+class StudyItems:
+    """The items of a study with the columns that filters are evaluated on, as they were when read.
+
+    The columns take 13 bytes a question and two a prediction for as long as this is kept, and more while they
+    are read, as an estimate does. A column of strata is read when it is first asked for, and kept: 8 bytes an
+    item, and its different values.
+
+    Parameters
+    ----------
+    store
+        The study's database; the words of items and the rows of a page are read there.
+    columns
+        What was asked and predicted.
+    strata
+        Columns of strata that were read before, by name.
+    """
+
+    def __init__(
+        self, store: Store, columns: ItemColumns, strata: dict[str, ItemValues] | None = None
+    ) -> None:
+        self._store, self._columns = store, columns
+        self._strata = dict[str, ItemValues]() if strata is None else strata
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Read what was asked and answered, and the newest run of every model."""
+        return cls(store, _read_columns(store))
+
+    def read_again(self) -> Self:
+        """The same as it is now; columns of strata are kept, as items never change."""
+        columns = _read_columns(self._store)
+        return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
+
+    def find(self, wanted: ItemFilter) -> IntArray:
+        """Positions of all items that a filter finds, in order.
+
+        Raises
+        ------
+        BadInput
+            If the filter names an expert, a class, a model or a stratum that is not there; names those that
+            are.
+        """
+        found = _match_columns(wanted, self._columns)
+        if wanted.stratum is not None:
+            found &= self._match_stratum(*wanted.stratum)
+        if wanted.words.strip():
+            places = self._store.words.find(wanted.words)
+            found &= mark(places[places < self._columns.size], self._columns.size)
+        return np.flatnonzero(found)
+
+    def read_page(
+        self, wanted: ItemFilter, *, after: int | None = None, before: int | None = None, limit: int = 50
+    ) -> ItemPage:
+        """The first items that a filter finds after a position, or the last ones before one.
+
+        Parameters
+        ----------
+        after, before
+            A position, of which one at most is given; without any, the page is the first.
+        limit
+            Most items on it, 1 to 500.
+
+        Raises
+        ------
+        BadInput
+            As `find`; if both positions are given, or the limit is out of bounds.
+        """
+        if after is not None and before is not None:
+            raise BadInput("a page is after a position or before one; give only one of them")
+        if not 1 <= limit <= MOST_ITEMS:
+            raise BadInput(f"limit must be 1 to {MOST_ITEMS}, is {limit}")
+        found = self.find(wanted)
+        if before is not None:
+            end = int(np.searchsorted(found, before))
+            start = max(end - limit, 0)
+        else:
+            start = 0 if after is None else int(np.searchsorted(found, after, side="right"))
+            end = min(start + limit, len(found))
+        places = found[start:end].tolist()
+        texts = self._store.columns.read_texts(places)
+        return ItemPage(
+            items=tuple(
+                PagedItem(position=p, id=texts[p][0], text=texts[p][1], options=tuple(texts[p][2]))
+                for p in places
+            ),
+            matches=len(found),
+            of=self._columns.size,
+            before=int(found[start - 1]) + 1 if start else None,
+            after=int(found[end]) - 1 if end < len(found) else None,
+        )
+
+    def read_column(self, column: str) -> ItemValues:
+        """A column of strata, read once.
+
+        Raises
+        ------
+        BadInput
+            If no item has it; names those that there are.
+        """
+        values = self._strata.get(column)
+        if values is None:
+            values = self._store.columns.read_meta(column)
+            if not values.names:
+                _find_name(column, self._store.columns.read_meta_names(), "column of the items")
+            self._strata[column] = values
+        return values
+
+    def _match_stratum(self, column: str, value: str) -> BoolArray:
+        values = self.read_column(column)
+        place = _find_name(value, values.names, f"stratum of {column!r}")
+        return np.asarray(values.code[: self._columns.size] == place)
+
+
+def _read_columns(store: Store) -> ItemColumns:
+    index = store.columns.read_index()
+    newest = {run["name"]: run["id"] for run in store.runs.read_runs()}
+    return ItemColumns(
+        size=index.size,
+        questions=AskedQuestions.of(store.columns.read_labels(index)),
+        predictions={
+            name: store.run_columns.read_run(run, index).predictions.option.astype(np.int16)
+            for name, run in newest.items()
+        },
+        classes=store.columns.read_classes(),
+    )
