@@ -127,6 +127,26 @@ class LabelColumns:
         """Whether the protocol tells one model's accuracy."""
         return not self.statements or "accuracy" in self.statement.answers
 
+    @property
+    def conditions(self) -> frozenset[str]:
+        """Names of the study's protocol and features that decide what the labels can be used for.
+
+        A protocol is named by what its labels tell, so that added protocols have a name here, too. The table
+        of combinations (`oversight.harness.estimate.RULES`) takes these names.
+        """
+        if not self.tells_accuracy:
+            protocol = "disagreement"
+        elif self.is_resolved:
+            protocol = "sequential"
+        else:
+            protocol = "partitioned" if self.is_uniform else "targeted"
+        shown = {
+            "clusters": self.cluster is not None,
+            "pool": self.pool is not None,
+            "weights": self.is_unequal,
+        }
+        return frozenset({protocol, *(name for name, is_given in shown.items() if is_given)})
+
     @cached_property
     def labelled(self) -> BoolArray:
         """Whether an item has a label, an abstention too; shape (N,)."""

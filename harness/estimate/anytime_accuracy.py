@@ -9,7 +9,7 @@ import numpy as np
 
 from oversight.harness.columns import LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.data import Tallies, Tally, tally
 from oversight.harness.estimate.evidence import number_clusters
@@ -142,7 +142,7 @@ def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> Non
         Naming what would allow it.
     """
     if labels.is_unequal:
-        refuse("estimate", find_conditions(labels))
+        refuse("estimate", labels.conditions)
     if labels.is_uniform:
         return
     if not (

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import BadInput, NotIdentified
 
 PROTOCOLS = ("partitioned", "targeted", "sequential", "disagreement", "panel")
@@ -26,7 +25,7 @@ POOL = "pool"
 """Further condition: items were drawn from a larger pool, with equal chances or not."""
 
 UNTOLD, NO_EFFECT, BY_DATA = "not identified", "no effect", "not identified by most data"
-"""Kinds of rules. Answers about every option can be told apart only when they are there (`BY_DATA`)."""
+"""Kinds of rules, see `Rule.kind`."""
 
 _UNEQUAL = (
     'items were drawn with unequal chances (draw = "deviation" in study.toml), and this takes '
@@ -48,7 +47,7 @@ class Rule:
         Conditions under which the rule does not hold.
     kind
         ``"not identified"``: the answers do not tell it. ``"no effect"``: the feature changes nothing there.
-        ``"not identified by most data"``: the data decide, and whoever meets them refuses.
+        ``"not identified by most data"``: the data decide, and the code that reads them refuses.
     reason
         In words for the user.
     """
@@ -191,7 +190,7 @@ RULES = (
     ),
     Rule(
         uses=_set("search"),
-        any_of=_set("sequential"),
+        all_of=_set("sequential"),
         kind=BY_DATA,
         reason="experts were asked about the predictions of some models alone, as by protocol = "
         '"sequential", which cannot score answers of others',
@@ -210,28 +209,15 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
     return "" if rule is None else rule.reason
 
 
-def find_conditions(labels: LabelColumns, **features: bool) -> set[str]:
-    """Name the conditions that labels show, and those of `features` that are true.
-
-    A protocol is named by what its labels tell, so protocols added from outside have their place, too.
-    """
-    if not labels.tells_accuracy:
-        protocol = "disagreement"
-    elif labels.is_resolved:
-        protocol = "sequential"
-    else:
-        protocol = "partitioned" if labels.is_uniform else "targeted"
-    shown = {
-        "clusters": labels.cluster is not None,
-        POOL: labels.pool is not None,
-        "weights": labels.is_unequal,
-        **features,
-    }
-    return {protocol, *(name for name, is_given in shown.items() if is_given)}
-
-
-def refuse(use: str, conditions: Collection[str]) -> None:
+def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
     """Refuse a use that the table does not allow, unless the data decide.
+
+    Parameters
+    ----------
+    conditions
+        Those of the labels (`LabelColumns.conditions`).
+    features
+        Further features, by name, and whether the call has them.
 
     Raises
     ------
@@ -240,6 +226,6 @@ def refuse(use: str, conditions: Collection[str]) -> None:
     BadInput
         If a feature has no effect there.
     """
-    rule = find_rule(use, conditions)
+    rule = find_rule(use, {*conditions, *(name for name, is_given in features.items() if is_given)})
     if rule is not None and rule.kind != BY_DATA:
         raise (BadInput if rule.kind == NO_EFFECT else NotIdentified)(rule.reason)

@@ -32,7 +32,7 @@ from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.anytime_accuracy import estimate_anytime
 from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.data import (
     REFUSALS,
     UNIFORM_ASSUMPTIONS,
@@ -240,7 +240,7 @@ def _check_options(
     """Whether the labels or the other options allow one estimate only; options without effect are refused."""
     anytime = interval == "anytime"
     features = {"strata": strata is not None, "gold": gold is not None}
-    refuse("estimate", find_conditions(labels, **features))
+    refuse("estimate", labels.conditions, **features)
     one = anytime or gold is not None or not labels.is_even or labels.cluster is not None
     honoured = (None, "anytime", "exact") if labels.is_resolved else (None, "anytime")
     _refuse_ignored(

@@ -14,7 +14,7 @@ import numpy as np
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_clusters
 from oversight.harness.estimate.data import find_unequal, is_proportional
 from oversight.harness.estimate.intervals import DrawnStrata
@@ -88,7 +88,7 @@ class Evidence:
         EstimateError
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
-        refuse("estimate", find_conditions(labels, gold=not error_free))
+        refuse("estimate", labels.conditions, gold=not error_free)
         everything = predictions
         if labels.is_uniform:
             # a question there does not follow from a prediction, so an item without one tells nothing

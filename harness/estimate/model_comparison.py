@@ -24,7 +24,7 @@ from oversight.harness.columns import (
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.comparison import (
     Comparison,
     DrawnEvidence,
@@ -123,7 +123,7 @@ def compare(
         raise BadInput(f"a comparison needs at least 2 models, there are {len(names)}")
     predictions, labels = align_models(list(models.values()), labels)
     everywhere = np.logical_and.reduce([p.is_there for p in predictions])
-    refuse("compare", find_conditions(labels, gold=errors is not None))
+    refuse("compare", labels.conditions, gold=errors is not None)
     labels, notes = collected_part(replace(labels, models=tuple(predictions)), everywhere)
     why = why_unfinished(labels.asked_items, everywhere)
     unequal, tilts = find_unequal(labels, everywhere), errors is None and test != "sign"

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from oversight.harness.columns import LabelColumns
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.combinations import NO_EFFECT, find_conditions, find_rule
+from oversight.harness.estimate.combinations import NO_EFFECT, find_rule
 from oversight.harness.estimate.data import Estimates, Strata
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
@@ -119,7 +119,7 @@ def add_side_information(
     """
     made = dict(found)
     for kind in kinds:
-        rule = find_rule("estimate", find_conditions(setting.labels) | {kind.feature})
+        rule = find_rule("estimate", setting.labels.conditions | {kind.feature})
         if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
             continue  # nothing is said of what adds nothing, or what the protocol's own estimate says
         refused = kind.refuse(setting) if rule is None else rule.reason

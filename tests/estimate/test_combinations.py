@@ -141,7 +141,8 @@ def gate(study: Study) -> float:
 
 def gate_both(study: Study) -> float:
     errors = RANGES if "gold" in study.features else None
-    found = gate_difference(*study.models.values(), study.labels, -0.1, errors=errors)
+    first, second = study.models.values()
+    found = gate_difference(first, second, study.labels, -0.1, errors=errors)
     return _value(found.value, found.why)
 
 

@@ -20,7 +20,7 @@ from oversight.harness.columns import (
     answering_rates,
     read_questions,
 )
-from oversight.harness.estimate import RoutedSample, find_conditions, refuse
+from oversight.harness.estimate import RoutedSample, refuse
 from oversight.harness.types import Item
 
 COMMON = 5
@@ -104,7 +104,7 @@ class ExpertLabels:
         n_options = np.array([len(item.options) for item in items], dtype=np.int64)
         n, width = len(items), int(n_options.max(initial=2))
         columns = align_models([], labels)[1]
-        refuse("search", find_conditions(columns))
+        refuse("search", columns.conditions)
         row, said = _rows_of(ids, columns)
         option, answered = said.option, said.kind != ABSTAINED
         _refuse_contradictions(ids, row[answered], option[answered], said.kind[answered] == YES)

@@ -12,7 +12,7 @@ from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, Predicti
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.classes.ratios import Part
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.data import Strata, find_strata
 from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import enough_clusters, number_clusters
@@ -63,7 +63,7 @@ class ClassEvidence:
             If no prediction has an answer.
         """
         _check_classes(predictions, labels, classes)
-        refuse("metrics", find_conditions(labels, strata=strata is not None))
+        refuse("metrics", labels.conditions, strata=strata is not None)
         part, notes = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
         ready = cls(

@@ -23,7 +23,7 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, NotIdentified
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.evidence import number_clusters
 from oversight.harness.estimate.gate.betting import refuting_wealth
 from oversight.harness.estimate.gate.drawn import bet_on_draws
@@ -120,7 +120,7 @@ def _gate(
         )
     use = "gate" if len(models) == 1 else "gate difference"
     try:
-        refuse(use, find_conditions(labels, gold=errors is not None))
+        refuse(use, labels.conditions, gold=errors is not None)
         part = collected_part(labels, there)[0]
         if labels.is_unequal or labels.is_resolved:
             gate = _gate_drawn if labels.is_unequal else _gate_resolved

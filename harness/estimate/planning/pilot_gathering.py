@@ -11,7 +11,7 @@ from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
 from oversight.harness.estimate.judged import JudgeOpinion
 from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
@@ -203,4 +203,4 @@ def refuse_pilot(labels: LabelColumns) -> None:
     EstimateError
         Saying why.
     """
-    refuse("plan", find_conditions(labels))
+    refuse("plan", labels.conditions)

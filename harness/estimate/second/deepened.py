@@ -11,7 +11,7 @@ from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
-from oversight.harness.estimate.combinations import find_conditions, refuse
+from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.routed import FEW_OPEN, accuracy_target, routed_pool, tilted_accuracy
@@ -63,7 +63,7 @@ def deepened_accuracy(
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
-    refuse("estimate", find_conditions(labels) | {"second questions"})
+    refuse("estimate", labels.conditions | {"second questions"})
     predictions = keep_drawn(predictions, labels)
     part, notes = collected_part(labels, predictions.is_there)
     if any(note.kind in PARTIAL_KINDS for note in notes):
