@@ -1,24 +1,177 @@
-"""Checks of answers and of the draw against the models' agreement with each other."""
+"""Checks of answers and of the draw against what all models of a study predict."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import bdtr, ndtr
 
-from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.columns import ABSTAINED, YES, LabelColumns, PredictionColumns
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
 from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.checks.drawn_options import DrawnOptions
-from oversight.harness.estimate.checks.model_votes import ModelVotes
-from oversight.harness.estimate.core import z_of_sum
+from oversight.harness.estimate.core import binomial_at_least, z_of_sum
 from oversight.harness.estimate.routed import vote_posterior
+
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True)
+class ModelVotes:
+    """Predictions of all models of a study, beside the answers of its experts.
+
+    Attributes
+    ----------
+    models
+        The models, in any order: nothing here depends on it.
+    labels
+        Labels over the same items.
+    """
+
+    models: Sequence[PredictionColumns]
+    labels: LabelColumns
+
+    @cached_property
+    def all_ran(self) -> BoolArray:
+        """Items that every model answered, readable or not, shape (N,)."""
+        found: BoolArray = np.logical_and.reduce([model.ran for model in self.models])
+        return found
+
+    def count_votes(self, item: IntArray, option: IntArray) -> IntArray:
+        """Number of models that predict an option of an item, shape of `item`."""
+        votes = np.zeros(item.size, np.int64)
+        for model in self.models:
+            votes += model.option[item] == option
+        return votes
+
+    @cached_property
+    def votes(self) -> IntArray:
+        """Number of models that predict the option of each label, shape (L,)."""
+        return self.count_votes(self.labels.item, self.labels.option)
+
+    @cached_property
+    def is_first(self) -> BoolArray:
+        """Whether a label is the first of its item, shape (L,)."""
+        first = np.zeros(len(self.labels), np.bool_)
+        first[np.unique(self.labels.item, return_index=True)[1]] = True
+        return first
+
+    @cached_property
+    def usable(self) -> IntArray:
+        """Rows whose answer says whether votes are right, in order.
+
+        The first answer about an item if its protocol asks on, since later questions follow from answers;
+        else the answer to the only question about an item.
+        """
+        labels = self.labels
+        if labels.is_resolved:
+            alone = self.is_first
+        else:
+            alone = np.bincount(labels.item, minlength=labels.index.size)[labels.item] == 1
+        rows: IntArray = np.flatnonzero(alone & (labels.kind != ABSTAINED) & self.all_ran[labels.item])
+        return rows
+
+    @cached_property
+    def lacks_models(self) -> bool:
+        """Whether questions were drawn for other models, too.
+
+        Then an option that none of these models predicts was more likely to be asked about than the least
+        likely option of its item.
+        """
+        if self.labels.is_uniform:
+            return False
+        rows = self.usable[self.votes[self.usable] == 0]
+        asked = self.labels.questions.take(rows)
+        least = np.zeros(rows.size)
+        known = np.flatnonzero(asked.offered.number)
+        if known.size:
+            offered = asked.offered.take(known)
+            least[known] = np.minimum.reduceat(offered.values, offered.start[:-1])
+        return bool((asked.propensity > least + _NEAR).any())
+
+    @cached_property
+    def kappa(self) -> float:
+        """Mean agreement of two models beyond chance, at most 1; 0 without two models.
+
+        Chance is what the frequencies of the options that models predict imply, for each number of options
+        (Cohen's κ over all pairs of models).
+        """
+        rows, count = self.usable, len(self.models)
+        if count < 2 or not rows.size:
+            return 0.0
+        item, k = self.labels.item[rows], self.labels.questions.n_options[rows]
+        agreed, chance = 0.0, 0.0
+        for size in np.unique(k).tolist():
+            items = item[k == size]
+            votes = np.stack([self.count_votes(items, np.full(items.size, o)) for o in range(size)])
+            pairs = count * (count - 1)
+            agreed += float((votes * (votes - 1)).sum()) / pairs
+            chance += items.size * float(((votes.sum(axis=1) / (items.size * count)) ** 2).sum())
+        total = float(rows.size)
+        return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
+
+    def share_of_votes(self, rows: IntArray) -> FloatArray:
+        """Share of the models that predict the option of some labels, shape of `rows`."""
+        found: FloatArray = self.votes[rows] / len(self.models)
+        return found
+
+    def is_yes(self, rows: IntArray) -> BoolArray:
+        """Whether the answers of some labels are yes."""
+        return np.asarray(self.labels.kind[rows] == YES)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether every usable answer is the same."""
+        said = self.labels.kind[self.usable]
+        return bool((said == NO).all() or (said == YES).all())
+
+
+def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
+    """Yes is neither rarer than if models guessed, nor more frequent than the draw allows.
+
+    Exactly one option of an item is true. So the chance of a yes is at most the greatest propensity of the
+    item's options, whatever the models predict. Where questions are about predicted options, it is at least
+    1/K unless models are worse than guesses. The number of yes is a sum of independent outcomes, whose tails
+    are at most those of the binomial with the mean chance (Hoeffding 1956); twice the smaller one.
+
+    Experts who say yes to everything look like those of perfect models where every question was certain to
+    be asked: with one model, or where items are asked about until they are resolved.
+    """
+    name, rows, labels = "yes_rate", votes.usable, votes.labels
+    n = rows.size
+    if not n:
+        return Check.not_made(name, "no item has a single answer and predictions of all models")
+    yes = int(np.count_nonzero(votes.is_yes(rows)))
+    least = float((1 / labels.questions.n_options[rows]).mean())
+    most = _greatest_propensity(labels.take(rows))
+    p_low = float(bdtr(yes, n, least)) if yes <= n * least - 1 else 1.0
+    p_high = binomial_at_least(yes, n, most) if yes >= n * most + 1 else 1.0
+    p = min(1.0, 2 * min(p_low, p_high))
+    text = f"{yes} yes among {n} answers, expected {n * least:.1f} if models guess, at most {n * most:.1f}"
+    if p < alpha:
+        text += (
+            "; experts miss the truth, or every model is worse than guesses"
+            if yes < n * least
+            else "; experts say yes to false options"
+        )
+    return Check(name=name, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
+
+
+def _greatest_propensity(labels: LabelColumns) -> float:
+    """Mean over labels of the greatest propensity of the item's options; 1 where it is not recorded."""
+    offered = labels.questions.offered
+    if labels.is_resolved or not (offered.number > 0).all():
+        return 1.0
+    return float(np.minimum(1.0, np.maximum.reduceat(offered.values, offered.start[:-1])).mean())
+
 
 LEAST_SLOPE = 0.1
 """Part of the association of answers with votes that independent models would show, which must be seen."""
-_NEAR, _EVEN = 1e-9, 1e-6
+_EVEN = 1e-6
 
 
 def agreement(votes: ModelVotes, alpha: float) -> Check:

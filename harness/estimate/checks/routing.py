@@ -6,8 +6,7 @@ import numpy as np
 
 from oversight.harness.arrays import BoolArray
 from oversight.harness.columns import ABSTAINED, YES
-from oversight.harness.estimate.checks.check import Check
-from oversight.harness.estimate.checks.family_levels import OPTIONS_ALPHA
+from oversight.harness.estimate.checks.check import OPTIONS_ALPHA, Check
 from oversight.harness.estimate.core import chi2_tail, two_sided, z_of_sum
 from oversight.harness.estimate.data import LabelledArrays
 

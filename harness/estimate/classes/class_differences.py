@@ -12,13 +12,16 @@ from scipy.special import ndtr
 
 from oversight.harness.columns import ABSENT, AnyLabels, AnyPredictions, align_models
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.classes.averages import cautious_correlation, difference_part
-from oversight.harness.estimate.classes.class_names import COST, check_classes, check_metrics, name_results
 from oversight.harness.estimate.classes.class_parts import ClassEvidence
-from oversight.harness.estimate.classes.cost_table import CostTable
-from oversight.harness.estimate.classes.mean_costs import mean_cost
-from oversight.harness.estimate.classes.model_by_class import ClassResults
-from oversight.harness.estimate.classes.ratios import METHOD, Part
+from oversight.harness.estimate.classes.class_report import (
+    COST,
+    ClassResults,
+    check_classes,
+    check_metrics,
+    name_results,
+)
+from oversight.harness.estimate.classes.mean_costs import CostTable, mean_cost
+from oversight.harness.estimate.classes.parts import METHOD, Part, cautious_correlation, difference_part
 from oversight.harness.estimate.comparison import TIED, Comparison, pairs_table
 from oversight.harness.estimate.core import check_level, z_value
 from oversight.harness.estimate.model_comparison import why_unfinished

@@ -9,9 +9,14 @@ from typing import Any
 
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import check_least, check_unit
-from oversight.harness.estimate.planning.kept_promises import PlannedTest, RehearsedProtocol
-from oversight.harness.estimate.planning.rehearsed_studies import SIGN_TEST, UNIFORM, stand_in
+from oversight.harness.estimate.planning.rehearsed_studies import (
+    PlannedTest,
+    RehearsedProtocol,
+    stand_in,
+)
 from oversight.harness.estimate.planning.sample_size import (
+    SIGN_TEST,
+    UNIFORM,
     SamplePlan,
     accuracy_variances,
     difference_variances,
