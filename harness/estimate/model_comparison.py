@@ -30,13 +30,13 @@ from oversight.harness.estimate.comparison import (
     Ranking,
     ResolvedEvidence,
     adjust_comparisons,
+    never_differ,
     pairs_table,
     rank_models,
 )
 from oversight.harness.estimate.core import effective_clusters
 from oversight.harness.estimate.data import find_unequal
 from oversight.harness.estimate.evidence import enough_clusters, find_weights
-from oversight.harness.estimate.intervals import share_interval
 from oversight.harness.estimate.routed import (
     ErrorRanges,
     resolved_accuracy,
@@ -44,7 +44,7 @@ from oversight.harness.estimate.routed import (
     routed_pool,
 )
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import HtmlTable, Note, NoteKind, Shown
+from oversight.harness.types import HtmlTable, Note, Shown
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -272,20 +272,8 @@ def _unasked(
     if not both.size or (a.option[both] != b.option[both]).any():
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
     number = enough_clusters(both, models[0].index, cluster)
-    most = share_interval(0, both.size if number is None else effective_clusters(number), level)[1]
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=0.0,
-        low=-most,
-        high=most,
-        p_value=1.0,
-        level=level,
-        method="paired",
-        items=both.size,
-        questions=0,
-        notes=(Note(NoteKind.NEVER_DIFFER),),
-    )
+    found = never_differ(both.size if number is None else effective_clusters(number), level)
+    return Comparison.of_interval((names[0], names[1]), found, items=both.size, questions=0, assumptions=())
 
 
 def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:

@@ -152,13 +152,10 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
     p_high = binomial_at_least(yes, n, most) if yes >= n * most + 1 else 1.0
     p = min(1.0, 2 * min(p_low, p_high))
     text = f"{yes} yes among {n} answers, expected {n * least:.1f} if models guess, at most {n * most:.1f}"
-    if p < alpha:
-        text += (
-            "; experts miss the truth, or every model is worse than guesses"
-            if yes < n * least
-            else "; experts say yes to false options"
-        )
-    return Check(name=name, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
+    odd = "; experts say yes to false options"
+    if yes < n * least:
+        odd = "; experts miss the truth, or every model is worse than guesses"
+    return Check.of_test(name, yes / n, p, alpha, text, odd)
 
 
 def _greatest_propensity(labels: LabelColumns) -> float:
@@ -199,9 +196,8 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
     p = float(ndtr(z))
     more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
     text = f"yes to {more:.0%} of the options with more votes of models, to {fewer:.0%} of those with fewer"
-    if p < alpha:
-        text += "; answers do not follow what models agree on: they may belong to other items or options"
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+    odd = "; answers do not follow what models agree on: they may belong to other items or options"
+    return Check.of_test(name, z, p, alpha, text, odd)
 
 
 def _centre(values: FloatArray, k: IntArray) -> FloatArray:
@@ -263,9 +259,8 @@ def seen_answers(
         f"predictions that more models share were asked about {shared} times, expected {expected[0]:.1f}; "
         f"those that fewer share {alone} times, expected {expected[1]:.1f}"
     )
-    if p < alpha:
-        text += "; this model, or one it is compared with, may have seen the experts' answers"
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+    odd = "; this model, or one it is compared with, may have seen the experts' answers"
+    return Check.of_test(name, z, p, alpha, text, odd)
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:

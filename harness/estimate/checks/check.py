@@ -54,6 +54,15 @@ class Check:
         return "not made" if self.passed is None else "passed" if self.passed else "failed"
 
     @classmethod
+    def of_test(
+        cls, name: str, statistic: float | None, p_value: float, alpha: float, text: str, odd: str = ""
+    ) -> Check:
+        """Report a test, which fails if its p-value is below `alpha`; `odd` is then added to the text."""
+        passed = p_value >= alpha
+        message = text if passed else text + odd
+        return cls(name=name, passed=passed, statistic=statistic, p_value=p_value, message=message)
+
+    @classmethod
     def not_made(cls, name: str, why: str) -> Check:
         """Report a check that has nothing to look at."""
         return cls(name=name, passed=None, statistic=None, p_value=None, message=why)

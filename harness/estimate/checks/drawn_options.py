@@ -18,6 +18,7 @@ from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.core import sign_p_value, two_sided, z_of_sum
 
 _NEAR = 1e-6
+_ODD = "; the recorded propensities are not those of the draw, or some options had none"
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
 
 
@@ -117,7 +118,7 @@ def propensities(drawn: DrawnOptions, alpha: float) -> Check:
         f"the predicted option was asked about {hits} times, expected {expected:.1f}; mean of 1/(K π) is "
         f"{weight / n:.3f}, expected {mean / n:.3f}"
     )
-    return _judge(name, worst, p, alpha, text)
+    return Check.of_test(name, worst, p, alpha, text, _ODD)
 
 
 def _sum_weights(chance: DrawnOptions) -> tuple[float, float, float]:
@@ -147,14 +148,7 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     mean = math.fsum(weight) / pi.size
     z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
     text = f"mean of 1/(K π) over what was asked is {mean:.3f}, expected 1"
-    return _judge(name, z, two_sided(z), alpha, text)
-
-
-def _judge(name: str, z: float, p: float, alpha: float, text: str) -> Check:
-    odd = "; the recorded propensities are not those of the draw, or some options had none"
-    return Check(
-        name=name, passed=p >= alpha, statistic=z, p_value=p, message=text + (odd if p < alpha else "")
-    )
+    return Check.of_test(name, z, two_sided(z), alpha, text, _ODD)
 
 
 def routed_for(drawn: DrawnOptions) -> Check:
@@ -190,6 +184,5 @@ def coin(drawn: DrawnOptions, alpha: float) -> Check:
     heads = int(np.count_nonzero(tossed.option == tossed.predicted))
     p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
-    if p < alpha:
-        text += "; the coin was not fair, or the predictions are not those that were drawn from"
-    return Check(name=name, passed=p >= alpha, statistic=float(heads), p_value=p, message=text)
+    odd = "; the coin was not fair, or the predictions are not those that were drawn from"
+    return Check.of_test(name, float(heads), p, alpha, text, odd)

@@ -53,11 +53,8 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     p, expert, yes, n, others = min(found)
     p = min(1.0, p * len(found))
     text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
-    if p < alpha:
-        text += (
-            "; answers that follow no item look like this, and so does a class that models never get right"
-        )
-    return Check(name=_NAME, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
+    odd = "; answers that follow no item look like this, and so does a class that models never get right"
+    return Check.of_test(_NAME, yes / n, p, alpha, text, odd)
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
@@ -220,7 +217,5 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
         text = "no gold answers about options that the model predicts, beside others"
         return Check.not_made(name, text + _SUPPOSED)
     p = min(1.0, 2 * min(p for p, _ in tests))
-    text, failed = "; ".join(told for _, told in tests), p < GOLD_ALPHA / n_models
-    return Check(
-        name=name, passed=not failed, statistic=None, p_value=p, message=text + (_SUPPOSED if failed else "")
-    )
+    text = "; ".join(told for _, told in tests)
+    return Check.of_test(name, None, p, GOLD_ALPHA / n_models, text, _SUPPOSED)

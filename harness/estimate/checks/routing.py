@@ -48,9 +48,8 @@ def _one_in_k(
     share = 1 / a.n_options[a.item[mine]]
     hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
     z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
-    p = two_sided(z)
-    text = text.format(hits=hits, n=share.size, expected=expected) + (odd if p < alpha else "")
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+    text = text.format(hits=hits, n=share.size, expected=expected)
+    return Check.of_test(name, z, two_sided(z), alpha, text, odd)
 
 
 def asked_options(a: LabelledArrays) -> Check:
@@ -69,6 +68,5 @@ def asked_options(a: LabelledArrays) -> Check:
             df += K - 1
     if df == 0:
         return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
-    p = chi2_tail(statistic, df)
     text = f"options asked about: χ² = {statistic:.1f} on {df} df"
-    return Check(name=name, passed=p >= OPTIONS_ALPHA, statistic=statistic, p_value=p, message=text)
+    return Check.of_test(name, statistic, chi2_tail(statistic, df), OPTIONS_ALPHA, text)

@@ -203,19 +203,17 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
         text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
         return Check.not_made("hausman", "no stratum with both kinds of labels")
-    p = chi2_tail(statistic, df)
-    return Check(name="hausman", passed=p >= alpha, statistic=statistic, p_value=p, message="; ".join(text))
+    return Check.of_test("hausman", statistic, chi2_tail(statistic, df), alpha, "; ".join(text))
 
 
 def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
     """Every stratum has at least `least` labelled items; below, combined intervals get unreliable."""
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)
-    if not small:
-        text = f"the smallest stratum has {smallest} labelled items"
-        return Check(name="small_strata", passed=True, statistic=smallest, p_value=None, message=text)
-    text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
-    return Check(name="small_strata", passed=False, statistic=smallest, p_value=None, message=text)
+    text = f"the smallest stratum has {smallest} labelled items"
+    if small:
+        text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
+    return Check(name="small_strata", passed=not small, statistic=smallest, p_value=None, message=text)
 
 
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
