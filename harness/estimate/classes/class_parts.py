@@ -17,7 +17,7 @@ import numpy as np
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.classes.parts import Part
+from oversight.harness.estimate.classes.parts import Part, correlate
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.data import Strata, find_strata, find_unequal
 from oversight.harness.estimate.evaluation import accuracy, complete
@@ -268,6 +268,14 @@ class ItemTruths:
         else:
             seen = pseudo_outcomes(target, self.data)
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
+
+    def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
+        """Correlations of results by their parameters of `influence`; NaN where answers do not tell."""
+        try:
+            influences = np.stack([self.influence(*form) for form in forms], axis=1)
+        except NotIdentified:
+            return np.full((len(forms), len(forms)), np.nan)
+        return correlate(influences, self.cluster)
 
 
 def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues | None) -> FloatArray:

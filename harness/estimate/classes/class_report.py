@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import AnyLabels, AnyPredictions, align
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.classes.class_parts import LEAST, ClassEvidence, ItemTruths
@@ -20,7 +20,6 @@ from oversight.harness.estimate.classes.mean_costs import COST, CostTable, mean_
 from oversight.harness.estimate.classes.parts import (
     METHOD,
     Part,
-    correlate,
     f1_weights,
     ratio_part,
     recall_weights,
@@ -225,7 +224,8 @@ class ClassResults:
             except EstimateError as error:
                 raise type(error)(f"{one}[{name}] is withheld: {error}") from error
         each = 1 / len(results)
-        found = sum_part([(each, r.part) for r in results], self._correlate(results))
+        correlation = self.truths.correlate([self._form(r) for r in results])
+        found = sum_part([(each, r.part) for r in results], correlation)
         found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
         found = found.widen(self.evidence.level)
         why = next((r.estimate.why for r in results if r.estimate.why), "")
@@ -239,17 +239,12 @@ class ClassResults:
         NotIdentified
             If answers do not tell it.
         """
-        mine = self.evidence.predictions.option == result.option
-        option = np.full(mine.size, result.option)
-        weight = np.where(mine, result.inside, result.outside)
-        return self.truths.influence(option, weight, result.known * mine)
+        return self.truths.influence(*self._form(result))
 
-    def _correlate(self, results: Sequence[ClassResult]) -> FloatArray:
-        try:
-            influences = np.stack([self.influence(r) for r in results], axis=1)
-        except NotIdentified:
-            return np.full((len(results), len(results)), np.nan)
-        return correlate(influences, self.truths.cluster)
+    def _form(self, result: ClassResult) -> tuple[IntArray, FloatArray, FloatArray]:
+        mine = self.evidence.predictions.option == result.option
+        option, weight = np.full(mine.size, result.option), np.where(mine, result.inside, result.outside)
+        return option, weight, result.known * mine
 
     def _share(self, what: str, option: int) -> Estimate:
         """Share of a class among all items, those predicted to be of it, or the others; made once."""

@@ -20,9 +20,9 @@ import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
 from oversight.harness.columns import PredictionColumns
-from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.classes.class_parts import ClassEvidence, ItemTruths
-from oversight.harness.estimate.classes.parts import METHOD, Part, correlate, sum_part
+from oversight.harness.estimate.classes.parts import METHOD, Part, sum_part
 from oversight.harness.estimate.intervals import scale_by_share, share_interval
 from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS
 from oversight.harness.types import Estimate
@@ -160,7 +160,11 @@ def mean_cost(
     entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
     whys = [why for _, why in entries if why]
     parts = [entry for entry, _ in entries]
-    rho = _correlate(evidence, models, parts) if len(parts) > 1 else np.ones((len(parts), len(parts)))
+    rho = np.ones((len(parts), len(parts)))
+    if len(parts) > 1:
+        truths = ItemTruths.gather(models, evidence.labels, evidence.classes, evidence.strata)
+        forms = [(option, np.full(option.size, weight), weight * known) for weight, _, option, known in parts]
+        rho = truths.correlate(forms)
     total = sum_part([(weight, part) for weight, part, _, _ in parts], rho)
     spread = form.high - form.low
     if spread > 0 and len(parts) > 1:
@@ -171,16 +175,21 @@ def mean_cost(
             low=form.low + spread * wide.low - least,
             high=form.low + spread * wide.high - least,
         )
+    ends = max(form.low, least + total.low), min(form.high, least + total.high)
+    return _estimate(evidence, least + total.value, *ends, next(iter(whys), ""))
+
+
+def _estimate(evidence: ClassEvidence, cost: float, low: float, high: float, why: str = "") -> Estimate:
     return Estimate(
-        value=least + total.value,
-        low=max(form.low, least + total.low),
-        high=min(form.high, least + total.high),
+        value=cost,
+        low=low,
+        high=high,
         se=None,
         level=evidence.level,
         estimator=COST,
         method=METHOD,
         assumptions=ROUTED_ASSUMPTIONS,
-        why=next(iter(whys), ""),
+        why=why,
     )
 
 
@@ -193,16 +202,7 @@ def _all_alike(
     if len(signs) > 1:
         most, least = most - least, least - most
     unseen = share_interval(0, n, evidence.level)[1]
-    return Estimate(
-        value=cost,
-        low=cost - unseen * (cost - least),
-        high=cost + unseen * (most - cost),
-        se=None,
-        level=evidence.level,
-        estimator=COST,
-        method=METHOD,
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
+    return _estimate(evidence, cost, cost - unseen * (cost - least), cost + unseen * (most - cost))
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
@@ -232,17 +232,3 @@ def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[
             part = Part.within(*scale_by_share(share.value, size, *ends, evidence.level))
         found.append(((weight, part, option, np.zeros(items.size)), inner.why))
     return found
-
-
-def _correlate(
-    evidence: ClassEvidence, models: Sequence[PredictionColumns], parts: Sequence[Entry]
-) -> FloatArray:
-    truths = ItemTruths.gather(models, evidence.labels, evidence.classes, evidence.strata)
-    try:
-        influences = [
-            truths.influence(option, np.full(option.size, weight), weight * known)
-            for weight, _, option, known in parts
-        ]
-    except NotIdentified:
-        return np.full((len(parts), len(parts)), np.nan)
-    return correlate(np.stack(influences, axis=1), truths.cluster)
