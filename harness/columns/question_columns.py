@@ -41,6 +41,18 @@ class OfferedOptions:
         """Options of every question, 0 where none are recorded; shape (R,)."""
         return np.diff(self.start)
 
+    @property
+    def least(self) -> FloatArray:
+        """The least propensity of every question, which all must have recorded; shape (R,)."""
+        found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
+        return found
+
+    @property
+    def greatest(self) -> FloatArray:
+        """The greatest propensity of every question, which all must have recorded; shape (R,)."""
+        found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
+        return found
+
     def take(self, rows: AnyIntArray) -> OfferedOptions:
         """Those of some questions."""
         number = self.number[rows]

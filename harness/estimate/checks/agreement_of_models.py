@@ -89,8 +89,7 @@ class ModelVotes:
         least = np.zeros(rows.size)
         known = np.flatnonzero(asked.offered.number)
         if known.size:
-            offered = asked.offered.take(known)
-            least[known] = np.minimum.reduceat(offered.values, offered.start[:-1])
+            least[known] = asked.offered.take(known).least
         return bool((asked.propensity > least + _NEAR).any())
 
     @cached_property
@@ -163,7 +162,7 @@ def _greatest_propensity(labels: LabelColumns) -> float:
     offered = labels.questions.offered
     if labels.is_resolved or not (offered.number > 0).all():
         return 1.0
-    return float(np.minimum(1.0, np.maximum.reduceat(offered.values, offered.start[:-1])).mean())
+    return float(np.minimum(1.0, offered.greatest).mean())
 
 
 LEAST_SLOPE = 0.1
@@ -239,12 +238,12 @@ def seen_answers(
         return Check.not_made(
             name, "no other model to compare with; assumes that the model has seen none of the answers"
         )
-    ran = np.logical_and.reduce([model.ran[drawn.item] for model in others])
-    even = np.abs(drawn.propensity * drawn.n_options - 1) < _EVEN
+    ran = np.logical_and.reduce([model.ran[drawn.asked.item] for model in others])
+    even = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) < _EVEN
     one = drawn.take(np.flatnonzero(ran & even & (drawn.predicted >= 0)))
-    if not one.item.size:
+    if not len(one):
         return Check.not_made(name, "no item with one uniformly drawn question has predictions of all models")
-    pi, hit = 1 / one.n_options, one.option == one.predicted
+    pi, hit = 1 / one.asked.n_options, one.is_hit
     support = _support(one, others)
     g = support - support.mean()
     score = hit - pi + _excess_of_yes(one, labels)
@@ -265,11 +264,11 @@ def seen_answers(
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
     """How many other models predict ŷ, less how many predict their favourite; shape (n,)."""
-    n = drawn.item.size
-    width = int(drawn.n_options.max(initial=2))
+    n = len(drawn)
+    width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
     for model in others:
-        votes[np.arange(n), np.clip(model.option[drawn.item], -1, width - 1)] += 1
+        votes[np.arange(n), np.clip(model.option[drawn.asked.item], -1, width - 1)] += 1
     own = votes[np.arange(n), drawn.predicted]
     found: FloatArray = (own - votes[:, :width].max(axis=1, initial=0)).astype(np.float64)
     return found
@@ -279,6 +278,6 @@ def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
     """1{yes} − 1/K of items that were answered, else 0; shape (n,)."""
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
-    kind = said[drawn.item]
-    found: FloatArray = np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.n_options)
+    kind = said[drawn.asked.item]
+    found: FloatArray = np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.asked.n_options)
     return found

@@ -1,4 +1,4 @@
-from .evidence import DrawnEvidence as DrawnEvidence, ResolvedEvidence as ResolvedEvidence
+from .corrected_pairs import corrected_difference as corrected_difference
 from .paired import (
     clustered_difference as clustered_difference, mcnemar as mcnemar, never_differ as never_differ,
     paired_difference as paired_difference, paired_proportions as paired_proportions, sign_test as sign_test,
