@@ -251,26 +251,18 @@ class DrawnEvidence:
 
     def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
         """Two of the models compared."""
-        a, b, pair = self.predicted[:, i], self.predicted[:, j], (names[i], names[j])
+        pair = names[i], names[j]
+        a, b = self.predicted[:, [i, j]].T.astype(np.int64)
         if self.errors is not None:
-            return corrected_difference(
-                a.astype(np.int64),
-                b.astype(np.int64),
-                self.data,
-                self.errors,
-                level=level,
-                names=pair,
-                cluster=self.cluster,
-            )
-        if self.weight is not None:
+            known, cluster = self.errors, self.cluster
+            return corrected_difference(a, b, self.data, known, level=level, names=pair, cluster=cluster)
+        if self.weight is not None or not self.sign:
+            data, count = self.data, None
+            if self.weight is None and self.kinds is not None:
+                data, (a, b), count = self.kinds.count(a, b)
             return paired_difference(
-                a, b, self.data, level=level, names=pair, cluster=self.cluster, weight=self.weight
+                a, b, data, level=level, names=pair, cluster=self.cluster, count=count, weight=self.weight
             )
-        if not self.sign and self.kinds is not None:
-            data, (a, b), count = self.kinds.count(a, b)
-            return paired_difference(a, b, data, level=level, names=pair, count=count)
-        if not self.sign:
-            return paired_difference(a, b, self.data, level=level, names=pair, cluster=self.cluster)
         if (self.predicted < 0).any():
             raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
         no = self.data.answer == 0

@@ -160,7 +160,7 @@ def mean_cost(
     entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
     whys = [why for _, why in entries if why]
     parts = [entry for entry, _ in entries]
-    rho = np.ones((len(parts), len(parts)))
+    rho: FloatArray = np.ones((len(parts), len(parts)))
     if len(parts) > 1:
         truths = ItemTruths.gather(models, evidence.labels, evidence.classes, evidence.strata)
         forms = [(option, np.full(option.size, weight), weight * known) for weight, _, option, known in parts]

@@ -139,7 +139,7 @@ def difference_interval(
     asked, yes, side = asked[differ], yes[differ], target[np.arange(len(first)), asked][differ]
     m, size = int(number[differ][side != 0].sum()), float(n)
     if weight is None:
-        stands, df = number, float(max(1, m))
+        stands, df = number.astype(np.float64), float(max(1, m))
     else:
         stands, df, size = weight, max(1.0, count_effective(weight[differ])), count_effective(weight)
         rows = weigh_items(target, differ, data, weight, cluster)
@@ -156,7 +156,7 @@ def difference_interval(
     else:
         if weight is None:
             of = None if cluster is None else cluster[differ]
-            rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=own))
+            rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=number[differ]))
         mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
     if cluster is not None:

@@ -29,7 +29,14 @@ from oversight.harness.estimate.planning.planned_row import (
     find_ratios,
 )
 from oversight.harness.estimate.planning.rehearsed_studies import REACHED, log_spread
-from oversight.harness.estimate.planning.sample_size import PARTITIONED, SEQUENTIAL, SHARED, TARGETED, UNIFORM
+from oversight.harness.estimate.planning.sample_size import (
+    PARTITIONED,
+    SEQUENTIAL,
+    SHARED,
+    TARGETED,
+    UNIFORM,
+    check_sought,
+)
 from oversight.harness.estimate.planning.side_variances import (
     JUDGE,
     NONE,
@@ -247,7 +254,10 @@ def plan_from_pilot(
     check_mapping("judges", judges or {}, "name to predictions")
     check_mapping("voters", voters or {}, "name to predictions")
     check_names("asked_for", asked_for or ())
-    aim = _check_aim(half_width, questions, level)
+    check_level(level)
+    check_sought(half_width, questions)
+    width = 0.03 if half_width is None and questions is None else half_width
+    aim = Aim(half_width=width, questions=questions, level=level)
     more = {"judge": judges or {}, "voter": voters or {}}
     every = [*models.values(), *more["judge"].values(), *more["voter"].values()]
     columns, said = align_pool(every, labels)
@@ -276,15 +286,3 @@ def plan_from_pilot(
     )
     rows = [row for name in named for row in plan_model(study, name, aim)]
     return PilotPlan(rows=tuple(rows), protocol=chosen, aim=aim)
-
-
-def _check_aim(half_width: float | None, questions: int | None, level: float) -> Aim:
-    check_level(level)
-    if half_width is not None and questions is not None:
-        raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
-    width = 0.03 if half_width is None and questions is None else half_width
-    if width is not None and not 0 < width < 1:
-        raise EstimateError(f"half_width must lie in (0, 1), is {width}")
-    if questions is not None and questions < 1:
-        raise EstimateError(f"questions must be at least 1, is {questions}")
-    return Aim(half_width=width, questions=questions, level=level)

@@ -26,7 +26,7 @@ from scipy.special import ndtri
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import check_level, check_options, z_value
+from oversight.harness.estimate.core import check_least, check_level, check_options, z_value
 from oversight.harness.estimate.routed import (
     accuracy_target,
     difference_target,
@@ -178,6 +178,16 @@ def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
     """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which none beats."""
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
+
+
+def check_sought(half_width: float | None, questions: int | None) -> None:
+    """Refuse both a half-width and a number of questions, and values out of range."""
+    if half_width is not None and questions is not None:
+        raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
+    if half_width is not None and not 0 < half_width < 1:
+        raise EstimateError(f"half_width must lie in (0, 1), is {half_width}")
+    if questions is not None:
+        check_least("questions", questions, 1)
 
 
 def power_factor(level: float, power: float) -> float:
