@@ -3,7 +3,7 @@
 For K options and accuracy A: one model (targeted), five models with accuracies around A (shared
 propensities, sequential resolution, sequential on Neyman-sampled items), and the difference of two.
 Savings are ratios of variance per question in a stylised population
-(`oversight.harness.estimate.planning.synthetic_population`); next to each stands the coverage of the 95 %
+(`oversight.harness.estimate.planning.sample_size`); next to each stands the coverage of the 95 %
 interval in simulated studies. The last line is JSON.
 
     python benchmarks/label_efficiency.py [--quick]

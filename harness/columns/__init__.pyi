@@ -5,15 +5,15 @@ from .alignment import (
 from .answer_shares import (
     answering_rates as answering_rates, read_questions as read_questions,
 )
-from .draw_weights import share_of_draw as share_of_draw, weigh_draws as weigh_draws
+from .item_pool import share_of_draw as share_of_draw, weigh_draws as weigh_draws
 from .item_groups import ItemGroup as ItemGroup, split_items as split_items
 from .item_index import ItemIndex as ItemIndex
 from .item_pool import ItemPool as ItemPool
-from .item_values import ItemValues as ItemValues
+from .item_index import ItemValues as ItemValues
 from .label_columns import (
     ABSTAINED as ABSTAINED, LabelColumns as LabelColumns, NO as NO, YES as YES, mark as mark,
 )
-from .offered_options import OfferedOptions as OfferedOptions
+from .question_columns import OfferedOptions as OfferedOptions
 from .prediction_columns import ABSENT as ABSENT, PredictionColumns as PredictionColumns
 from .question_columns import QuestionColumns as QuestionColumns, key_of as key_of
 from .repeated_texts import (

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns.item_index import ItemIndex
+from oversight.harness.columns.item_index import ItemIndex, ItemValues
 from oversight.harness.columns.item_pool import ItemPool
-from oversight.harness.columns.item_values import ItemValues
 from oversight.harness.columns.prediction_columns import PredictionColumns
 from oversight.harness.columns.question_columns import QuestionColumns
 from oversight.harness.types import (

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
@@ -27,25 +28,32 @@ from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.comparison import (
     Comparison,
-    DrawnEvidence,
     Ranking,
-    ResolvedEvidence,
     adjust_comparisons,
+    corrected_difference,
+    mcnemar,
+    never_differ,
+    paired_difference,
     pairs_table,
     rank_models,
+    sign_test,
 )
 from oversight.harness.estimate.core import effective_clusters
 from oversight.harness.estimate.data import find_unequal
 from oversight.harness.estimate.evidence import enough_clusters, find_weights
-from oversight.harness.estimate.intervals import share_interval
 from oversight.harness.estimate.routed import (
     ErrorRanges,
+    PoolKinds,
+    RoutedSample,
+    informed,
+    model_outcomes,
     resolved_accuracy,
     resolved_correctness,
+    routed_accuracy,
     routed_pool,
 )
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import HtmlTable, Note, NoteKind, Shown
+from oversight.harness.types import HtmlTable, Note, Shown
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -191,6 +199,91 @@ def _gather(
     return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)
 
 
+@dataclass(frozen=True, slots=True)
+class ResolvedEvidence:
+    """Exact correctness, shape (items, models), −1 where an expert abstained."""
+
+    correct: IntArray
+    questions: int
+    cluster: IntArray | None
+    shares: list[float]
+
+    @property
+    def rankable(self) -> bool:
+        """Whether every item is known: leaving some out would bend a ranking, see `mcnemar`."""
+        return bool((self.correct >= 0).all())
+
+    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
+        """Two of the models compared."""
+        a, b = self.correct[:, i], self.correct[:, j]
+        return mcnemar(
+            a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
+        )
+
+    def outcomes(self) -> FloatArray:
+        """Shape (items, models): of mean accuracy."""
+        return self.correct.astype(np.float64)
+
+    def accuracies(self) -> list[float]:
+        """Of every model."""
+        return self.shares
+
+
+@dataclass(frozen=True)
+class DrawnEvidence:
+    """Answers to drawn options, and predictions of shape (items, models)."""
+
+    data: RoutedSample
+    predicted: AnyIntArray
+    cluster: IntArray | None
+    errors: ErrorRanges | None
+    sign: bool
+    weight: FloatArray | None = None
+
+    @property
+    def rankable(self) -> bool:
+        """Whether a joint test may rank the models: of experts who do not err, and items that weigh alike."""
+        return self.errors is None and self.weight is None
+
+    @cached_property
+    def kinds(self) -> PoolKinds | None:
+        """Equal items together, where items are independent and many are equal."""
+        return None if self.cluster is not None else PoolKinds.of(self.data)
+
+    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
+        """Two of the models compared."""
+        pair = names[i], names[j]
+        a, b = self.predicted[:, [i, j]].T.astype(np.int64)
+        if self.errors is not None:
+            known, cluster = self.errors, self.cluster
+            return corrected_difference(a, b, self.data, known, level=level, names=pair, cluster=cluster)
+        if self.weight is not None or not self.sign:
+            data, count = self.data, None
+            if self.weight is None and self.kinds is not None:
+                data, (a, b), count = self.kinds.count(a, b)
+            return paired_difference(
+                a, b, data, level=level, names=pair, cluster=self.cluster, count=count, weight=self.weight
+            )
+        if (self.predicted < 0).any():
+            raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
+        no = self.data.answer == 0
+        rows, options = self.data.item[no], np.unique(self.data.n_options)
+        if len(options) > 1:
+            raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
+        return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
+
+    def outcomes(self) -> FloatArray:
+        """Shape (items, models): of mean accuracy."""
+        return model_outcomes(self.predicted, informed(self.predicted, self.data))
+
+    def accuracies(self) -> list[float]:
+        """Of every model."""
+        if self.kinds is None:
+            return [routed_accuracy(p, self.data).value for p in self.predicted.T]
+        counted = (self.kinds.count(p) for p in self.predicted.T)
+        return [routed_accuracy(p, data, count=count).value for data, (p,), count in counted]
+
+
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
     """Why a comparison may not hold while a run is under way; empty where all items asked about are run."""
     missing = np.count_nonzero(asked & ~everywhere)
@@ -273,20 +366,8 @@ def _unasked(
     if not both.size or (a.option[both] != b.option[both]).any():
         raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
     number = enough_clusters(both, models[0].index, cluster)
-    most = share_interval(0, both.size if number is None else effective_clusters(number), level)[1]
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=0.0,
-        low=-most,
-        high=most,
-        p_value=1.0,
-        level=level,
-        method="paired",
-        items=both.size,
-        questions=0,
-        notes=(Note(NoteKind.NEVER_DIFFER),),
-    )
+    found = never_differ(both.size if number is None else effective_clusters(number), level)
+    return Comparison.of_interval((names[0], names[1]), found, items=both.size, questions=0, assumptions=())
 
 
 def _check_test(test: str, *, resolved: bool, uniform: bool) -> None:

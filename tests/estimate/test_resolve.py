@@ -16,7 +16,7 @@ from oversight.harness.estimate import (
     questions_asked,
     resolved_accuracy,
 )
-from oversight.harness.estimate.core.blaker_interval import blaker
+from oversight.harness.estimate.core.binomial import blaker
 from oversight.harness.estimate.routed.sequential_resolution import true_option
 
 

@@ -23,7 +23,7 @@ from oversight.harness.estimate import (
     sampled_mean,
     uniform_design_variance,
 )
-from oversight.harness.estimate.core.blaker_interval import blaker
+from oversight.harness.estimate.core.binomial import blaker
 from oversight.harness.estimate.routed.doubly_robust import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)

@@ -1,5 +1,5 @@
 from .check import Check as Check, is_negligible as is_negligible
-from .check_names import UNIFORM_CHECKS as UNIFORM_CHECKS
-from .errors_on_gold import GoldAnswer as GoldAnswer, gold_errors as gold_errors
+from .check import UNIFORM_CHECKS as UNIFORM_CHECKS
+from .expert_answers import GoldAnswer as GoldAnswer, gold_errors as gold_errors
 from .suite import run_checks as run_checks
-from .voiding_checks import explain_failures as explain_failures
+from .suite import explain_failures as explain_failures

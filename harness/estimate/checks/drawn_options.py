@@ -13,11 +13,12 @@ from statistics import variance
 import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns import LabelColumns, OfferedOptions, PredictionColumns
+from oversight.harness.columns import LabelColumns, PredictionColumns, QuestionColumns
 from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.core import sign_p_value, two_sided, z_of_sum
 
 _NEAR = 1e-6
+_ODD = "; the recorded propensities are not those of the draw, or some options had none"
 _NOTHING = "no item has one question whose option was drawn with unequal chances"
 
 
@@ -27,48 +28,41 @@ class DrawnOptions:
 
     Attributes
     ----------
-    item
-        Place of the item.
-    option, predicted
-        The option asked about, and the prediction, −1 for unreadable.
-    n_options, propensity
-        K, and with which the option was asked about.
-    offered
-        The propensities of all options, where they were recorded.
+    asked
+        The question about each item.
+    predicted
+        Shape (n,): the prediction, −1 for unreadable.
     """
 
-    item: IntArray
-    option: IntArray
+    asked: QuestionColumns
     predicted: IntArray
-    n_options: IntArray
-    propensity: FloatArray
-    offered: OfferedOptions
 
     def take(self, rows: AnyIntArray) -> DrawnOptions:
         """Some of the items."""
-        return DrawnOptions(
-            item=self.item[rows],
-            option=self.option[rows],
-            predicted=self.predicted[rows],
-            n_options=self.n_options[rows],
-            propensity=self.propensity[rows],
-            offered=self.offered.take(rows),
-        )
+        return DrawnOptions(asked=self.asked.take(rows), predicted=self.predicted[rows])
+
+    @property
+    def is_hit(self) -> BoolArray:
+        """Whether the question is about the prediction, shape (n,)."""
+        return np.asarray(self.asked.option == self.predicted)
+
+    @property
+    def own(self) -> FloatArray:
+        """The propensity of every prediction, all `readable`; shape (n,)."""
+        return self.asked.offered.of_option(self.predicted)
+
+    def __len__(self) -> int:
+        return len(self.asked)
 
     @property
     def recorded(self) -> BoolArray:
         """Whether the propensities of all options are, shape (n,)."""
-        return np.asarray(self.offered.number > 0)
+        return np.asarray(self.asked.offered.number > 0)
 
     @property
     def readable(self) -> BoolArray:
         """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
         return self.recorded & (self.predicted >= 0)
-
-    def extreme(self, least: np.ufunc) -> FloatArray:
-        """`np.minimum` or `np.maximum` of every item's propensities, which all must be recorded."""
-        found: FloatArray = least.reduceat(self.offered.values, self.offered.start[:-1])
-        return found
 
 
 def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOptions:
@@ -76,15 +70,8 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
     drawn = labels.questions if labels.drawn is None else labels.drawn
     number = np.bincount(drawn.item, minlength=labels.index.size)
     rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
-    one = drawn.take(rows)
-    return DrawnOptions(
-        item=one.item,
-        option=one.option,
-        predicted=predictions.option[one.item].astype(np.int64),
-        n_options=one.n_options,
-        propensity=one.propensity,
-        offered=one.offered,
-    )
+    predicted = predictions.option[drawn.item[rows]].astype(np.int64)
+    return DrawnOptions(asked=drawn.take(rows), predicted=predicted)
 
 
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
@@ -94,22 +81,22 @@ def propensities(drawn: DrawnOptions, alpha: float) -> Check:
     (options that could be asked)/K. Fails if the propensities are not those of the draw.
     """
     name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
-    impossible = int(np.count_nonzero(recorded.offered.of_option(recorded.option) <= 0))
+    impossible = int(np.count_nonzero(recorded.asked.offered.of_option(recorded.asked.option) <= 0))
     if impossible:
         text = f"{impossible} questions ask about options whose recorded propensity is 0"
         return Check(name=name, passed=False, statistic=math.inf, p_value=0.0, message=text)
-    if not recorded.option.size:
+    if not len(recorded):
         return _weights_alone(name, drawn, alpha)
-    spread = recorded.extreme(np.maximum) - recorded.extreme(np.minimum)
+    spread = recorded.asked.offered.greatest - recorded.asked.offered.least
     chance = recorded.take(np.flatnonzero((spread > _NEAR) & (spread < 1 - _NEAR)))
-    n = chance.option.size
+    n = len(chance)
     if n < 2:
         return Check.not_made(name, _NOTHING)
-    own = chance.take(np.flatnonzero(chance.readable))
-    pi = own.offered.of_option(own.predicted)
-    hits, expected = int(np.count_nonzero(own.option == own.predicted)), math.fsum(pi.tolist())
+    told = chance.take(np.flatnonzero(chance.readable))
+    pi = told.own
+    hits, expected = int(np.count_nonzero(told.is_hit)), math.fsum(pi.tolist())
     z = z_of_sum(hits, expected, math.fsum((pi * (1 - pi)).tolist())) if pi.size else 0.0
-    weight, mean, variance_of_weight = _sum_weights(chance)
+    weight, mean, variance_of_weight = _sum_weights(chance.asked)
     z_weight = z_of_sum(weight, mean, variance_of_weight) if variance_of_weight > _NEAR else 0.0
     worst = max(z, z_weight, key=abs)
     p = min(1.0, 2 * two_sided(worst))
@@ -117,10 +104,10 @@ def propensities(drawn: DrawnOptions, alpha: float) -> Check:
         f"the predicted option was asked about {hits} times, expected {expected:.1f}; mean of 1/(K π) is "
         f"{weight / n:.3f}, expected {mean / n:.3f}"
     )
-    return _judge(name, worst, p, alpha, text)
+    return Check.of_test(name, worst, p, alpha, text, _ODD)
 
 
-def _sum_weights(chance: DrawnOptions) -> tuple[float, float, float]:
+def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
     """Σ 1/(K π) over what was asked, with its mean and variance under the draw."""
     k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
     able = np.add.reduceat((values > 0).astype(np.int64), start)
@@ -139,22 +126,15 @@ def _add(values: FloatArray) -> float:
 
 def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
     """E[1/(K π)] = 1 where only the propensity of what was asked is known, its variance as observed."""
-    uneven = np.abs(drawn.propensity * drawn.n_options - 1) >= _NEAR
-    pi = drawn.propensity[uneven]
+    uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _NEAR
+    pi = drawn.asked.propensity[uneven]
     if pi.size < 2 or pi.min() >= 1 - _NEAR:
         return Check.not_made(name, _NOTHING)
-    weight = (1 / (drawn.n_options[uneven] * pi)).tolist()
+    weight = (1 / (drawn.asked.n_options[uneven] * pi)).tolist()
     mean = math.fsum(weight) / pi.size
     z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
     text = f"mean of 1/(K π) over what was asked is {mean:.3f}, expected 1"
-    return _judge(name, z, two_sided(z), alpha, text)
-
-
-def _judge(name: str, z: float, p: float, alpha: float, text: str) -> Check:
-    odd = "; the recorded propensities are not those of the draw, or some options had none"
-    return Check(
-        name=name, passed=p >= alpha, statistic=z, p_value=p, message=text + (odd if p < alpha else "")
-    )
+    return Check.of_test(name, z, two_sided(z), alpha, text, _ODD)
 
 
 def routed_for(drawn: DrawnOptions) -> Check:
@@ -164,12 +144,11 @@ def routed_for(drawn: DrawnOptions) -> Check:
     shows. A model whose predictions stand there was not looked at: its few answers weigh much.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
-    n = readable.option.size
+    n, offered = len(readable), readable.asked.offered
     if not n:
         return Check.not_made(name, "no readable prediction has a question")
-    number, least = readable.offered.number, readable.extreme(np.minimum)
-    own, floor = readable.offered.of_option(readable.predicted), float((number * least).min())
-    is_least = (number * own <= floor + _NEAR) & (own < readable.extreme(np.maximum) - _NEAR)
+    own, floor = readable.own, float((offered.number * offered.least).min())
+    is_least = (offered.number * own <= floor + _NEAR) & (own < offered.greatest - _NEAR)
     at_floor = int(np.count_nonzero(is_least))
     share = at_floor / n
     text = f"{at_floor} of {n} predictions ({share:.0%}) had the least propensity of all options"
@@ -181,15 +160,12 @@ def routed_for(drawn: DrawnOptions) -> Check:
 def coin(drawn: DrawnOptions, alpha: float) -> Check:
     """Which of two models' predictions was asked about, against ½: exact binomial test."""
     name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
-    tossed = readable.take(
-        np.flatnonzero(np.abs(readable.offered.of_option(readable.predicted) - 0.5) < _NEAR)
-    )
-    n = tossed.option.size
+    tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _NEAR))
+    n = len(tossed)
     if not n:
         return Check.not_made(name, "no item was asked about one of two predictions by a coin")
-    heads = int(np.count_nonzero(tossed.option == tossed.predicted))
+    heads = int(np.count_nonzero(tossed.is_hit))
     p = sign_p_value(heads, n - heads)
     text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
-    if p < alpha:
-        text += "; the coin was not fair, or the predictions are not those that were drawn from"
-    return Check(name=name, passed=p >= alpha, statistic=float(heads), p_value=p, message=text)
+    odd = "; the coin was not fair, or the predictions are not those that were drawn from"
+    return Check.of_test(name, float(heads), p, alpha, text, odd)

@@ -1,4 +1,4 @@
-"""Check that no expert says yes far more rarely, or far more often, than the other experts.
+"""Checks of experts: nobody says yes far more rarely or often than others, or errs with a model.
 
 Experts judge different classes, and a model may be far better on one class than on another. So an expert
 fails only if the odds of a yes are more than `TOLERATED` times those of other experts on like questions,
@@ -14,8 +14,8 @@ import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, YES, LabelColumns
-from oversight.harness.estimate.checks.check import Check
-from oversight.harness.estimate.checks.model_votes import ModelVotes
+from oversight.harness.estimate.checks.agreement_of_models import ModelVotes
+from oversight.harness.estimate.checks.check import GOLD_ALPHA, Check
 
 TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
 _LEAST = 10
@@ -53,11 +53,8 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
     p, expert, yes, n, others = min(found)
     p = min(1.0, p * len(found))
     text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
-    if p < alpha:
-        text += (
-            "; answers that follow no item look like this, and so does a class that models never get right"
-        )
-    return Check(name=_NAME, passed=p >= alpha, statistic=yes / n, p_value=p, message=text)
+    odd = "; answers that follow no item look like this, and so does a class that models never get right"
+    return Check.of_test(_NAME, yes / n, p, alpha, text, odd)
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
@@ -161,3 +158,64 @@ def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: f
     weight = np.exp(log_weight - log_weight.max())
     found: FloatArray = weight / weight.sum()
     return found
+
+
+_SUPPOSED = "; the correction supposes that experts err equally often whatever the model predicts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldAnswer:
+    """An answer to a question about a gold item.
+
+    Attributes
+    ----------
+    about_truth
+        Whether the question is about the true option.
+    is_right
+        Whether the answer is.
+    is_predicted
+        Whether the question is about the option that the model predicts.
+    """
+
+    about_truth: bool
+    is_right: bool
+    is_predicted: bool
+
+
+def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
+    """Experts err as often about options that the model predicts as about others, given the truth.
+
+    Fisher's exact test, doubled to both sides, for questions about true and about false options; the smaller
+    p-value times two. A correction by gold is biased if they do not: by 7 points where experts take a quarter
+    of the model's wrong options for true.
+
+    Parameters
+    ----------
+    answers
+        Those to gold items that the model predicts.
+    n_models
+        Number of models whose checks are read together.
+
+    Examples
+    --------
+    >>> fooled = [GoldAnswer(about_truth=False, is_right=j > 5, is_predicted=j < 12) for j in range(40)]
+    >>> gold_errors(fooled).passed
+    False
+    """
+    name, tests = "gold_errors", []
+    for truth, what in ((True, "true"), (False, "false")):
+        (wrong, n), (wrong_other, n_other) = (
+            (sum(not a.is_right for a in side), len(side))
+            for own in (True, False)
+            for side in [[a for a in answers if a.about_truth is truth and a.is_predicted is own]]
+        )
+        if n and n_other:
+            p = odds_p_value(np.array([[wrong, n, wrong_other, n_other]]), tolerated=1.0)
+            own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
+            tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
+    if not tests:
+        text = "no gold answers about options that the model predicts, beside others"
+        return Check.not_made(name, text + _SUPPOSED)
+    p = min(1.0, 2 * min(p for p, _ in tests))
+    text = "; ".join(told for _, told in tests)
+    return Check.of_test(name, None, p, GOLD_ALPHA / n_models, text, _SUPPOSED)

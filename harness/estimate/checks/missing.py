@@ -1,13 +1,15 @@
-"""Checks of what is missing: unanswered questions, and labels that follow readability."""
+"""Checks of what is missing: unanswered questions, unresolved items, labels that follow readability."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from oversight.harness.columns import LabelColumns, PredictionColumns
+from oversight.harness.arrays import UNKNOWN
+from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns, mark
 from oversight.harness.estimate.checks.check import Check
 from oversight.harness.estimate.core import two_sided, z_of_sum
 from oversight.harness.estimate.missing_answers import Estimator, find_hidden
+from oversight.harness.estimate.routed import read_item_answers
 
 
 def abstention(make: Estimator, predictions: PredictionColumns, labels: LabelColumns) -> Check:
@@ -47,6 +49,24 @@ def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: flo
         return Check.not_made(name, "no unreadable predictions, or no items without labels")
     share = sum(bad) / sum(n)
     z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
-    p_value = two_sided(z)
     text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
-    return Check(name=name, passed=p_value >= alpha, statistic=z, p_value=p_value, message=text)
+    return Check.of_test(name, z, two_sided(z), alpha, text)
+
+
+def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
+    """Every item asked about is resolved for this model, or an expert abstained; no question is open."""
+    name = "resolution"
+    items = np.flatnonzero(predictions.ran & labels.asked_items)
+    if not items.size:
+        return Check.not_made(name, "no item asked about has a prediction")
+    options = predictions.option[items].astype(np.int64)[:, None]
+    unknown = read_item_answers(labels).correctness(options, items)[:, 0] == UNKNOWN
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)[items]
+    open_items, waiting = (int(np.count_nonzero(x)) for x in (unknown, unknown & ~silent))
+    share = 1 - open_items / items.size
+    text = f"{items.size - open_items} of {items.size} items are resolved ({share:.0%})"
+    if open_items > waiting:
+        text += f"; on {open_items - waiting} an expert abstained"
+    if waiting:
+        text += f"; on {waiting} the next question is open"
+    return Check(name=name, passed=not waiting, statistic=share, p_value=None, message=text)

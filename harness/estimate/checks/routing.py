@@ -6,8 +6,7 @@ import numpy as np
 
 from oversight.harness.arrays import BoolArray
 from oversight.harness.columns import ABSTAINED, YES
-from oversight.harness.estimate.checks.check import Check
-from oversight.harness.estimate.checks.family_levels import OPTIONS_ALPHA
+from oversight.harness.estimate.checks.check import OPTIONS_ALPHA, Check
 from oversight.harness.estimate.core import chi2_tail, two_sided, z_of_sum
 from oversight.harness.estimate.data import LabelledArrays
 
@@ -49,9 +48,8 @@ def _one_in_k(
     share = 1 / a.n_options[a.item[mine]]
     hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
     z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
-    p = two_sided(z)
-    text = text.format(hits=hits, n=share.size, expected=expected) + (odd if p < alpha else "")
-    return Check(name=name, passed=p >= alpha, statistic=z, p_value=p, message=text)
+    text = text.format(hits=hits, n=share.size, expected=expected)
+    return Check.of_test(name, z, two_sided(z), alpha, text, odd)
 
 
 def asked_options(a: LabelledArrays) -> Check:
@@ -70,6 +68,5 @@ def asked_options(a: LabelledArrays) -> Check:
             df += K - 1
     if df == 0:
         return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
-    p = chi2_tail(statistic, df)
     text = f"options asked about: χ² = {statistic:.1f} on {df} df"
-    return Check(name=name, passed=p >= OPTIONS_ALPHA, statistic=statistic, p_value=p, message=text)
+    return Check.of_test(name, statistic, chi2_tail(statistic, df), OPTIONS_ALPHA, text)

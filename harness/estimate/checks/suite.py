@@ -1,8 +1,10 @@
 """Checks that belong with every estimate: whether the data look as the estimators suppose.
 
 All tests of all models of a study are one family: in a study where every assumption holds, at most 5 % have
-a failed test (`family_levels`). None of them can prove the assumptions; experts who err evenly in both
+a failed test (`split_levels`). None of them can prove the assumptions; experts who err evenly in both
 directions pass them all.
+
+Some checks void a number if they fail: the answers are then not what every estimate assumes.
 """
 
 from __future__ import annotations
@@ -22,9 +24,13 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.checks.agreement_of_models import agreement, seen_answers
-from oversight.harness.estimate.checks.check import Check
-from oversight.harness.estimate.checks.check_names import UNIFORM_CHECKS
+from oversight.harness.estimate.checks.agreement_of_models import (
+    ModelVotes,
+    agreement,
+    routed_yes_rate,
+    seen_answers,
+)
+from oversight.harness.estimate.checks.check import UNIFORM_CHECKS, Check, FamilyLevels, split_levels
 from oversight.harness.estimate.checks.drawn_options import (
     DrawnOptions,
     coin,
@@ -33,11 +39,7 @@ from oversight.harness.estimate.checks.drawn_options import (
     routed_for,
 )
 from oversight.harness.estimate.checks.expert_answers import yes_rate_by_expert
-from oversight.harness.estimate.checks.family_levels import FamilyLevels, split_levels
-from oversight.harness.estimate.checks.missing import abstention, readability
-from oversight.harness.estimate.checks.model_votes import ModelVotes
-from oversight.harness.estimate.checks.resolution import resolution
-from oversight.harness.estimate.checks.routed_answers import routed_yes_rate
+from oversight.harness.estimate.checks.missing import abstention, readability, resolution
 from oversight.harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate
 from oversight.harness.estimate.core import chi2_tail
 from oversight.harness.estimate.data import (
@@ -46,6 +48,7 @@ from oversight.harness.estimate.data import (
     Tallies,
     estimate_tallies,
     find_strata,
+    find_unequal,
     label_arrays,
     tally_columns,
     to_arrays,
@@ -200,19 +203,17 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
         text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
     if df == 0:
         return Check.not_made("hausman", "no stratum with both kinds of labels")
-    p = chi2_tail(statistic, df)
-    return Check(name="hausman", passed=p >= alpha, statistic=statistic, p_value=p, message="; ".join(text))
+    return Check.of_test("hausman", statistic, chi2_tail(statistic, df), alpha, "; ".join(text))
 
 
 def small_strata(tallies: Tallies, least: int = LEAST_IN_STRATUM) -> Check:
     """Every stratum has at least `least` labelled items; below, combined intervals get unreliable."""
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)
-    if not small:
-        text = f"the smallest stratum has {smallest} labelled items"
-        return Check(name="small_strata", passed=True, statistic=smallest, p_value=None, message=text)
-    text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
-    return Check(name="small_strata", passed=False, statistic=smallest, p_value=None, message=text)
+    text = f"the smallest stratum has {smallest} labelled items"
+    if small:
+        text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
+    return Check(name="small_strata", passed=not small, statistic=smallest, p_value=None, message=text)
 
 
 CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
@@ -234,3 +235,55 @@ CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
     }
 )
 """Name → check. Which of them apply, a protocol states."""
+
+
+VOIDING_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "yes_rate_by_expert",
+    "agreement",
+    "hausman",
+    "propensities",
+    "coin",
+    "seen_answers",
+    "abstention",
+)
+ERROR_CHECKS = ("yes_rate", "hausman")
+"""Those that fail where experts err. They void nothing that is corrected for experts' errors."""
+EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
+"""Those that assume equal answering rates. Where these differ, estimates are corrected or say so."""
+
+
+def explain_failures(
+    predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = False
+) -> str:
+    """Say which voiding checks failed, and what they saw; empty if none did.
+
+    Parameters
+    ----------
+    predictions, labels
+        Of one model, and what the number is made of (`collected_part`).
+    corrected
+        Whether the number allows for experts' errors.
+    bounded
+        Whether the number holds whatever unanswered questions hide.
+    """
+    spared: tuple[str, ...] = ERROR_CHECKS * corrected + ("abstention",) * bounded
+    spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
+    if all(model is predictions for model in labels.models):
+        # one model may be worse than chance, or than those that the questions were drawn for
+        spared += ("agreement",)
+    failed = [check for check in _find_failed(predictions, labels) if check.name not in spared]
+    return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
+
+
+@lru_cache(maxsize=4)
+def _find_failed(predictions: PredictionColumns, labels: LabelColumns) -> tuple[Check, ...]:
+    """The voiding checks that failed, made once for all estimates of a model."""
+    if not len(labels):
+        return ()
+    return tuple(
+        check
+        for check in run_checks(predictions, labels)
+        if check.passed is False and check.name in VOIDING_CHECKS
+    )

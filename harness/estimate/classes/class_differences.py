@@ -12,13 +12,15 @@ from scipy.special import ndtr
 
 from oversight.harness.columns import ABSENT, AnyLabels, AnyPredictions, align_models
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.classes.averages import cautious_correlation, difference_part
-from oversight.harness.estimate.classes.class_names import COST, check_classes, check_metrics, name_results
 from oversight.harness.estimate.classes.class_parts import ClassEvidence
-from oversight.harness.estimate.classes.cost_table import CostTable
-from oversight.harness.estimate.classes.mean_costs import mean_cost
-from oversight.harness.estimate.classes.model_by_class import ClassResults
-from oversight.harness.estimate.classes.ratios import METHOD, Part
+from oversight.harness.estimate.classes.class_report import (
+    ClassResults,
+    check_classes,
+    check_metrics,
+    name_results,
+)
+from oversight.harness.estimate.classes.mean_costs import COST, CostTable, mean_cost
+from oversight.harness.estimate.classes.parts import METHOD, Part, cautious_correlation, difference_part
 from oversight.harness.estimate.comparison import TIED, Comparison, pairs_table
 from oversight.harness.estimate.core import check_level, z_value
 from oversight.harness.estimate.model_comparison import why_unfinished
@@ -120,24 +122,20 @@ def compare_classes(
         except EstimateError as error:
             undefined[name] = str(error)
             continue
+        kind = CostComparison if metric == COST else Comparison
         found[name] = tuple(
-            _compare(difference, made[i].evidence, (list(models)[i], list(models)[j]), len(pairs), level)
+            _compare(
+                kind, difference, made[i].evidence, (list(models)[i], list(models)[j]), len(pairs), level
+            )
             for difference, (i, j) in zip(parts, pairs, strict=True)
         )
     return ClassComparison(results=found, undefined=undefined)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Difference:
-    part: Part
-    why: str
-    is_cost: bool = False
-
-
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
-) -> _Difference:
-    """One result of one model less that of another, at the level of the evidence.
+) -> tuple[Part, str]:
+    """One result of one model less that of another, at the level of the evidence, and why it may not hold.
 
     Raises
     ------
@@ -147,26 +145,26 @@ def _subtract(
     if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
         made = mean_cost(first.evidence, both, (1, -1), first.costs)
-        return _Difference(
-            part=Part.within(made.value, made.low, made.high), why=made.why or unfinished, is_cost=True
-        )
+        return Part.within(made.value, made.low, made.high), made.why or unfinished
     one, other = (results.reading(metric, option) for results in (first, second))
     rho = -1.0
     if one.influence is not None and other.influence is not None:
         rho = cautious_correlation(one.influence, other.influence, first.truths.cluster)
-    return _Difference(
-        part=difference_part(one.part, other.part, rho), why=one.why or other.why or unfinished
-    )
+    return difference_part(one.part, other.part, rho), one.why or other.why or unfinished
 
 
 def _compare(
-    difference: _Difference, evidence: ClassEvidence, names: tuple[str, str], pairs: int, level: float
+    kind: type[Comparison],
+    difference: tuple[Part, str],
+    evidence: ClassEvidence,
+    names: tuple[str, str],
+    pairs: int,
+    level: float,
 ) -> Comparison:
     """A difference as a comparison; its p-value is where a normal error of the width towards 0 puts it."""
-    part, labels = difference.part, evidence.labels
+    (part, why), labels = difference, evidence.labels
     half = part.value - part.low if part.value > 0 else part.high - part.value
     deviations = abs(part.value) / half * z_value(evidence.level) if half > 0 else 0.0
-    kind = CostComparison if difference.is_cost else Comparison
     return kind(
         first=names[0],
         second=names[1],
@@ -181,5 +179,5 @@ def _compare(
         adjusted="bonferroni" if pairs > 1 else "none",
         assumptions=labels.statement.assumptions if labels.statements else (),
         notes=evidence.notes,
-        why=difference.why,
+        why=why,
     )

@@ -1,23 +1,37 @@
-"""Shares of a class from labels: each is the accuracy of a constant answer on some of the items."""
+"""Shares of a class from labels: each is the accuracy of a constant answer on some of the items.
+
+Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
+is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
+1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
+them is estimated by equation (G), see `oversight.harness.estimate.routed.doubly_robust`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from oversight.harness.arrays import BoolArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSENT, ItemValues, LabelColumns, PredictionColumns
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.classes.ratios import Part
+from oversight.harness.estimate.classes.parts import Part, correlate
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.data import Strata, find_strata
+from oversight.harness.estimate.data import Strata, find_strata, find_unequal
 from oversight.harness.estimate.evaluation import accuracy, complete
 from oversight.harness.estimate.evidence import enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, share_interval
-from oversight.harness.estimate.routed import read_item_answers, resolved_accuracy
+from oversight.harness.estimate.routed import (
+    RoutedSample,
+    informed,
+    pseudo_outcomes,
+    read_item_answers,
+    resolved_accuracy,
+    routed_pool,
+)
 from oversight.harness.types import Estimate, Note
 
 LEAST = 2.0
@@ -182,3 +196,88 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
             f"item {predictions.index.ids[place]!r} is predicted to be of option "
             f"{predictions.option[place]}, and there are {classes} classes, counted from 0"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemTruths:
+    """What answers tell of the truth of N items.
+
+    Attributes
+    ----------
+    items
+        Their places, shape (N,).
+    data
+        Answers to drawn options; None where items were resolved.
+    truth
+        Where items were resolved, the true option, −1 unknown; shape (N,).
+    weight
+        Of every item, mean 1: items of strata stand for different numbers of others.
+    """
+
+    items: IntArray
+    data: RoutedSample | None
+    truth: IntArray
+    weight: FloatArray
+    cluster: IntArray | None
+    width: int
+
+    @classmethod
+    def gather(
+        cls,
+        models: Sequence[PredictionColumns],
+        labels: LabelColumns,
+        classes: int,
+        strata: ItemValues | None = None,
+    ) -> ItemTruths:
+        """Of the items with an answer."""
+        if labels.is_resolved:
+            ran = np.logical_and.reduce([m.ran for m in models])
+            items = np.flatnonzero(ran & labels.asked_items)
+            data, truth = None, read_item_answers(labels).truth[items]
+        else:
+            data, predicted, items = routed_pool(labels, models)
+            unequal = find_unequal(labels, np.logical_and.reduce([m.is_there for m in models]))
+            data = data if unequal is None else unequal.tilt(data)
+            data, truth = informed(predicted.astype(np.int64), data), np.zeros(0, np.int64)
+        return cls(
+            items=items,
+            data=data,
+            truth=truth,
+            weight=_weigh(models[0], items, strata),
+            cluster=number_clusters(items, labels.index, labels.cluster),
+            width=classes,
+        )
+
+    def influence(self, option: IntArray, weight: FloatArray, known: FloatArray) -> FloatArray:
+        """What every item adds to Σ weight·1{truth = option} + known, each of shape (study's items,).
+
+        Raises
+        ------
+        NotIdentified
+            If answers do not tell it.
+        """
+        rows, options = np.arange(len(self.items)), option[self.items]
+        target = np.zeros((len(self.items), self.width))
+        target[rows, np.maximum(options, 0)] = np.where(options >= 0, weight[self.items], 0.0)
+        if self.data is None:
+            seen = np.where(self.truth >= 0, target[rows, np.maximum(self.truth, 0)], 0.0)
+        else:
+            seen = pseudo_outcomes(target, self.data)
+        return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
+
+    def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
+        """Correlations of results by their parameters of `influence`; NaN where answers do not tell."""
+        try:
+            influences = np.stack([self.influence(*form) for form in forms], axis=1)
+        except NotIdentified:
+            return np.full((len(forms), len(forms)), np.nan)
+        return correlate(influences, self.cluster)
+
+
+def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues | None) -> FloatArray:
+    if strata is None:
+        return np.ones(len(items))
+    pool = np.bincount(strata.code[predictions.ran], minlength=len(strata.names))
+    code = strata.code[items]
+    weight: FloatArray = (pool / np.maximum(np.bincount(code, minlength=len(strata.names)), 1))[code]
+    return np.asarray(weight / weight.mean(), dtype=np.float64)

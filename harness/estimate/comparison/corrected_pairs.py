@@ -20,12 +20,11 @@ Both suppose that experts err as often whichever model predicted the option, giv
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtr
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.comparison.difference import difference_interval
-from oversight.harness.estimate.comparison.two_models import Comparison
+from oversight.harness.estimate.comparison.paired import difference_interval, student_p_value
+from oversight.harness.estimate.comparison.two_models import Comparison, FoundDifference
 from oversight.harness.estimate.core import check_level, effective_clusters
 from oversight.harness.estimate.routed import (
     GOLD_ASSUMPTIONS,
@@ -87,20 +86,10 @@ def corrected_difference(
             "without gold of both kinds a difference is corrected only where each item has one question, as "
             "likely about either prediction, both readable, of independent items of one number of options"
         )
-    value, interval, p_value = found
+    questions = len(data.item)
     return Comparison.of_interval(
-        names,
-        value,
-        interval,
-        p_value,
-        method=interval.method,
-        items=len(first),
-        questions=len(data.item),
-        assumptions=GOLD_ASSUMPTIONS,
+        names, found, items=len(first), questions=questions, assumptions=GOLD_ASSUMPTIONS
     )
-
-
-_Found = tuple[float, Interval, float]
 
 
 def _is_even(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
@@ -118,7 +107,7 @@ def _is_even(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
 
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
-) -> _Found:
+) -> FoundDifference:
     """D as the ratio of J D and J, both with their intervals."""
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(known, level)
@@ -134,7 +123,7 @@ def _by_ratio(
 
 def _by_ranges(
     first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
-) -> _Found:
+) -> FoundDifference:
     """The union of the intervals of D over all J in the ranges; half of the error is for gold of one kind."""
     has_gold = bool(sum(known.gold_true) + sum(known.gold_false))
     part = 1 - (1 - level) / 2 if has_gold else level
@@ -160,16 +149,14 @@ def _by_gold(
     gold: GoldCounts,
     level: float,
     cluster: IntArray | None,
-) -> _Found:
+) -> FoundDifference:
     """The mean of corrected answers, with Student's t of the items or clusters."""
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster)
     groups = len(first) if cluster is None else effective_clusters(cluster)
-    se = found.se or 0.0
-    p_value = float(2 * stdtr(max(1.0, groups - 1), -abs(found.value) / se)) if se > 0 else 1.0
     made = _interval((found.low, found.high), level, "delta", found.notes, why=found.why)
-    return found.value, made, min(1.0, p_value)
+    return found.value, made, student_p_value(found.value, found.se or 0.0, groups)
 
 
 def _interval(

@@ -3,28 +3,239 @@
 D = A_a − A_b. Where two models predict the same option their difference is 0 whatever the truth, so
 agreeing items need no question: only the disagreements are worth an expert's time. Every method
 returns one frozen `Comparison`; a difference that is not significant is a tie, and is shown as one.
+
+From one answer an item, D = δ Δ: δ is the share of items on which the models differ, Δ the mean difference
+there, and the interval is `scale_by_share`'s. Δ's is
+
+* that of one proportion where each prediction was as likely asked about, P = (1 + Δ)/2 of the m asked at one
+  of the two (a yes about the first or a no about the second speaks for the first);
+* `tilted_score`'s otherwise, with as many degrees of freedom as items asked at one of the two.
+
+Where every differing item tells +1, 0 or −1 by itself (resolved items, K = 2, a coin between the two
+predictions), D is a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+
+Where items were drawn from a pool with unequal, recorded chances, both are by weights
+(`oversight.harness.columns.weigh_draws`): δ is a share of as many items as the weights leave effective,
+(Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed.unequal_items`.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
 from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.comparison.difference import (
-    clustered_difference,
-    difference_interval,
-    paired_proportions,
+from oversight.harness.estimate.comparison.two_models import Comparison, FoundDifference
+from oversight.harness.estimate.core import (
+    check_items,
+    check_level,
+    check_rows,
+    clopper_pearson,
+    count_effective,
+    effective_clusters,
+    sign_p_value,
 )
-from oversight.harness.estimate.comparison.two_models import Comparison
-from oversight.harness.estimate.comparison.unequal_pairs import unequal_difference
-from oversight.harness.estimate.core import check_items, check_level, check_rows, sign_p_value
+from oversight.harness.estimate.intervals import (
+    TiltedRows,
+    collapse_rows,
+    effective_size,
+    scale_by_share,
+    score_at,
+    share_interval,
+    tilt_items,
+    tilted_score,
+)
 from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
 from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
-from oversight.harness.estimate.routed import RoutedSample, check_predicted
+from oversight.harness.estimate.routed import (
+    RoutedSample,
+    check_predicted,
+    difference_target,
+    informed,
+    routed_mean,
+    weigh_items,
+)
 from oversight.harness.types import Interval, Note, NoteKind
+
+_NEAR = 1e-9
+
+
+def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tuple[float, float]:
+    """Interval for p_10 − p_01 of paired proportions: Newcombe's, with Clopper–Pearson limits.
+
+    With (l₁, u₁), (l₂, u₂) those of p̂ = n_10/n and q̂ = n_01/n and ρ = min{1, √(p̂q̂/((1−p̂)(1−q̂)))}: low =
+    p̂ − q̂ − √(x² + y² + 2ρxy), x = p̂ − l₁, y = u₂ − q̂, and high likewise. Never of width 0. Source: the
+    square-and-add intervals of Newcombe 1998, Stat. Med. 17, with exact limits and the correlation of
+    multinomial counts in place of his.
+
+    Counts may be fractions, of an effective size (`effective_size`).
+    """
+    p, q = n_10 / n, n_01 / n
+    (l1, u1), (l2, u2) = share_interval(n_10, n, level), share_interval(n_01, n, level)
+    room = (1 - p) * (1 - q)
+    rho = min(1.0, math.sqrt(p * q / room)) if room > 0 else 0.0
+
+    def half(x: float, y: float) -> float:
+        return math.sqrt(x * x + y * y + 2 * rho * x * y)
+
+    return max(-1.0, p - q - half(p - l1, u2 - q)), min(1.0, p - q + half(u1 - p, q - l2))
+
+
+def never_differ(size: float, level: float) -> FoundDifference:
+    """What so many independent items tell of two models that were never seen to differ."""
+    most = share_interval(0, size, level)[1]
+    notes = (Note(NoteKind.NEVER_DIFFER),)
+    return 0.0, Interval(low=-most, high=most, level=level, method="paired", notes=notes), 1.0
+
+
+def difference_interval(
+    first: IntArray,
+    second: IntArray,
+    data: RoutedSample,
+    level: float,
+    cluster: IntArray | None = None,
+    count: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> FoundDifference:
+    """Difference, interval and two-sided p-value of "no difference"; see the module.
+
+    Parameters
+    ----------
+    first, second, cluster
+        Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
+    data
+        Answers, one for every item on which the two differ, or several (`several_answers`).
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each.
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for; None if all stand for equally many.
+
+    Raises
+    ------
+    EstimateError
+        If a differing item has no answer.
+    NotIdentified
+        If answers cannot tell the two apart, or items with weights have several answers or share clusters.
+    """
+    differ = first != second
+    number = np.ones(len(first), np.int64) if count is None else count
+    n = int(number.sum())
+    if not differ.any():
+        units = float(n) if cluster is None else effective_clusters(cluster)
+        return never_differ(units if weight is None else max(1, int(count_effective(weight))), level)
+    target = difference_target(first, second, data.propensities.shape[1])
+    answers = np.bincount(data.item, minlength=len(first))[differ]
+    if weight is None and not answers.all():
+        raise EstimateError("a comparison needs an answer for every item on which the models differ")
+    if weight is None and (answers > 1).any():
+        return several_answers(first, second, data, level, cluster)
+    asked, yes = np.zeros(len(first), np.int64), np.zeros(len(first))
+    asked[data.item], yes[data.item] = data.asked, data.answer
+    c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
+    asked, yes, side = asked[differ], yes[differ], target[np.arange(len(first)), asked][differ]
+    m, size = int(number[differ][side != 0].sum()), float(n)
+    if weight is None:
+        stands, df = number.astype(np.float64), float(max(1, m))
+    else:
+        stands, df, size = weight, max(1.0, count_effective(weight[differ])), count_effective(weight)
+        rows = weigh_items(target, differ, data, weight)
+    own, total = stands[differ], float(stands.sum())
+    votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
+    if votes is not None:
+        plus, minus, scale = float(own[votes > 0].sum()), float(own[votes < 0].sum()), size / total
+        low, high = paired_proportions(plus * scale, minus * scale, size, level)
+        p_value = _score_p_value(rows, df) if weight is not None else sign_p_value(int(plus), int(minus))
+        return (plus - minus) / total, Interval(low=low, high=high, level=level, method="paired"), p_value
+    if weight is None and cluster is None and _is_even(c, pi, K):
+        plus = int(own[side * (2 * yes - 1) > 0].sum())
+        inner, low, high, p_value = _even_mean(plus, m, level)
+    else:
+        if weight is None:
+            of = None if cluster is None else cluster[differ]
+            rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=number[differ]))
+        mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
+        inner, low, high = mean.value, mean.low, mean.high
+    if cluster is not None:
+        size = effective_size(differ.astype(np.float64), cluster, level)
+    value, low, high = scale_by_share(float(own.sum()) / total, size, inner, low, high, level)
+    notes = () if m else (Note(NoteKind.NOTHING_KNOWN_WHERE_THEY_DIFFER),)
+    return value, Interval(low=low, high=high, level=level, method="paired", notes=notes), p_value
+
+
+def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
+    """Whether each of two readable predictions was as likely asked about, at one number of options."""
+    return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
+
+
+def _even_mean(plus: int, m: int, level: float) -> tuple[float, float, float, float]:
+    """Δ of m answers of which some speak for the first model: its value, both ends and the p-value."""
+    low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
+    return (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1, sign_p_value(plus, m - plus)
+
+
+def _score_p_value(rows: TiltedRows, df: float) -> float:
+    return min(1.0, 2 * float(stdtr(df, -score_at(rows))))
+
+
+def read_votes(
+    c: FloatArray, pi: FloatArray, K: IntArray, side: FloatArray, yes: FloatArray
+) -> FloatArray | None:
+    """+1, 0 or −1 of every item, if each tells one by itself; else None."""
+    coin = np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR
+    sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
+    if not (coin | sure | (K == 2)).all():
+        return None
+    votes: FloatArray = np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
+    return votes
+
+
+def several_answers(
+    first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
+) -> FoundDifference:
+    """As `difference_interval`, where items have several answers: the interval of `routed_mean`.
+
+    It is at least as wide as where no difference is seen.
+    """
+    data = informed(np.stack([first, second], axis=1), data)
+    found = routed_mean(
+        difference_target(first, second, data.propensities.shape[1]), data, level=level, cluster=cluster
+    )
+    groups = len(first) if cluster is None else effective_clusters(cluster)
+    least = share_interval(0, groups, level)[1]
+    value = min(1.0, max(-1.0, found.value))
+    low, high = max(-1.0, min(found.low, value - least)), min(1.0, max(found.high, value + least))
+    p_value = student_p_value(found.value, found.se or 0.0, groups)
+    made = Interval(low=low, high=high, level=level, method="paired", notes=found.notes, why=found.why)
+    return found.value, made, p_value
+
+
+def student_p_value(value: float, se: float, groups: float) -> float:
+    """Two-sided p-value of "no difference" by Student's t of so many independent groups; 1 if se is 0."""
+    return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
+
+
+def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
+    """Mean of +1, 0 and −1 on items of clusters: `paired_proportions` at the effective size, p from t."""
+    n, value = len(votes), float(votes.mean())
+    size = effective_size(votes, cluster, level)
+    plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
+    low, high = paired_proportions(plus, minus, size, level)
+    # the variance if there is no difference: that around the mean is 0 where one model is always right
+    se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
+    p_value = student_p_value(value, se, effective_clusters(cluster))
+    return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
+
+
+def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
+    """The difference on items that one answer settles: K = 2, or the one readable prediction asked about."""
+    other = -side * (np.abs(c).sum(axis=1) == 2)
+    alone = np.where(side == 0, c.sum(axis=1), 0.0)
+    return np.where(yes > 0, side, other + alone)
 
 
 def paired_difference(
@@ -54,8 +265,7 @@ def paired_difference(
     count
         Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
     weight
-        Shape (N,), above 0: how many items of the pool each stands for, where chances differed
-        (`unequal_difference`).
+        Shape (N,), above 0: how many items of the pool each stands for, where chances differed.
 
     Raises
     ------
@@ -71,13 +281,10 @@ def paired_difference(
     number = np.ones(len(a), np.int64) if count is None else count
     items, questions = int(number.sum()), int(number[data.item].sum())
     check_items(items)
-    if weight is None:
-        value, interval, p_value = difference_interval(a, b, data, level, cluster, count)
-    else:
-        if cluster is not None:
-            refuse("compare", {"weights", "clusters"})
-        value, interval, p_value = unequal_difference(a, b, data, weight, level)
-    return _compared(names, value, interval, p_value, "paired", items, questions)
+    if weight is not None and cluster is not None:
+        refuse("compare", {"weights", "clusters"})
+    found = difference_interval(a, b, data, level, cluster, count, weight)
+    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=ROUTED)
 
 
 def sign_test(
@@ -119,7 +326,8 @@ def sign_test(
         method="sign",
         notes=() if -1 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),),
     )
-    return _compared(names, value, interval, sign_p_value(only_b, only_a), "sign", len(k), len(k))
+    found = value, interval, sign_p_value(only_b, only_a)
+    return Comparison.of_interval(names, found, items=len(k), questions=len(k), assumptions=ROUTED)
 
 
 def mcnemar(
@@ -168,7 +376,8 @@ def mcnemar(
     p_value = 1.0 if less >= more else sign_p_value(more, less)
     # the known items alone may lie beyond all that the unknown ones leave possible
     value = min(high, max(low, lead / n))
-    return _compared(names, value, interval, p_value, "mcnemar", n, questions)
+    found = value, interval, p_value
+    return Comparison.of_interval(names, found, items=n, questions=questions, assumptions=RESOLVED)
 
 
 def _clustered(
@@ -187,26 +396,5 @@ def _clustered(
     interval = Interval(low=first.low, high=second.high, level=level, method=first.method, notes=notes)
     value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
     p_value = max(p_first, p_second) if same_sign else 1.0
-    return _compared(names, value, interval, p_value, "mcnemar", int((~unknown).sum()), questions)
-
-
-def _compared(
-    names: tuple[str, str],
-    value: float,
-    interval: Interval,
-    p_value: float,
-    method: str,
-    items: int,
-    questions: int,
-) -> Comparison:
-    """A comparison from its interval, by a method that says what it assumes."""
-    return Comparison.of_interval(
-        names,
-        value,
-        interval,
-        p_value,
-        method=method,
-        items=items,
-        questions=questions,
-        assumptions=RESOLVED if method == "mcnemar" else ROUTED,
-    )
+    items, found = int((~unknown).sum()), (value, interval, p_value)
+    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=RESOLVED)

@@ -9,6 +9,8 @@ from typing import Any, Self
 from oversight.harness.types import HtmlTable, Interval, Note, Noted, Shown, plain_fields
 
 TIED = "tie"
+FoundDifference = tuple[float, Interval, float]
+"""A difference, its interval, and the two-sided p-value of "no difference"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +59,14 @@ class Comparison(Noted, Shown):
     def of_interval(
         cls,
         names: tuple[str, str],
-        value: float,
-        interval: Interval,
-        p_value: float,
+        found: FoundDifference,
         *,
-        method: str,
         items: int,
         questions: int,
         assumptions: tuple[str, ...],
     ) -> Self:
         """A comparison from its interval."""
+        value, interval, p_value = found
         return cls(
             first=names[0],
             second=names[1],
@@ -75,7 +75,7 @@ class Comparison(Noted, Shown):
             high=interval.high,
             p_value=p_value,
             level=interval.level,
-            method=method,
+            method=interval.method,
             items=items,
             questions=questions,
             assumptions=assumptions,

@@ -3,7 +3,7 @@ from .binomial import (
     effective_options as effective_options, jeffreys as jeffreys, success_probability as success_probability,
     wilson as wilson, z_value as z_value,
 )
-from .blaker_interval import blaker as blaker
+from .binomial import blaker as blaker
 from .effective_counts import (
     FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, check_clusters as check_clusters,
     count_effective as count_effective, effective_clusters as effective_clusters,
@@ -14,7 +14,7 @@ from .p_values import (
     chernoff_low as chernoff_low, chi2_tail as chi2_tail, holm as holm, sign_p_value as sign_p_value,
     two_sided as two_sided, z_of_sum as z_of_sum,
 )
-from .rates import Rate as Rate, RateChange as RateChange, compare_rates as compare_rates
+from .binomial import Rate as Rate, RateChange as RateChange, compare_rates as compare_rates
 from .roots import find_root as find_root
 from .studentized_range import range_quantile as range_quantile, range_tail as range_tail
 from .validation import (

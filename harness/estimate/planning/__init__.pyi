@@ -1,4 +1,4 @@
-from .kept_promises import REACHED as REACHED
+from .rehearsed_studies import REACHED as REACHED
 from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
 from .planned_row import PlannedRow as PlannedRow
 from .priced_protocols import plan as plan
@@ -8,5 +8,5 @@ from .sample_size import (
     difference_variances as difference_variances, targeted_design_variance as targeted_design_variance,
     uniform_design_variance as uniform_design_variance,
 )
-from .sequential_size import outcomes_to_settle as outcomes_to_settle
-from .synthetic_population import synthesise_population as synthesise_population
+from .sample_size import outcomes_to_settle as outcomes_to_settle
+from .sample_size import synthesise_population as synthesise_population

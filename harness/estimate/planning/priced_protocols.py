@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import check_least, check_unit
-from oversight.harness.estimate.planning.kept_promises import PlannedTest, RehearsedProtocol
-from oversight.harness.estimate.planning.rehearsed_studies import SIGN_TEST, UNIFORM, stand_in
+from oversight.harness.estimate.planning.rehearsed_studies import (
+    PlannedTest,
+    RehearsedProtocol,
+    stand_in,
+)
 from oversight.harness.estimate.planning.sample_size import (
+    SIGN_TEST,
+    UNIFORM,
     SamplePlan,
     accuracy_variances,
+    check_sought,
     difference_variances,
     power_factor,
 )
@@ -107,7 +112,9 @@ def plan(
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
-    aim = _check_aim(half_width, questions, level, power)
+    power_factor(level, power)  # which refuses both outside (0, 1)
+    check_sought(half_width, questions)
+    aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass
     rates = {"sensitivity": sensitivity, "specificity": specificity}
     single = accuracy_variances(options, accuracy, models=models, **rates)
@@ -133,17 +140,6 @@ def plan(
     accuracies = _compare_prices(accurate, UNIFORM, by_width=asked is not None)
     differences = _compare_prices(different, SIGN_TEST, by_width=asked is not None)
     return QuestionPlan(accuracy=accuracies, difference=differences, level=level)
-
-
-def _check_aim(half_width: float | None, questions: int | None, level: float, power: float) -> PlannedTest:
-    power_factor(level, power)  # which refuses both outside (0, 1)
-    if half_width is not None and questions is not None:
-        raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
-    if half_width is not None and not 0 < half_width < 1:
-        raise EstimateError(f"half_width must lie in (0, 1), is {half_width}")
-    if questions is not None:
-        check_least("questions", questions, 1)
-    return PlannedTest(level=level, power=power)
 
 
 def _row(

@@ -1,6 +1,16 @@
 """Variance per item of a planned study, without and with what is known beside experts' answers.
 
-Variances are those of the estimates themselves: of the score interval's outcomes (`planned_outcomes`), the
+Outcomes vary by the planned draw of options and by what the truth may be. The interval of
+`oversight.harness.estimate.intervals.tilting` is made of outcomes g, whose variance depends on the draw, on
+the working distribution, and on the truth, which is not known. But given item x and truth k
+
+    f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
+
+is a number, π being the planned propensities and g taken at the tilt of mean A. So E f is one more mean of
+Σ_k f_k 1{y = k}, and a pilot tells it as it tells an accuracy, by equation (G) of
+`oversight.harness.estimate.routed.doubly_robust`, whatever options the pilot's own draw asked about.
+
+Variances are those of the estimates themselves: of the score interval's outcomes (`plan_outcomes`), the
 larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
 the pilot. Items drawn in proportion within strata leave out what varies between these: the squared covariance
 of being right with the strata's mean guess, over the variance of that (a lower bound, without its bias).
@@ -14,13 +24,97 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.intervals import FAR_ITEMS
+from oversight.harness.estimate.intervals import FAR_ITEMS, outcomes_at, plan_working, tilt_items, tilt_of
 from oversight.harness.estimate.judged import working_distribution
 from oversight.harness.estimate.planning.pilot_answers import PilotAnswers
-from oversight.harness.estimate.planning.planned_outcomes import model_variances, plan_outcomes
 from oversight.harness.estimate.routed import weigh_votes
+
+_PORTION = 2_000
+"""Items at a time: there is a row for every option that may be asked about, and either answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedOutcomes:
+    """Second moments of the outcomes of N items of at most K options.
+
+    Attributes
+    ----------
+    around_mean, around_guess
+        Shape (N, K): E[(g − A)² | the truth is k], and the same around what is expected of the item.
+    guess
+        Shape (N,): what the tilted working distribution expects of the item, E c.
+    """
+
+    around_mean: FloatArray
+    around_guess: FloatArray
+    guess: FloatArray
+
+
+def plan_outcomes(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    working: FloatArray | None,
+    mean: float,
+) -> PlannedOutcomes:
+    """Outcomes of N items of equal weight, one question each; parameters as of `tilt_items`, and A.
+
+    Raises
+    ------
+    NotIdentified
+        If such a draw cannot tell this target.
+    """
+    working = plan_working(c, propensities, n_options) if working is None else working
+    nobody, none = np.full(len(c), -1), np.zeros(len(c))
+    tilt = tilt_of(tilt_items(c, propensities, n_options, nobody, none, working=working), mean)
+    parts = [slice(start, start + _PORTION) for start in range(0, len(c), _PORTION)]
+    found = [_plan_part(c[p], propensities[p], n_options[p], working[p], mean, tilt) for p in parts]
+    around_mean, around_guess, guess = (np.concatenate(x) for x in zip(*found, strict=True))
+    return PlannedOutcomes(around_mean=around_mean, around_guess=around_guess, guess=guess)
+
+
+def model_variances(
+    c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
+) -> tuple[float, float]:
+    """Means of both moments over the items if the tilted working distribution is right."""
+    nobody, none = np.full(len(c), -1), np.zeros(len(c))
+    rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
+    guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
+    return float((variance + (guess - mean) ** 2).mean()), float(variance.mean())
+
+
+def _plan_part(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    working: FloatArray,
+    mean: float,
+    tilt: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Both moments, and E c of every item by the tilted working distribution."""
+    n, width = c.shape
+    each = np.repeat(np.arange(n), 2 * width)
+    option, yes = (x.ravel() for x in np.indices((n, width, 2))[1:])
+    asked = np.where(propensities[each, option] > 0, option, -1)
+    rows = tilt_items(
+        c[each],
+        propensities[each],
+        n_options[each],
+        asked,
+        yes.astype(np.float64),
+        working=working[each],
+    )
+    guess, _, g = (x.reshape(n, width, 2) for x in outcomes_at(rows, tilt))
+    first, own = guess[:, 0, 0], np.arange(width) < n_options[:, None]
+    moments = []
+    for centre in (mean, first[:, None, None]):
+        no, is_true = np.moveaxis((g - centre) ** 2, 2, 0)
+        refuted = (propensities * no).sum(axis=1, keepdims=True)
+        moments.append(np.where(own, refuted + propensities * (is_true - no), 0.0))
+    return moments[0], moments[1], first
+
 
 NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
 POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
@@ -113,60 +207,13 @@ def side_variances(
         workings[JUDGE] = working_distribution(pilot.option, pilot.data, pilot.judges)
     for side, working in workings.items():
         try:
-            of |= _see(pilot, mean, working, best, curved=curved).name_all(side, pilot, mean, pool)
+            of |= _vary(pilot, mean, side, working, best, pool=pool, curved=curved)
         except NotIdentified as error:
             if side == NONE:
                 raise
             undefined[side] = f"not known from these answers: {error}"
     cost = float(pilot.each_mean(pilot.cost, best).mean())
     return SideVariances(of=of, undefined=undefined, cost=max(cost, 1e-9))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """Variances per item with one working distribution: the model's and the observed one.
-
-    Attributes
-    ----------
-    whole, around_guess
-        Around the mean, and around what is expected of the item.
-    between
-        Their parts between the strata of the pool.
-    share, rest
-        Readable share of the predictions, and what is added as it varies, too.
-    means, curves
-        As of `ItemVariance`.
-    """
-
-    whole: tuple[float, float]
-    around_guess: tuple[float, float]
-    between: tuple[float, float]
-    share: float
-    rest: float
-    means: FloatArray | None
-    curves: FloatArray | None
-
-    def name_all(
-        self, side: str, pilot: PilotAnswers, mean: float, pool: int | None
-    ) -> dict[str, ItemVariance]:
-        """Variances of what this working distribution is used for."""
-        one = ItemVariance(
-            whole=self.share * max(self.whole) + self.rest, means=self.means, curves=self.curves
-        )
-        found = {side: one}
-        if side == JUDGE:
-            if pilot.settles:
-                del found[side]
-            if pool:
-                found[POOL_JUDGE] = replace(one, near=self.share * max(self.around_guess), pool=pool)
-        elif pilot.guess is not None and pilot.settles:
-            far = FAR_ITEMS * max(mean, 1 - mean) ** 2
-            found[POOL] = replace(one, between=min(self.between[1], one.whole), far=far)
-        elif pilot.guess is not None:
-            left = [v - self.share * b for v, b in zip(self.whole, self.between, strict=True)]
-            within = self.share * max(*left, 0.0) + self.rest
-            found[POOL if side == NONE else POOL_VOTES] = replace(one, whole=within)
-        return found
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
@@ -179,38 +226,53 @@ def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
     return share * whole + share * (1 - share) * inner**2
 
 
-def _see(
-    pilot: PilotAnswers, mean: float, working: FloatArray | None, best: FloatArray, *, curved: bool
-) -> _Seen:
-    """What varies of the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too."""
+def _vary(
+    pilot: PilotAnswers,
+    mean: float,
+    side: str,
+    working: FloatArray | None,
+    best: FloatArray,
+    *,
+    pool: int | None,
+    curved: bool,
+) -> dict[str, ItemVariance]:
+    """Variances by the uses of one working distribution: the larger of the model's and the observed one.
+
+    What varies are the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too.
+    """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner, part = min(1 - 1e-9, mean / share), pilot.take(readable)
     own = None if working is None else working[readable]
     planned = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
     between = (_project(planned.guess, part.guess)[0], _between_strata(pilot, best))
-    whole, near = planned.modelled, planned.modelled_around_guess
+    modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
     seen = (0.0, 0.0)  # the likelihood's interval of uniformly drawn options does not look at squares
     if working is not None or not _is_uniform(part):
         moments = (planned.around_mean, planned.around_guess)
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
         seen = (first, second)
-    means: FloatArray | None = None
-    curves: FloatArray | None = None
+    rest = share * (1 - share) * inner**2
+    one = ItemVariance(whole=share * max(modelled[0], seen[0]) + rest)
     if curved and not (pilot.settles and working is None):
         ends = max(_EDGE, inner - _REACH), min(1 - _EDGE, inner + _REACH)
         means = np.linspace(*ends, _GRID, dtype=np.float64)
-        modelled = [model_variances(part.target, part.planned, part.data.n_options, own, m) for m in means]
-        curves = np.array(modelled).T / np.maximum(np.array([[whole], [near]]), 1e-12)
-    return _Seen(
-        whole=(whole, seen[0]),
-        around_guess=(near, seen[1]),
-        between=between,
-        share=share,
-        rest=share * (1 - share) * inner**2,
-        means=None if means is None else share * means,
-        curves=curves,
-    )
+        each = [model_variances(part.target, part.planned, part.data.n_options, own, m) for m in means]
+        curves = np.array(each).T / np.maximum(np.array(modelled)[:, None], 1e-12)
+        one = replace(one, means=share * means, curves=curves)
+    found = {side: one}
+    if side == JUDGE:
+        if pilot.settles:
+            del found[side]
+        if pool:
+            found[POOL_JUDGE] = replace(one, near=share * max(modelled[1], seen[1]), pool=pool)
+    elif pilot.guess is not None and pilot.settles:
+        far = FAR_ITEMS * max(mean, 1 - mean) ** 2
+        found[POOL] = replace(one, between=min(between[1], one.whole), far=far)
+    elif pilot.guess is not None:
+        left = max(modelled[0] - share * between[0], seen[0] - share * between[1], 0.0)
+        found[POOL if side == NONE else POOL_VOTES] = replace(one, whole=share * left + rest)
+    return found
 
 
 def _is_uniform(pilot: PilotAnswers) -> bool:
