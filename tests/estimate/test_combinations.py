@@ -10,13 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from oversight.harness.analysis.by_class import compare_study_classes
-from oversight.harness.analysis.gate import Bars, gate_study
 
 from oversight import harness as h
 from oversight.agents.search import ExpertLabels, prepare_search, score_items
 from oversight.agents.search.item_splits import refuse_unscorable
-from oversight.harness.analysis import compare_study, plan_study, report_study
+from oversight.harness.analysis import (
+    Bars,
+    compare_study,
+    compare_study_classes,
+    gate_study,
+    plan_study,
+    report_study,
+)
 from oversight.harness.columns import LabelColumns, PredictionColumns, align_pool
 from oversight.harness.config import SearchSection, read_study
 from oversight.harness.errors import BadInput, EstimateError, OversightError
