@@ -224,8 +224,13 @@ def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
     NotIdentified
         If the answers do not tell it.
     BadInput
-        If a feature has no effect there.
+        If a feature has no effect there; it is named.
     """
-    rule = find_rule(use, {*conditions, *(name for name, is_given in features.items() if is_given)})
-    if rule is not None and rule.kind != BY_DATA:
-        raise (BadInput if rule.kind == NO_EFFECT else NotIdentified)(rule.reason)
+    given = [name for name, is_given in features.items() if is_given]
+    rule = find_rule(use, {*conditions, *given})
+    if rule is None or rule.kind == BY_DATA:
+        return
+    if rule.kind != NO_EFFECT:
+        raise NotIdentified(rule.reason)
+    named = ", ".join(filter(rule.names, given))
+    raise BadInput(f"{named}: {rule.reason}" if named else rule.reason)
