@@ -117,7 +117,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
     except NotIdentified as error:
-        raise NotIdentified(f"search: {find_reason('search', {'sequential'})}: {error}") from None
+        raise NotIdentified(f"search: {find_reason('search', {'resolved'})}: {error}") from None
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:

@@ -25,6 +25,7 @@ from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
+    advise_on_texts as advise_on_texts,
     digest_source as digest_source, note_source as note_source,
     read_items_ahead as read_items_ahead, stream_items as stream_items,
     study_clusters as study_clusters, study_items as study_items,
@@ -50,7 +51,7 @@ from .model_runs import (
 )
 from .rereading import RunRereading as RunRereading, reread_study as reread_study
 from .opened_study import (
-    OpenStudy as OpenStudy, advise_on_texts as advise_on_texts, find_newest_runs as find_newest_runs,
+    OpenStudy as OpenStudy, find_newest_runs as find_newest_runs,
 )
 from .options import (
     EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,

@@ -72,6 +72,15 @@ def _cluster_by_text(study: Study) -> dict[str, str]:
     return {name: f"{digest_text(text, options):016x}" for name, text, options, *_ in fields}
 
 
+def advise_on_texts(study: Study) -> str:
+    """What to do about texts that several items have."""
+    if study.items.cluster is None:
+        return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
+    if study.items.cluster == TEXT_CLUSTER:
+        return "items.cluster makes the items of a text one unit"
+    return f"the column {study.items.cluster!r} (items.cluster) must name one cluster for the items of a text"
+
+
 def study_items(study: Study) -> list[Item]:
     """Read the items that study.toml describes."""
     return list(stream_items(study))

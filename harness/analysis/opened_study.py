@@ -17,11 +17,10 @@ from oversight.harness.analysis.controls import (
     find_rates,
     read_control_answers,
 )
-from oversight.harness.analysis.inputs import study_clusters
+from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import (
     RELEVANT_EXCESS,
-    TEXT_CLUSTER,
     ItemIndex,
     ItemValues,
     LabelColumns,
@@ -239,12 +238,3 @@ class OpenStudy:
         """Say that second questions are not used, and why; empty without any."""
         second = len(self.store.content.read_questions(second=True))
         return f"{counted(second, 'second question')} about items answered no: {why}" if second else ""
-
-
-def advise_on_texts(study: Study) -> str:
-    """What to do about texts that several items have."""
-    if study.items.cluster is None:
-        return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
-    if study.items.cluster == TEXT_CLUSTER:
-        return "items.cluster makes the items of a text one unit"
-    return f"the column {study.items.cluster!r} (items.cluster) must name one cluster for the items of a text"

@@ -37,7 +37,7 @@ def refuse_panel(study: Study, use: str) -> None:
     from oversight.harness.estimate import refuse
 
     if study.experts.is_panel:
-        refuse(use, {"panel"})
+        refuse(use, {"ratings"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,7 +208,7 @@ def report_study(
     if options.looks:
         note_look(store, look)
     unused = opened.tell_unused(FIRST_ONLY) if by_class else ""
-    left_out = [*chosen.remarks, *filter(None, [unused])]
+    left_out = (*chosen.remarks, *filter(None, [unused]))
     return _summarise(opened, tuple(reports), left_out, options.level)
 
 

@@ -128,23 +128,23 @@ class LabelColumns:
 
     @property
     def conditions(self) -> frozenset[str]:
-        """Names of the study's protocol and features that decide what the labels can be used for.
+        """Names of the design and the features that decide what the labels can be used for.
 
-        A protocol is named by what its labels tell, so that added protocols have a name here, too. The table
-        of combinations (`oversight.harness.estimate.RULES`) takes these names.
+        The design is named by what the labels tell, so that every protocol has one. The table of combinations
+        (`oversight.harness.estimate.RULES`) uses these names.
         """
         if not self.tells_accuracy:
-            protocol = "disagreement"
+            design = "differences"
         elif self.is_resolved:
-            protocol = "sequential"
+            design = "resolved"
         else:
-            protocol = "partitioned" if self.is_uniform else "targeted"
+            design = "uniform" if self.is_uniform else "weighted"
         shown = {
             "clusters": self.cluster is not None,
             "pool": self.pool is not None,
             "weights": self.is_unequal,
         }
-        return frozenset({protocol, *(name for name, is_given in shown.items() if is_given)})
+        return frozenset({design, *(name for name, is_given in shown.items() if is_given)})
 
     @cached_property
     def labelled(self) -> BoolArray:

@@ -11,7 +11,7 @@ from .classes import (
 )
 from .collected import collected_part as collected_part, read_queues as read_queues
 from .combinations import (
-    FEATURES as FEATURES, NO_EFFECT as NO_EFFECT, PROTOCOLS as PROTOCOLS, RULES as RULES, USES as USES,
+    DESIGNS as DESIGNS, FEATURES as FEATURES, NO_EFFECT as NO_EFFECT, RULES as RULES, USES as USES,
     find_reason as find_reason, find_rule as find_rule,
     refuse as refuse,
 )

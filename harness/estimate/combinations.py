@@ -1,11 +1,11 @@
 """Which combinations of a study are possible: the one table that code asks before it refuses.
 
-A study is a set of conditions: its protocol, and its `FEATURES`. A use is what the answers are for.
+A study is a set of conditions: its design, and its `FEATURES`. A use is what the answers are for.
 `RULES` lists what is refused and why; the first rule that fits decides. What no rule names is possible.
 
->>> find_reason("metrics", {"partitioned"})
+>>> find_reason("metrics", {"uniform"})
 ''
->>> find_reason("estimate", {"partitioned", "weights", "clusters"})
+>>> find_reason("estimate", {"uniform", "weights", "clusters"})
 'items were drawn with unequal chances and share clusters; take one of these'
 """
 
@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from oversight.harness.errors import BadInput, NotIdentified
 
-PROTOCOLS = ("partitioned", "targeted", "sequential", "disagreement", "panel")
+DESIGNS = ("uniform", "weighted", "resolved", "differences", "ratings")
+"""What the protocols of a study give: partitioned ones are uniform, targeted ones weighted, sequential ones
+resolved, those of disagreement tell differences only, and panels give ratings."""
 FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
 """Weights are those of items drawn with unequal chances; gold is anything known of experts' errors."""
 USES = ("estimate", "compare", "gate", "gate difference", "metrics", "search", "plan")
@@ -77,28 +79,28 @@ def _set(*names: str) -> frozenset[str]:
 RULES = (
     Rule(
         uses=_set(*USES),
-        all_of=_set("panel"),
+        all_of=_set("ratings"),
         kind=NO_EFFECT,
         reason="this study is a panel; see: oversight agree, certify and parity --help",
     ),
     Rule(
         uses=_set("estimate", "metrics"),
-        all_of=_set("disagreement"),
+        all_of=_set("differences"),
         reason="questions were asked only where two models differ; see: oversight compare",
     ),
     Rule(
         uses=_set("gate"),
-        all_of=_set("disagreement"),
+        all_of=_set("differences"),
         reason="questions were asked only where two models differ; see: --not-worse-than",
     ),
     Rule(
         uses=_set("search"),
-        all_of=_set("disagreement"),
+        all_of=_set("differences"),
         reason="questions were asked only where two models differ, and these items are no sample of all",
     ),
     Rule(
         uses=_set("plan"),
-        all_of=_set("disagreement"),
+        all_of=_set("differences"),
         reason="a pilot of questions where two models differ tells no accuracy to plan for",
     ),
     Rule(
@@ -107,7 +109,7 @@ RULES = (
         reason="a plan from a pilot takes items as independent, and these share clusters",
     ),
     Rule(uses=_set("metrics", "search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
-    Rule(uses=_set("compare"), all_of=_set("weights", "sequential"), reason=_UNEQUAL),
+    Rule(uses=_set("compare"), all_of=_set("weights", "resolved"), reason=_UNEQUAL),
     Rule(uses=_set("estimate", "compare", "gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
     Rule(uses=_set("estimate"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
     Rule(
@@ -123,7 +125,7 @@ RULES = (
     Rule(
         uses=_set("estimate", "metrics"),
         all_of=_set("strata"),
-        any_of=_set("targeted", "sequential"),
+        any_of=_set("weighted", "resolved"),
         kind=NO_EFFECT,
         reason="strata have no effect where predictions decided what was asked; leave them out",
     ),
@@ -141,20 +143,20 @@ RULES = (
     ),
     Rule(
         uses=_set("estimate", "compare", "gate", "gate difference"),
-        all_of=_set("sequential", "gold"),
+        all_of=_set("resolved", "gold"),
         kind=NO_EFFECT,
         reason="items asked about until resolved have no correction for experts' errors",
     ),
     Rule(
         uses=_set("estimate"),
-        all_of=_set("sequential"),
+        all_of=_set("resolved"),
         any_of=_set("votes", "second questions"),
         kind=NO_EFFECT,
         reason="every item is resolved, and nothing is left open that they could tell",
     ),
     Rule(
         uses=_set("estimate"),
-        all_of=_set("sequential", "judges"),
+        all_of=_set("resolved", "judges"),
         unless=_set(POOL),
         reason="every item is resolved, and a judge adds nothing to what is known",
     ),
@@ -184,13 +186,13 @@ RULES = (
     ),
     Rule(
         uses=_set("gate"),
-        all_of=_set("targeted", "weights"),
+        all_of=_set("weighted", "weights"),
         kind=BY_DATA,
         reason="several models' predictions were asked about with unequal chances; watch one alone",
     ),
     Rule(
         uses=_set("search"),
-        all_of=_set("sequential"),
+        all_of=_set("resolved"),
         kind=BY_DATA,
         reason="experts were asked about the predictions of some models alone, as by protocol = "
         '"sequential", which cannot score answers of others',

@@ -89,7 +89,7 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     chance = np.where(readable, data.propensities[np.arange(n), np.maximum(option, 0)], 0.0)
     certain = chance > 1 - _NEAR
     if (readable & ~certain & (abs(chance * data.n_options - 1) > _NEAR)).any():
-        raise NotIdentified(find_reason("gate", {"targeted", "weights"}))
+        raise NotIdentified(find_reason("gate", {"weighted", "weights"}))
     K = np.where(certain, 1, data.n_options)
     return np.stack([K, readable, readable & (asked == option), yes])
 

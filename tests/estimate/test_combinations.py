@@ -27,10 +27,10 @@ from oversight.harness.config import SearchSection, read_study
 from oversight.harness.errors import BadInput, EstimateError, OversightError
 from oversight.harness.estimate import (
     DEEPENED,
+    DESIGNS,
     FEATURES,
     JUDGED,
     NO_EFFECT,
-    PROTOCOLS,
     RULES,
     USES,
     ErrorRanges,
@@ -67,18 +67,18 @@ class Study:
     features: frozenset[str]
 
 
-def make_study(protocol: str, features: frozenset[str]) -> Study:
+def make_study(design: str, features: frozenset[str]) -> Study:
     rng = np.random.default_rng(3)
     size = POOL if "weights" in features else N
     truth, options = synthesise_population(size, K, [0.8, 0.6, 0.7], rng)
     named = {f"m{m}": {f"i{j}": int(k) for j, k in enumerate(options[:, m])} for m in (0, 1)}
     rules: dict[str, Callable[[], Any]] = {
-        "partitioned": lambda: Partitioned(ROSTER, 1),
-        "targeted": lambda: Targeted(ROSTER, named, 1),
-        "sequential": lambda: Sequential(ROSTER, named, 1),
-        "disagreement": lambda: Disagreement(ROSTER, named, 1),
+        "uniform": lambda: Partitioned(ROSTER, 1),
+        "weighted": lambda: Targeted(ROSTER, named, 1),
+        "resolved": lambda: Sequential(ROSTER, named, 1),
+        "differences": lambda: Disagreement(ROSTER, named, 1),
     }
-    plan = rules[protocol]()
+    plan = rules[design]()
     experts, answers = SimulatedExperts({f"i{j}": int(k) for j, k in enumerate(truth)}), list[Answer]()
     waiting = drawn = plan.route(ITEMS)
     while waiting:
@@ -199,10 +199,10 @@ TAKES = {
 }
 """What each call can be given; for the rest there is no argument."""
 CASES = [
-    (use, protocol, frozenset(features))
+    (use, design, frozenset(features))
     for use in USES
-    for protocol in PROTOCOLS
-    if protocol != "panel"
+    for design in DESIGNS
+    if design != "ratings"
     for number in ((0, 1) if use == "plan" else (0, 1, 2))
     for features in combinations(FEATURES, number)
 ]
@@ -215,18 +215,18 @@ def is_told_apart(use: str, features: frozenset[str]) -> bool:
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "panel"])
-def test_every_cell_does_what_the_table_says(use: str, protocol: str) -> None:
-    for _, _, features in [case for case in CASES if case[:2] == (use, protocol)]:
-        conditions = {protocol, *features} | ({"pool"} if "weights" in features else set())
+@pytest.mark.parametrize("design", [name for name in DESIGNS if name != "ratings"])
+def test_every_cell_does_what_the_table_says(use: str, design: str) -> None:
+    for _, _, features in [case for case in CASES if case[:2] == (use, design)]:
+        conditions = {design, *features} | ({"pool"} if "weights" in features else set())
         rule = find_rule(use, conditions)
         if not is_told_apart(use, features):
             if len(features) == 1:
-                assert rule is not None, (use, protocol, features)
+                assert rule is not None, (use, design, features)
             continue
-        study = make_study(protocol, features)
+        study = make_study(design, features)
         if rule is None:
-            assert np.isfinite(CALLS[use](study)), (use, protocol, features)
+            assert np.isfinite(CALLS[use](study)), (use, design, features)
             continue
         with pytest.raises(OversightError) as error:
             CALLS[use](study)
@@ -255,11 +255,11 @@ def test_a_panel_is_refused_by_every_use(use: str, tmp_path: Path) -> None:
         }
         with pytest.raises(BadInput) as error:
             calls[use]()
-    assert str(error.value) == find_reason(use, {"panel"})
+    assert str(error.value) == find_reason(use, {"ratings"})
 
 
 def test_rules_name_only_what_there_is() -> None:
-    known = {*PROTOCOLS, *FEATURES, "pool"}
+    known = {*DESIGNS, *FEATURES, "pool"}
     for rule in RULES:
         assert rule.uses <= set(USES)
         assert rule.all_of | rule.any_of | rule.unless <= known
