@@ -95,11 +95,38 @@ def test_one_model_and_one_that_all_questions_are_about_have_none() -> None:
     assert ASSISTED not in {**found["m0"], **found["m0"].undefined}
 
 
+def test_intervals_hold_with_strata_that_were_labelled_at_different_rates() -> None:
+    """Votes and a judge narrow the interval of strata; the accuracy is that of all predictions."""
+    held, widths = {name: list[bool]() for name in ("assisted", "judged")}, list[float]()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        easy, truth = rng.random(400) < 0.4, rng.integers(K, size=400)
+
+        def predict(on_easy: float, on_hard: float) -> list[int]:
+            right = rng.random(400) < np.where(easy, on_easy, on_hard)  # noqa: B023  called at once
+            found: list[int] = np.where(right, truth, (truth + rng.integers(1, K, size=400)) % K).tolist()  # noqa: B023
+            return found
+
+        options = {"m0": predict(0.9, 0.4), "m1": predict(0.8, 0.7), "judge": predict(0.75, 0.8)}
+        items = [Item(f"i{j}", "t", CLASSES, tuple(range(K))) for j in range(400)]
+        asked = [
+            item for item, kept in zip(items, rng.random(400) < np.where(easy, 0.6, 0.2), strict=True) if kept
+        ]
+        plan = Partitioned(ROSTER, seed)
+        said = SimulatedExperts({f"i{j}": int(y) for j, y in enumerate(truth)}).answer(plan.route(asked))
+        rows = {name: [Prediction(f"i{j}", k) for j, k in enumerate(each)] for name, each in options.items()}
+        judges, strata = {"j": rows.pop("judge")}, {f"i{j}": str(is_easy) for j, is_easy in enumerate(easy)}
+        made = h.model_accuracies(rows, plan.decode(list(said)), strata=strata, judges=judges)["m0"]
+        for name, covered in held.items():
+            covered.append(made[name].low <= 0.4 * 0.9 + 0.6 * 0.4 <= made[name].high)
+        widths.append((made["judged"].high - made["judged"].low) / (made["ml"].high - made["ml"].low))
+    assert all(np.mean(covered) >= 0.88 for covered in held.values())  # 60 draws at 95 %
+    assert np.mean(widths) < 0.95
+
+
 def test_what_it_cannot_honour_is_named() -> None:
     models, labels = draw(4, [0.8, 0.7])
-    strata = {name: str(j % 2) for j, name in enumerate(IDS)}
     for options, named in (
-        ({"strata": strata}, "strata"),
         ({"interval": "wald"}, "interval 'wald'"),
         ({"published": True}, "published"),
     ):
@@ -109,7 +136,7 @@ def test_what_it_cannot_honour_is_named() -> None:
 
 
 def test_more_answers_than_it_looks_at_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oversight.harness.estimate.assisted.LARGEST", N - 1)
+    monkeypatch.setattr("oversight.harness.estimate.side_information.LARGEST", N - 1)
     models, labels = draw(4, [0.8, 0.7])
     for made in h.model_accuracies(models, labels).values():
         assert f"more than {N - 1} answers" in made.undefined[ASSISTED]
