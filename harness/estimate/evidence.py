@@ -83,12 +83,14 @@ class Evidence:
 
         Raises
         ------
+        BadInput
+            If strata have no effect on such labels, for example on items in clusters.
         NotIdentified
             If `combinations` does not allow an estimate, or there are too few clusters.
         EstimateError
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
-        refuse("estimate", labels.conditions, gold=not error_free)
+        refuse("estimate", labels.conditions, gold=not error_free, strata=strata is not None)
         everything = predictions
         if labels.is_uniform:
             # a question there does not follow from a prediction, so an item without one tells nothing

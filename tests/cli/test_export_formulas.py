@@ -67,6 +67,7 @@ def read_cells(path: Path) -> list[str]:
 
 
 def refuse_formulas(*paths: Path) -> None:
+    assert paths
     for path in paths:
         assert not [cell for cell in read_cells(path) if re.match(r"[=+\-@\t\r\n＝＋－＠]", cell)]
 
