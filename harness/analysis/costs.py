@@ -33,7 +33,7 @@ def cost_per_correct(
 ) -> tuple[float, float, float | None] | None:
     """Return dollars per right answer among those `answered`, with the ends of its interval.
 
-    The upper end is None if the accuracy may be zero. All is None if nothing was paid or estimated.
+    The upper end is None if the accuracy may be zero. Returns None if nothing was paid or estimated.
     """
     if not usd or accuracy is None or not answered or accuracy.clipped == 0:
         return None

@@ -125,8 +125,8 @@ def gate_study(
     Raises
     ------
     BadInput
-        If a bar is none, models were not run, there are several and none is named, or a look is not the next
-        one of its plan.
+        If a bar is invalid, a model was not run, several models were run and none is named, or a look is not
+        the next one of its plan.
     """
     bars.check()
     level = study.estimate.level if level is None else level
@@ -234,7 +234,7 @@ def _add(check: GateCheck, whys: Sequence[str], remarks: Sequence[str]) -> GateC
 def _find_doubts(
     name: str, predictions: PredictionColumns, labels: LabelColumns, *, allows_errors: bool
 ) -> list[str]:
-    """Why a verdict of this model cannot be trusted, whatever the answers say of it.
+    """Reasons not to trust any verdict on this model, whatever the answers are.
 
     Unanswered questions are no such reason, because they count for the other side.
     """

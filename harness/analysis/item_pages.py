@@ -263,7 +263,7 @@ class ItemPage:
     before
         The page in front of this one ends before this position; None if there is none.
     after
-        The page behind this one begins after this position; None if there is none.
+        Position after which the next page begins; None on the last page.
     """
 
     items: tuple[PagedItem, ...]

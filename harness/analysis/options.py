@@ -27,7 +27,7 @@ def study_costs(study: Study, given: str | None = None) -> Path | None:
 
 
 def refuse_panel(study: Study, use: str) -> None:
-    """Refuse a panel for what needs answers of yes and no.
+    """Refuse a panel study, because this use needs yes/no answers.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class Judges(SideInformation):
     Parameters
     ----------
     models
-        Predictions of the models to estimate, by name; of all items of a pool from which some were drawn.
+        Predictions of the models to estimate, by name. If items were drawn from a pool: of the whole pool.
     judges
         Predictions of every judge about the same items.
     n_options
