@@ -1,7 +1,9 @@
+from .accuracy_formats import FORMATS as FORMATS, format_accuracies as format_accuracies
 from .accuracy_screen import first_screen as first_screen, paper_report as paper_report
 from .estimate_json import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
-    estimate_to_json as estimate_to_json, gather_cautions as gather_cautions, model_to_json as model_to_json,
+    estimate_to_json as estimate_to_json, gather_cautions as gather_cautions,
+    gather_notes as gather_notes, model_to_json as model_to_json,
     pool_to_json as pool_to_json, study_to_json as study_to_json,
 )
 from .estimate_words import (
@@ -24,5 +26,5 @@ from .search_findings import (
 )
 from .terminal_table import (
     classes_tables as classes_tables, counts_table as counts_table, differences_table as differences_table,
-    estimates_table as estimates_table, gate_table as gate_table,
+    estimates_table as estimates_table, gate_screen as gate_screen,
 )

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oversight.harness.analysis import EstimateOptions, ModelReport, StudyReport
-from oversight.harness.output import counted
+from oversight.harness.output import counted, plain_table
 from oversight.harness.report.estimate_words import questions_text
 from oversight.harness.report.terminal_table import classes_tables
 from oversight.harness.types import (
@@ -83,7 +83,7 @@ def _table(study: StudyReport, options: EstimateOptions) -> Table:
     title = f"{levels.pop()} interval" if len(levels) == 1 and not options.looks else "interval"
     width = max(len(f"{100 * e.low:.1f}") for e in shown)
     cells = [_interval_cell(e, width, named=len(levels) > 1) for e in shown]
-    table = Table(box=None, padding=(0, 1, 0, 2))
+    table = plain_table()
     table.add_column("model", overflow="fold")
     table.add_column("accuracy", justify="right", no_wrap=True, min_width=8)
     table.add_column(title, no_wrap=True, min_width=max(map(len, [title, *cells])))

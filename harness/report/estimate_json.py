@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -111,11 +111,19 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
 
 
 def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
-    """What a reader must know of the pairs, each with the names of those it is about."""
+    """Why intervals may not hold, each reason with the names of the pairs it is about."""
+    return _gather(pairs, lambda c: [] if c.holds else [f"(!) the interval may not hold: {c.why}"])
+
+
+def gather_notes(pairs: Sequence[Comparison]) -> list[str]:
+    """What else a reader must know of the pairs, each note with the names of those it is about."""
+    return _gather(pairs, lambda c: map(str, c.notes))
+
+
+def _gather(pairs: Sequence[Comparison], tell: Callable[[Comparison], Iterable[str]]) -> list[str]:
     about: dict[str, list[str]] = {}
     for c in pairs:
-        caution = [] if c.holds else [f"(!) the interval may not hold: {c.why}"]
-        for note in (*caution, *map(str, c.notes)):
+        for note in tell(c):
             about.setdefault(note, []).append(f"{c.first} − {c.second}")
     return [f"{_name_pairs(who, len(pairs))}: {note}" for note, who in about.items()]
 

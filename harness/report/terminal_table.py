@@ -10,6 +10,7 @@ from rich.text import Text
 
 from oversight.harness.analysis import GateReport, ModelReport, StudyReport
 from oversight.harness.estimate import ClassComparison, Comparison
+from oversight.harness.output import counted
 from oversight.harness.report.estimate_words import (
     check_lines,
     cost_text,
@@ -100,16 +101,15 @@ def _cells(c: Comparison, *, cost: bool) -> list[str]:
     ]
 
 
-def gate_table(report: GateReport) -> RenderableType:
-    """One row per bar and model; below it why one is undecided, and what would settle it."""
-    names = ("verdict", "bar", "found", "against the other side", "answers")
-    table = Table(*names, title=f"{report.study}: gate")
-    lines = []
+def gate_screen(report: GateReport) -> RenderableType:
+    """The verdict, then each bar with what was found, why one is undecided and what would settle it."""
+    blocks = [f"{report.verdict.upper()}   gate of {report.study}"]
     for check in report.checks:
-        row = [requirement_text(check), found_text(check), evidence_text(check), str(check.verdict.answers)]
-        table.add_row(Text(check.verdict.verdict.upper()), *map(Text, row))
-        lines += [f"{check.model}: {line}" for line in explain_verdict(check)]
-    return Group(table, *map(Text, lines))
+        told = "" if len(report.checks) == 1 else f"   {check.verdict.verdict.upper()}"
+        found = f"{found_text(check)} from {counted(check.verdict.answers, 'answer')}"
+        lines = [f"{requirement_text(check)}{told}", f"  found {found}; {evidence_text(check)}"]
+        blocks.append("\n".join([*lines, *(f"  {line}" for line in explain_verdict(check))]))
+    return Text("\n\n".join(blocks))
 
 
 def counts_table(
