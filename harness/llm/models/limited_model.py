@@ -61,6 +61,8 @@ class LimitedModel:
         How many tokens a call will use, learnt from those before.
     is_billed
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
+    holds_lost
+        Whether a call that was lost with its worker is never made again, as it may have been answered.
     malformed
         Number of replies in a row that could not be read.
     """
@@ -71,6 +73,7 @@ class LimitedModel:
     recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
+    holds_lost: bool = False
     malformed: int = field(default=0, init=False)
 
     @property
@@ -82,7 +85,7 @@ class LimitedModel:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
 
         Calls that fell into an outage of the endpoint, or were refused together with many others, do not
-        count as tries while the limiter's patience lasts.
+        count as tries while the limiter's patience lasts. Calls that were lost with their worker never do.
 
         Parameters
         ----------
@@ -105,8 +108,10 @@ class LimitedModel:
             try:
                 return await self._call(request, counts, hold)
             except TransientModelError as error:
-                if self._is_always_malformed:
+                if self._is_always_malformed or (self.holds_lost and error.fault is Fault.LOST):
                     raise
+                if error.fault is Fault.LOST:  # which no try of the endpoint's is spent on
+                    continue
                 is_refused = error.fault is Fault.RATE_LIMIT
                 if not self._waits_out(error):
                     refused, failed = refused + is_refused, failed + (not is_refused)
@@ -200,6 +205,8 @@ class LimitedModel:
     def _tell(self, error: TransientModelError, started: float, counts: CallCounts) -> None:
         """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
         limiter = self.limiter
+        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+            return
         if error.fault is Fault.RATE_LIMIT:
             limiter.outage.answered(refused=True)
             limiter.refused(started)
