@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, duration, emit, study_of
+from oversight.harness.cli.conventions import add_study, add_verbose, duration, emit, study_of
 from oversight.harness.cli.shared_terms import add_shared_terms, open_crew, read_shared_terms
 from oversight.harness.cluster import add_placement
 from oversight.harness.errors import ConfigError
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
     waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
     add("--patience", type=duration, metavar="TIME", help=waits)
+    add_verbose(parser)
     add_shared_terms(parser)
     add_placement(parser)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"

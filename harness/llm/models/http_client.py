@@ -121,9 +121,16 @@ class HttpClient:
         if self._session is None:
             self._session = self._open_session()
         timeout = self._session.timeout if seconds == self._timeout else _time_limits(seconds)
-        options = {"headers": headers, "timeout": timeout, "proxy": self._proxy, "allow_redirects": False}
         try:
-            async with self._session.request(method, url, data=body, **options) as reply:
+            async with self._session.request(
+                method,
+                url,
+                data=body,
+                headers=headers,
+                timeout=timeout,
+                proxy=self._proxy,
+                allow_redirects=False,
+            ) as reply:
                 return HttpReply(reply.status, reply.headers, await self._read(reply))
         except (TimeoutError, OSError, RuntimeError, aiohttp.ClientError) as error:
             raise self._translate(error, seconds) from error

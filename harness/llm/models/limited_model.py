@@ -5,6 +5,7 @@ This is the one layer that retries; the clients below are told not to.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ MALFORMED_IN_A_ROW = 20
 """After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
 
 _LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
+_LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  so that not all try again at the same moment
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
@@ -63,6 +65,8 @@ class LimitedModel:
         How many tokens a call will use, learnt from those before.
     is_billed
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
+    name
+        What logs call it.
     malformed
         Number of replies in a row that could not be read.
     """
@@ -73,6 +77,7 @@ class LimitedModel:
     recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
+    name: str = ""
     malformed: int = field(default=0, init=False)
 
     @property
@@ -118,6 +123,7 @@ class LimitedModel:
             retry=tenacity.retry_if_exception(tries.allow_another),
             wait=tries.pause,
             sleep=self.limiter.sleep,
+            before_sleep=tries.log,
             reraise=True,
         )
         return await retrying(ask_again)
@@ -209,6 +215,12 @@ class _Tries:
             self._refused += is_refused
             self._failed += not is_refused
         return self._failed + self._refused < self._model.tries * (PATIENCE if is_refused else 1)
+
+    def log(self, state: tenacity.RetryCallState) -> None:
+        """Log a failed call that is made again."""
+        error = state.outcome and state.outcome.exception()
+        where = self._model.name or type(self._model.model).__name__
+        _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
         """Whether the endpoint is to blame, and is given time."""

@@ -69,6 +69,7 @@ def make_jobs(
             settings.tries,
             make_served(store, target, served.__setitem__).recognise,
             is_billed=not target.is_program,
+            name=target.spec.name,
         )
         before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, asked.todo, budget, reserve, before))
