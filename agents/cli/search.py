@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_truth
-from oversight.harness.cli import add_shared_terms, add_study, emit, read_workers, study_of
+from oversight.harness.cli import add_shared_terms, add_study, add_verbose, emit, read_workers, study_of
 from oversight.harness.config import Study
 from oversight.harness.output import say, shorten
 from oversight.harness.store import Store
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("file", help="the .py file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
     for sub in (start, resume):
+        add_verbose(sub)
         add_shared_terms(sub)
     for sub in (start, resume, show, export):
         sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")

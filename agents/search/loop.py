@@ -10,6 +10,7 @@ are not asked for again.
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -28,6 +29,7 @@ from oversight.harness import (
 from oversight.harness.output import shorten
 from oversight.harness.types import Candidate, Program
 
+_LOGGER = logging.getLogger(__name__)
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
@@ -226,6 +228,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         became = {"candidate": program.id}
         archive.add(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
     told = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
+    _LOGGER.info("slot %d, %s: %s", slot, proposal.op, next(iter(became.items())))
     archive.note(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})
     return program.id if program is not None and "candidate" in became else None
 

@@ -51,7 +51,7 @@ from oversight.harness.panel import make_panel, stratify_by_certainty
 from oversight.harness.store import PlannedLook, Store
 from oversight.harness.types import HtmlTable, Shown, estimate_table, interval_text, value_text
 
-_PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
+_PACKAGES = ("numpy", "scipy", "sqlmodel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,13 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
 
 
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """Add ``--verbose``; the root command obeys it."""
+    parser.add_argument(
+        "--verbose", action="store_true", help="log calls that fail and what follows to stderr"
+    )
+
+
 def add_class_options(parser: argparse.ArgumentParser) -> None:
     """Add ``--metrics`` and ``--costs``: results by class."""
     parser.add_argument(

@@ -19,7 +19,7 @@ from oversight.harness.cli.verb_parser import VerbParser
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
 from oversight.harness.machine import stop_in_order
-from oversight.harness.output import did_you_mean, guarded_terminal
+from oversight.harness.output import did_you_mean, guarded_terminal, log_to_stderr
 from oversight.harness.registry import load_module
 
 # To start threads for matrices takes longer than any matrix of a verb; whoever set a number keeps it.
@@ -141,6 +141,8 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     try:
         module = _load(VERBS[verb][0], loaded)
         args = make_parser(verb, module).parse_args(rest)
+        if getattr(args, "verbose", False):
+            log_to_stderr()
         return _run(module, args)
     except OversightError as error:
         if as_json:

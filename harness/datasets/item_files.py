@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat, starmap
 from typing import Any
 
+import numpy as np
+
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.item_mapping import ItemMapping, read_options
 from oversight.harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
 from oversight.harness.datasets.row import BadRows, Row
 from oversight.harness.datasets.rows import read_portions, read_rows
-from oversight.harness.draws import draw_orders
 from oversight.harness.errors import DataError, WrongType
 from oversight.harness.expected import check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
@@ -222,15 +223,11 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
     """Display orders: each item's from a generator of its own, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
-    orders = [tuple(range(k)) for k in counts]
     if not mapping.shuffle:
-        return orders
+        return [tuple(range(k)) for k in counts]
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
-    for k in set(counts):
-        places = [place for place, count in enumerate(counts) if count == k]
-        for place, order in zip(places, draw_orders([seeds[p] for p in places], k), strict=True):
-            orders[place] = tuple(order)
-    return orders
+    generators = map(np.random.default_rng, seeds)
+    return [tuple(rng.permutation(k).tolist()) for rng, k in zip(generators, counts, strict=True)]
 
 
 def _string(row: Row, column: str) -> str:

@@ -1,7 +1,6 @@
 from .asking import (
     cancel_batches as cancel_batches, run_batches as run_batches,
 )
-from .http import HttpClient as HttpClient
 from .limits import (
     Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
     Reservation as Reservation, dollars as dollars, read_prices as read_prices,
@@ -11,8 +10,9 @@ from .local import (
     stop_local_model as stop_local_model,
 )
 from .models import (
-    CallCounts as CallCounts, LimitedModel as LimitedModel, Message as Message, Model as Model,
-    ModelReply as ModelReply, Request as Request, make_model as make_model,
+    CallCounts as CallCounts, HttpClient as HttpClient, LimitedModel as LimitedModel,
+    Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
+    make_model as make_model,
 )
 from .reading import (
     ReplyForm as ReplyForm, ReplyReading as ReplyReading, Step as Step, cut_thoughts as cut_thoughts,

@@ -1,4 +1,5 @@
 from .cell_guard import guard_cell as guard_cell, unguard_cell as unguard_cell
+from .logs import log_to_stderr as log_to_stderr
 from .long_work import with_bar as with_bar
 from .narrow_tables import plain_table as plain_table
 from .safe_text import (

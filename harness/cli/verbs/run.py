@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, duration, emit, study_of
+from oversight.harness.cli.conventions import add_study, add_verbose, duration, emit, study_of
 from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
     waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
     add("--patience", type=duration, metavar="TIME", help=waits)
+    add_verbose(parser)
     add_shared_terms(parser)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)

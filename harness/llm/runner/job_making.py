@@ -70,6 +70,7 @@ def make_jobs(
             make_served(store, target, served.__setitem__).recognise,
             is_billed=not target.is_program,
             holds_lost=holds_lost,
+            name=target.spec.name,
         )
         before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, asked.todo, budget, reserve, before))

@@ -5,6 +5,7 @@ Nobody else works on the same runs meanwhile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ from oversight.harness.llm.runner.targets import Target, Wanted, load_items, mak
 from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
+_LOGGER = logging.getLogger(__name__)
 _LINGER = 0.002  # seconds for which reservations gather, to be stored together
 
 
@@ -152,6 +154,7 @@ def _ask(
         return left, [None] * len(left)
     for target, number in zip(targets, left, strict=True):
         if number:
+            _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
     questions = [
