@@ -27,9 +27,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._loopback import Behaviour, Loopback, loopback
+from benchmarks.servers import empty_server, start_postgresql
 from oversight.harness.store import Store
-from tests.conftest import empty_server
-from tests.postgresql_server import start_postgresql
 
 ROOT = Path(__file__).parents[1]
 LATENCY = 0.2

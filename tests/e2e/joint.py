@@ -15,10 +15,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from benchmarks.servers import connect_to_server
 from oversight.harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
-from tests.postgresql_server import connect_to_server
 
 _HELPING = """
 select count(distinct p.worker) from program_portion p join program_work w on w.id = p.work_id

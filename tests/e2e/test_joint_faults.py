@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import PostgreSQL, connect_to_server, start_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study, slowly
 from tests.fakes.openai_server import Reply
-from tests.postgresql_server import PostgreSQL, connect_to_server, start_server
 
 pytestmark = pytest.mark.slow
 

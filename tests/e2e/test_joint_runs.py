@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import empty_server
+from benchmarks.servers import empty_server
 from tests.e2e.joint import answer_until, finish, joint_study, slowly
 from tests.e2e.test_kill import CONCURRENCY
 from tests.fakes.openai_server import Reply

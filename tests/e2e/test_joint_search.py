@@ -16,14 +16,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import connect_to_server, empty_server, start_server
 from oversight.agents.search.fitness import load_archive
 from oversight.harness.store import Store
 from tests.cli.search_study import answer, lay_out
-from tests.conftest import empty_server
 from tests.e2e.joint import count_helping, finish
 from tests.e2e.test_kill import command
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
-from tests.postgresql_server import connect_to_server, start_server
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.servers import empty_server
 from oversight.harness.store import Store
-from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study
 from tests.fakes.openai_server import Reply
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.servers import empty_server
 from oversight.harness.llm.local.weights import find_weights
-from tests.conftest import empty_server
 from tests.e2e.joint import JointStudy, answer_until, finish, joint_study, slowly
 from tests.e2e.test_joint_search import joint_search
 from tests.fakes.openai_server import Reply
