@@ -1,7 +1,6 @@
 from .audit import (
-    AuditFindings as AuditFindings, BundleAudit as BundleAudit, CheckedIds as CheckedIds,
-    DesignFreeze as DesignFreeze,
-    Freeze as Freeze, StudyAudit as StudyAudit, WrittenBundle as WrittenBundle,
+    Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
+    Freeze as Freeze, WrittenBundle as WrittenBundle,
     audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
 )
 from .beginning import (

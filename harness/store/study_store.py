@@ -14,7 +14,6 @@ from oversight.harness.store.audit import (
     AuditRepository,
     DesignRepository,
     HandoverRepository,
-    KeptAnswerRepository,
     LinkRepository,
 )
 from oversight.harness.store.calls import (
@@ -66,7 +65,6 @@ class Store(Database):
         self.audit = AuditRepository(self)
         self.trail = AnswerTrailRepository(self)
         self.design = DesignRepository(self)
-        self.kept_answers = KeptAnswerRepository(self)
         self.handovers = HandoverRepository(self)
         self.absences = AbsenceRepository(self)
         self.links = LinkRepository(self)

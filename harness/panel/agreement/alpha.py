@@ -8,7 +8,7 @@ All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agr
 always say the same. Implementations differ (1, nan, an error); here it is refused, `NotIdentified`.
 
 Written here because the fast published implementation is GPL, and the free ones loop over items or ratings in
-Python, fifty to a hundred times slower; ``benchmarks/alpha_speed.py`` runs them beside this one.
+Python, fifty to a hundred times slower.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+import orjson
 import sqlalchemy as sa
 
 from oversight.harness.output import make_storable
@@ -101,6 +102,27 @@ class AuditRecord:
 
 
 _HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
+
+
+class BatchDigest:
+    """A hash of replies that arrived together; one event per reply would cost more than the replies.
+
+    It covers ids, people and values in the order of arrival, however they are split into portions.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = tuple(sha256() for _ in range(3))
+        self.number = 0
+
+    def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
+        """Add a portion of replies, column by column."""
+        for hashed, column in zip(self._hashes, (ids, people, values), strict=True):
+            hashed.update(orjson.dumps(list[Any](column))[1:-1] + b"," * bool(column))
+        self.number += len(ids)
+
+    def digest(self) -> str:
+        """Return the hash of everything that was added."""
+        return sha256(b"".join(hashed.digest() for hashed in self._hashes)).hexdigest()
 
 
 class AuditRepository(Repository):
