@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -39,8 +40,11 @@ from oversight.harness.config import SearchSection, Study
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
-_LOOP = 4
-"""What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
+_LOOP = 5
+"""What a slot sees of the archive, how it races and how programs run, as a number: a search goes on as it
+began."""
+_SHARED = 4
+"""The loop before, whose sessions held many items: random numbers and sets were drawn otherwise."""
 _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
 _NO_PART = {"shared_limits", "max_reply_bytes", "limit_as"}
@@ -49,6 +53,8 @@ _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_m
 """Those that change none either, and may change while a search goes on; they are part of its id."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
+_ALIKE = "sessions"
+"""Key of the event that notes that an older search goes on, as none of its programs makes other calls."""
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
@@ -129,6 +135,7 @@ def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any])
     """Refuse to go on with a search if anything is other than it was but how its model is asked."""
     now = json.loads(json.dumps(spec))
     for of in (now, was := {**was, "model": dict(was["model"])}):
+        of.pop("loop", None)
         for name in _PACE:
             of["model"].pop(name, None)
     if any(was.get(name) != value for name, value in now.items()):
@@ -223,12 +230,29 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
-    if spec.get("loop", 1) != _LOOP:
-        raise ConfigError(
-            f"search {found.id} was begun by another version, whose proposals raced otherwise; it can be "
-            "shown and exported; begin another one with: oversight search start"
-        )
+    if spec.get("loop", 1) != _LOOP and _ALIKE not in found.archive.events:
+        changed = "its proposals raced otherwise" if spec.get("loop", 1) != _SHARED else ""
+        if changed := changed or _find_changed_calls(found):
+            raise ConfigError(
+                f"search {found.id} was begun by another version: {changed}; it can be shown and exported; "
+                "begin another one with: oversight search start"
+            )
+        found.archive.note(_ALIKE, {"loop": _LOOP})
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
+
+
+def _find_changed_calls(context: SearchContext) -> str:
+    """Why a program of the archive makes other calls than it did; empty if none does."""
+    words = r"\b(random|datetime)\b|\btask\.index\b"
+    if context.section.tier != "monty":
+        words += r"|\b(set|frozenset)\(|\{[^{}:]+\}"
+    for candidate in context.archive.candidates.values():
+        if found := re.search(words, candidate.program.source):
+            return (
+                f"its program {candidate.program.name!r} uses {found[0]!r}, which every item now has for "
+                "itself, so stored calls would be made and paid again"
+            )
+    return ""
 
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:
