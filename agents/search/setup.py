@@ -40,11 +40,8 @@ from oversight.harness.config import SearchSection, Study
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
-_LOOP = 5
-"""What a slot sees of the archive, how it races and how programs run, as a number: a search goes on as it
-began."""
-_SHARED = 4
-"""The loop before, whose sessions held many items: random numbers and sets were drawn otherwise."""
+_LOOP = 4
+"""What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
 _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
 _NO_PART = {"shared_limits", "max_reply_bytes", "limit_as"}
@@ -122,12 +119,16 @@ def prepare_search(
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
         known = {**spec, "shown": examples, "partial": partial, "answered": answered}
+        known["sessions"] = "item"
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
     if section.labels != "all":
         remarks += _describe_labels(items, OpenStudy(study, store).labels, section)
     found = open_search(study, store, search)
+    (spec,) = (s["spec"] for s in searches.read_searches() if s["id"] == search)
+    if "sessions" not in spec and _ALIKE not in found.archive.events:
+        _refuse_changed_calls(found)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
 
 
@@ -135,7 +136,6 @@ def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any])
     """Refuse to go on with a search if anything is other than it was but how its model is asked."""
     now = json.loads(json.dumps(spec))
     for of in (now, was := {**was, "model": dict(was["model"])}):
-        of.pop("loop", None)
         for name in _PACE:
             of["model"].pop(name, None)
     if any(was.get(name) != value for name, value in now.items()):
@@ -230,29 +230,34 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
-    if spec.get("loop", 1) != _LOOP and _ALIKE not in found.archive.events:
-        changed = "its proposals raced otherwise" if spec.get("loop", 1) != _SHARED else ""
-        if changed := changed or _find_changed_calls(found):
-            raise ConfigError(
-                f"search {found.id} was begun by another version: {changed}; it can be shown and exported; "
-                "begin another one with: oversight search start"
-            )
-        found.archive.note(_ALIKE, {"loop": _LOOP})
+    if spec.get("loop", 1) != _LOOP:
+        raise _other_version(found.id, "proposals raced otherwise")
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 
-def _find_changed_calls(context: SearchContext) -> str:
-    """Why a program of the archive makes other calls than it did; empty if none does."""
+def _other_version(search: str, changed: str) -> ConfigError:
+    return ConfigError(
+        f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
+        "begin another one with: oversight search start"
+    )
+
+
+def _refuse_changed_calls(context: SearchContext) -> None:
+    """Refuse to go on with an older search if a program of its archive would make other calls than it did.
+
+    Sessions of that time held many items, which shared random numbers and the order of sets.
+    """
     words = r"\b(random|datetime)\b|\btask\.index\b"
     if context.section.tier != "monty":
         words += r"|\b(set|frozenset)\(|\{[^{}:]+\}"
     for candidate in context.archive.candidates.values():
         if found := re.search(words, candidate.program.source):
-            return (
-                f"its program {candidate.program.name!r} uses {found[0]!r}, which every item now has for "
-                "itself, so stored calls would be made and paid again"
+            raise _other_version(
+                context.id,
+                f"program {candidate.program.name!r} uses {found[0]!r}, which every item now has for "
+                "itself, so stored calls would be made and paid again",
             )
-    return ""
+    context.archive.note(_ALIKE, {})
 
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:
