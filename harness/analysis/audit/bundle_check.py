@@ -105,6 +105,7 @@ class _BundleCheck:
         for line in _read_lines(stream):
             self._lines += 1
             self._check_line(line)
+        self._trail.end()
         self._check_end()
         unchecked = self._check_answers()
         self._check_design()
@@ -114,7 +115,8 @@ class _BundleCheck:
         return BundleAudit(
             findings=self.findings, study=self._study, lines=self._lines, events=self._counts["event"],
             answers=self._counts["answer"], uncovered=self._count_uncovered(), unchecked=unchecked,
-            head=self._head, link=self._trail.head, covered=self._trail.covered,
+            redacted=len(self._trail.redacted), head=self._head, link=self._trail.head,
+            covered=self._trail.covered,
             freezes=list(list_freezes(self._trail)), ids=self._ids.found,
         )  # fmt: skip
 

@@ -66,7 +66,8 @@ def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
     lines = [
         f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
         f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
-        + _tell_uncovered(found.uncovered, found.unchecked),
+        + _tell_uncovered(found.uncovered, found.unchecked)
+        + _tell_redacted(found),
         *_tell_freezes(found.freezes, drawn=True),
         *_tell_ids(found.ids),
         f"head: {found.head}",
@@ -82,7 +83,7 @@ def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
 
 def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
     lines = [
-        f"{counted(found.events, 'event')} in the trail",
+        f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
         counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
         *_tell_freezes(found.freezes, drawn=found.drawn),
@@ -92,6 +93,11 @@ def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
     if head is not None:
         lines += _tell_covered(found)
     return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
+
+
+def _tell_redacted(found: BundleAudit | StudyAudit) -> str:
+    redacted = found.redacted
+    return f" ({redacted:,} tell less than they did: an item or a person was erased)" if redacted else ""
 
 
 def _tell_covered(found: BundleAudit | StudyAudit) -> list[str]:
@@ -154,13 +160,25 @@ def _tell_ids(ids: CheckedIds) -> list[str]:
 def _study_to_json(found: StudyAudit) -> dict[str, Any]:
     names = (
         "events", "head", "covered", "comments", "forgotten", "answers", "uncovered", "unchecked",
+        "redacted",
     )  # fmt: skip
     told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
     return told | _freezes_to_json(found.freezes)
 
 
 def _bundle_to_json(found: BundleAudit) -> dict[str, Any]:
-    names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link", "covered")
+    names = (
+        "study",
+        "lines",
+        "events",
+        "answers",
+        "uncovered",
+        "unchecked",
+        "redacted",
+        "head",
+        "link",
+        "covered",
+    )
     told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
     return told | _freezes_to_json(found.freezes)
 
