@@ -1,7 +1,7 @@
 from .audit import (
     Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
     Freeze as Freeze, WrittenBundle as WrittenBundle,
-    audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
+    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings, write_bundle as write_bundle,
 )
 from .beginning import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_items as check_items,
@@ -37,6 +37,10 @@ from .inspect_scores import (
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
+)
+from .item_changes import (
+    ChangedItem as ChangedItem, correct_item as correct_item, find_missing_items as find_missing_items,
+    remove_item as remove_item, scrub as scrub,
 )
 from .model_detail import (
     Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,

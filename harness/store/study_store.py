@@ -49,6 +49,7 @@ from oversight.harness.store.tables import (
     RunRow,
     count_rows,
 )
+from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.store.words import WordRepository
 from oversight.harness.types import Item
 
@@ -82,6 +83,7 @@ class Store(Database):
         self.searches = SearchRepository(self)
         self.candidate_columns = CandidateColumnsRepository(self)
         self.words = WordRepository(self)
+        self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel said, or else experts to all that lies in their queues."""

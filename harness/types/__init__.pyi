@@ -27,7 +27,8 @@ from .option_text import find_option as find_option, fold_text as fold_text
 from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
 from .program import Candidate as Candidate, Program as Program, Standing as Standing
 from .question_naming import (
-    control_id as control_id, question_id as question_id, question_ids as question_ids, seal_ids as seal_ids,
+    control_id as control_id, is_erased as is_erased, question_id as question_id,
+    question_ids as question_ids, seal_ids as seal_ids,
 )
 from .records import (
     PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS, draw_place as draw_place,

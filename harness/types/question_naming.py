@@ -34,6 +34,17 @@ def control_id(kind: str, seed: int, item_id: str, option: int, expert: str) -> 
     return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
 
 
+def is_erased(name: str) -> bool:
+    """Whether a name stands for an expert whose name was erased.
+
+    Examples
+    --------
+    >>> is_erased("erased-4f2a9c"), is_erased("ana")
+    (True, False)
+    """
+    return name.startswith("erased-")
+
+
 def seal_ids(key: bytes, ids: Iterable[str]) -> list[str]:
     """Hash ids with a study's secret key (HMAC-SHA256), so that nobody without the key can compute them.
 

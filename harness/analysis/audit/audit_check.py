@@ -13,7 +13,7 @@ from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import PROTOCOLS
 from oversight.harness.store import DESIGN_PARTS, AuditRecord, Handover, KeptAnswer, RowsDigest
-from oversight.harness.types import SECOND_QUESTIONS, control_id, question_id, seal_ids
+from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, question_id, seal_ids
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +56,9 @@ class IdCheck:
         if part not in ("questions", "controls"):
             return
         self.found.sealed = self.key != b""
+        if is_erased(told["expert"]):  # of a control question's id the name is a part
+            self.found.unchecked += 1
+            return
         follows = self.key is not None and _compute(part, told, self.key) == [told["id"]]
         is_wrong = bool(self.key) and not follows and (part == "controls" or _is_known(told["protocol"]))
         self.found.checked += follows or is_wrong
@@ -122,6 +125,8 @@ class Audit:
     answers, uncovered, unchecked
         How many answers there are; how many of them no event tells of, as an older version stored them; and
         how many came in a batch of which a later event replaced a part, so that its digest tells no more.
+    redacted
+        How many events tell less than they did, as an item was withdrawn or a person erased.
     freezes
         The designs that were frozen, oldest first; none where nothing is covered.
     ids
@@ -142,6 +147,7 @@ class Audit:
     answers: int
     uncovered: int
     unchecked: int
+    redacted: int
     freezes: Sequence[Freeze]
     ids: CheckedIds
     comments: int
@@ -237,8 +243,8 @@ class AuditCheck:
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
             comments=trail.comments, forgotten=trail.forgotten, answers=self.answers,
-            uncovered=self.uncovered, unchecked=unchecked, freezes=list(_list_freezes(trail)),
-            ids=self.ids.found, drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
+            uncovered=self.uncovered, unchecked=unchecked,
+            redacted=len(trail.redacted), freezes=list(_list_freezes(trail)), ids=self.ids.found, drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
         )  # fmt: skip
 
 

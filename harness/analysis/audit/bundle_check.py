@@ -72,6 +72,7 @@ class _BundleCheck:
         for line in _read_lines(stream):
             self._lines += 1
             self._check_line(line)
+        self._check.trail.end()
         self._check_end()
         trail = self._check.trail
         # answers and design can be held against the events only if all lines are there

@@ -32,22 +32,33 @@ def audit_study(study: Study, head: str | None = None) -> Audit:
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
     with Store(study.store_url) as store, store.together():
         store.audit.hold_still()
-        check = AuditCheck(head, store.question_key.read_key())
-        try:
-            for _ in read_events(store, check):
-                pass
-        except StoreError as error:
-            check.findings.add(f"the events after event {check.trail.events - 1} cannot be read: {error}")
-        if head is not None and check.trail.covered is None:
-            told = "the chain does not hold the given head: something before it was changed or removed"
-            check.findings.add(told)
-        for _ in read_evidence(store, check):
+        return _audit_store(study, store, head)
+
+
+def count_findings(study: Study, store: Store) -> int:
+    """Number of findings about an open database, to be noted before a part of its trail is redacted."""
+    return _audit_store(study, store).findings.number
+
+
+def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
+    """`audit_study` of an open database, inside of `oversight.harness.store.Store.together`."""
+    check = AuditCheck(head, store.question_key.read_key())
+    try:
+        for _ in read_events(store, check):
             pass
-        unchecked = check.end()
-        _check_looks(store, check)
-        check.compare_design(store.design.count_parts())
-        _check_settings(study, check)
-        return check.tell(check.trail.head, unchecked)
+    except StoreError as error:
+        check.findings.add(f"the events after event {check.trail.events - 1} cannot be read: {error}")
+    check.trail.end()
+    if head is not None and check.trail.covered is None:
+        told = "the chain does not hold the given head: something before it was changed or removed"
+        check.findings.add(told)
+    for _ in read_evidence(store, check):
+        pass
+    unchecked = check.end()
+    _check_looks(store, check)
+    check.compare_design(store.design.count_parts())
+    _check_settings(study, check)
+    return check.tell(check.trail.head, unchecked)
 
 
 def read_events(store: Store, check: AuditCheck) -> Records:

@@ -67,7 +67,8 @@ def _tell_bundle(found: Audit, head: str | None) -> list[str]:
     lines = [
         f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
         f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
-        + _tell_uncovered(found.uncovered, found.unchecked),
+        + _tell_uncovered(found.uncovered, found.unchecked)
+        + _tell_redacted(found),
         *_tell_freezes(found.freezes, drawn=True),
         *_tell_ids(found.ids),
         f"head: {found.head}",
@@ -83,7 +84,7 @@ def _tell_bundle(found: Audit, head: str | None) -> list[str]:
 
 def _tell_study(found: Audit, head: str | None) -> list[str]:
     lines = [
-        f"{counted(found.events, 'event')} in the trail",
+        f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
         counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
         *_tell_freezes(found.freezes, drawn=found.drawn),
@@ -93,6 +94,11 @@ def _tell_study(found: Audit, head: str | None) -> list[str]:
     if head is not None:
         lines += _tell_covered(found)
     return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
+
+
+def _tell_redacted(found: Audit) -> str:
+    redacted = found.redacted
+    return f" ({redacted:,} tell less than they did: an item or a person was erased)" if redacted else ""
 
 
 def _tell_covered(found: Audit) -> list[str]:
@@ -153,7 +159,7 @@ def _tell_ids(ids: CheckedIds) -> list[str]:
 
 
 def _to_json(found: Audit, *names: str) -> dict[str, Any]:
-    names = ("events", "head", "covered", "answers", "uncovered", "unchecked", *names)
+    names = ("events", "head", "covered", "answers", "uncovered", "unchecked", "redacted", *names)
     freezes = [asdict(freeze) for freeze in found.freezes]
     return {
         **{name: getattr(found, name) for name in names},
