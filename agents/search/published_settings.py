@@ -1,7 +1,7 @@
 """Settings as published: what ``[search] parity`` means for every other setting.
 
-"Scalable Oversight via Partitioned Human Supervision", §3.4 and App. G and H: every candidate answers all
-validation items, each with one complementary label; AFlow three times, ADAS once; the candidate of the
+"Towards Scalable Oversight via Partitioned Human Supervision", §3.4 and App. G and H: every candidate answers
+all validation items, each with one complementary label; AFlow three times, ADAS once; the candidate of the
 largest score is taken, and all are tested. There is no race, no confirmation, and one proposal at a time.
 What the study left unset is set so, and said; what it sets otherwise is refused.
 """

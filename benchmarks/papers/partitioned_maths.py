@@ -1,4 +1,4 @@
-"""Formulas of "Scalable Oversight via Partitioned Human Supervision" that no estimate of the project uses.
+"""Formulas of "Towards Scalable Oversight via Partitioned Human Supervision" that no estimate uses.
 
 They are here to recompute the paper; their arguments are not checked. The bounds are half-widths of an
 interval around the estimate. The smaller of two bounds that each hold with probability 1 − δ holds with

@@ -26,7 +26,7 @@ Where experts of some classes answered fewer of their questions, items weigh dif
 (`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
 and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
 as their spread.
-Sources: "Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
+Sources: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
 the delta method, u_i from (★) in `oversight.harness.estimate.estimators.likelihood`.
 """
 

@@ -243,8 +243,9 @@ class AuditCheck:
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
             comments=trail.comments, forgotten=trail.forgotten, answers=self.answers,
-            uncovered=self.uncovered, unchecked=unchecked,
-            redacted=len(trail.redacted), freezes=list(_list_freezes(trail)), ids=self.ids.found, drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
+            uncovered=self.uncovered, unchecked=unchecked, redacted=len(trail.redacted),
+            freezes=list(_list_freezes(trail)), ids=self.ids.found,
+            drawn=any(rows.number for rows in self.parts.values()), **of_bundle,
         )  # fmt: skip
 
 

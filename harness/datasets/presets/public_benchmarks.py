@@ -1,4 +1,4 @@
-"""The benchmarks of "Scalable Oversight via Partitioned Human Supervision", and where they are."""
+"""The benchmarks of "Towards Scalable Oversight via Partitioned Human Supervision", and where they are."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ probability q(A) = (A + K − 2)/(K − 1) for some K, possibly fractional:
   because P(no hit | wrong) = (K − 1 − m)/(K − 1) under uniform wrong options; m = K − 1 leaves
   one option standing, K' = 2, which is a checked prediction again.
 
-Source: "Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2; the fractional K' is
 this project's derivation.
 
 An interval of q is one of A by A = (K−1)q − (K−2), cut to [0, 1] (`intervals` does that): Wilson 1927; Brown,

@@ -97,7 +97,7 @@ def estimate_counts(
     interval
         A name of `intervals.INTERVALS`; ``exact`` if None (``wald`` with `published`).
     published
-        The conventions of "Scalable Oversight via Partitioned Human Supervision".
+        The conventions of "Towards Scalable Oversight via Partitioned Human Supervision".
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """The plug-in weight w of inverse-variance weighting, w A_ord + (1 − w) A_comp.
 
-Source: "Scalable Oversight via Partitioned Human Supervision", Eq. 7.
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 7.
 """
 
 from __future__ import annotations

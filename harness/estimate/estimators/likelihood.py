@@ -15,7 +15,7 @@ With q_j = (A + K_j − 2)/(K_j − 1) the score is (Σ S_j/q_j − N)/(1 − A)
 
 and f falls and is convex, so there is one root and Newton's method climbs to it from the left.
 
-Source: "Scalable Oversight via Partitioned Human Supervision", section 2.2 and Appendix C; (★) and
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", section 2.2 and Appendix C; (★) and
 its root in this form are the project's derivation.
 """
 

@@ -1,6 +1,6 @@
 """The two unbiased estimators: accuracy from known answers alone, and from refused options alone.
 
-Source: "Scalable Oversight via Partitioned Human Supervision", Eq. 2–5.
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2–5.
 """
 
 from __future__ import annotations

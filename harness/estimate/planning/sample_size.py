@@ -163,7 +163,7 @@ def uniform_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) ->
 def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1.0) -> float:
     """No-answers alone, per *question*: v = u(1 − u) K² P(no)/J², u = P(hit | no).
 
-    Error-free: (1 − A)(A + K − 2)·K/(K − 1), Eq. 3 of "Scalable Oversight via Partitioned Human
+    Error-free: (1 − A)(A + K − 2)·K/(K − 1), Eq. 3 of "Towards Scalable Oversight via Partitioned Human
     Supervision" times the K/(K − 1) questions per no. Derivation: u = (t − A J)/(K P(no)) is linear
     in A and a binomial share of n·P(no) no-answers, P(no) = 1 − [s + (K − 1)(1 − t)]/K.
     """
