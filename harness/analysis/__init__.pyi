@@ -1,7 +1,8 @@
 from .audit import (
     Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
     Freeze as Freeze, WrittenBundle as WrittenBundle,
-    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings, write_bundle as write_bundle,
+    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
+    write_bundle as write_bundle,
 )
 from .beginning import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_items as check_items,
