@@ -19,7 +19,7 @@ from oversight.harness.panel import (
     measure_agreement,
     pairwise,
 )
-from oversight.harness.panel.agreement.kappa import pair_agreement
+from oversight.harness.panel.agreement import pair_agreement
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.

@@ -15,7 +15,7 @@ from oversight.harness.panel import (
     draw_annotators,
     make_panel_from_grid,
 )
-from oversight.harness.panel.superhuman.direct_comparison import critical_wins, disagreement_rate
+from oversight.harness.panel.direct_comparison import critical_wins, disagreement_rate
 
 
 def test_plan_of_the_published_setting() -> None:

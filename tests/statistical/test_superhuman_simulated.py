@@ -17,10 +17,9 @@ from oversight.harness.panel import (
     certify,
     make_panel_from_grid,
 )
-from oversight.harness.panel.superhuman.betting_test import root
-from oversight.harness.panel.superhuman.ceiling import empirical, pool_ceiling
-from oversight.harness.panel.superhuman.certificate import lower_bound
-from oversight.harness.panel.superhuman.margin import optimal_score
+from oversight.harness.panel.betting_test import root
+from oversight.harness.panel.ceiling import empirical, pool_ceiling
+from oversight.harness.panel.certificate import lower_bound, optimal_score
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 

@@ -31,7 +31,7 @@ import numpy as np
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import check_level, check_rows
-from oversight.harness.panel.superhuman.ceiling import pool_ceiling
+from oversight.harness.panel.ceiling import pool_ceiling
 
 CAP = 0.75
 """Share of the largest bet that cannot lose everything."""

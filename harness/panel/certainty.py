@@ -17,8 +17,7 @@ import numpy as np
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray, divide
 from oversight.harness.errors import EstimateError
-from oversight.harness.panel.ratings.aggregate import agreement_with, plurality
-from oversight.harness.panel.ratings.panel import Panel
+from oversight.harness.panel.ratings import Panel, agreement_with, plurality
 
 EDGES = (0.7, 0.9)
 
@@ -56,6 +55,13 @@ def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> dic
     """Name of every bin that is not empty → which p_d lie in it."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
+
+
+def stratify_by_certainty(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
+    """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
+    names = bin_names(edges)
+    bins = assign_bins(compute_certainty(panel.votes()), edges)
+    return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

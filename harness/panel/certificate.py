@@ -10,21 +10,83 @@ p_U(u0) ≤ p_U(u); so
 reaches 1 − α with probability at most α, although u is chosen after the data. p_L is exact binomial
 (Chernoff–KL where ties make the agreement fractional); p_U is exact binomial where X takes two values
 (two annotators; three of two classes, who split or do not), else Chernoff–KL. Of items in clusters both are
-Chernoff–KL over clusters (`independent_units`), at any number of them and any dependence within.
+Chernoff–KL over clusters (`Units`), at any number of them and any dependence within.
 
 Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
 lower bound (Theorem 3) and assumptions it keeps.
+
+`Units` are the items themselves, or clusters of them. Let a cluster drawn have m items, M at most, whose values in [0, 1] add up to S, and θ = E S/E m be their
+mean over items. For a bound u, W = (S − u m)/M + u lies in [0, 1], however the items of a cluster depend
+on each other, and E W ≤ u is θ ≤ u. So the inequality of Chernoff and Hoeffding for means of independent
+values in [0, 1] applies to W, whose mean over clusters is u + (θ̂ − u) m̄/M. With m = M = 1 it is that for
+items.
+
+The scores of that paper, HMS and OMS as published and OMS at its true optimum, are
+S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): what is left of certainty after two
+Hoeffding bounds that share the margin between L and U.
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
+Algorithms 1 and 2. Both choose the split after seeing L and U, so the guarantee is P(S ≥ 1 − α) ≤ 2α, not α;
+`certify` gives one that holds. Published OMS is 100 gradient steps of 1e-4 from t_u = (L − U)/2; it
+has not converged at N = 10,000, and the published code keeps HMS where that is below 0, although the
+optimum may be above.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
+from oversight.harness.arrays import IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import binomial_at_least, check_least, check_unit, find_root
-from oversight.harness.panel.superhuman.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
-from oversight.harness.panel.superhuman.independent_units import Units
+from oversight.harness.estimate import (
+    binomial_at_least,
+    check_least,
+    check_unit,
+    chernoff_high,
+    chernoff_low,
+    find_root,
+)
+from oversight.harness.panel.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """How many units were drawn, and `fullness`, the mean number of their items over the largest."""
+
+    number: int
+    fullness: float = 1.0
+
+    def at_most(self, mean: float, bound: float) -> float:
+        """Bound of the p-value of "θ is at most `bound`", given the mean over the items."""
+        return chernoff_high(self._over_units(mean, bound), self.number, bound)
+
+    def at_least(self, mean: float, bound: float) -> float:
+        """Bound of the p-value of "θ is at least `bound`"."""
+        return chernoff_low(self._over_units(mean, bound), self.number, bound)
+
+    def highest(self, mean: float, alpha: float) -> float:
+        """Upper confidence bound of θ: the bound at which that p-value falls to α."""
+        if mean >= 1:
+            return 1.0
+        return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
+
+    def lowest(self, mean: float, alpha: float) -> float:
+        """Lower confidence bound of θ likewise."""
+        return 1 - self.highest(1 - mean, alpha)
+
+    def _over_units(self, mean: float, bound: float) -> float:
+        return mean if self.fullness == 1 else bound + (mean - bound) * self.fullness
+
+
+def count_units(unit: IntArray) -> Units:
+    """Units of items, given the number of every item's own; shape (N,)."""
+    _, sizes = np.unique(unit, return_counts=True)
+    return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
+
 
 WHOLE = 1e-9
 ITEMS_ARE_DRAWS = "items are an independent sample of those meant"
@@ -248,3 +310,57 @@ def _check(e: Evidence) -> None:
     check_least("classes", e.C, 2)
     if e.m == 1 or e.m < 0:
         raise EstimateError(f"annotators must be at least 2, is {e.m}: one annotator agrees with nobody")
+
+
+def margin_score(t_u: float, L: float, U: float, N: int) -> float:
+    """S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for 0 ≤ t_u.
+
+    A negative t_l bounds nothing (probability 1), though its square would look as good as a positive.
+    """
+    t_l = max(0.0, L - math.sqrt(t_u + U * U))
+    return 1 - math.exp(-2 * N * t_u * t_u) - math.exp(-2 * N * t_l * t_l)
+
+
+def heuristic_score(L: float, U: float, N: int) -> float | None:
+    """S at t_u = (L − U)/2, half of the margin (Algorithm 1). None without a margin, L ≤ U."""
+    _check_score(L, U, N)
+    return margin_score((L - U) / 2, L, U, N) if L > U else None
+
+
+def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float = 1e-4) -> float | None:
+    """OMS: S after gradient ascent as the paper runs it (Algorithm 2); None without a margin."""
+    _check_score(L, U, N)
+    if L <= U:
+        return None
+    t_u = (L - U) / 2
+    if margin_score(t_u, L, U, N) < 0:
+        return margin_score(t_u, L, U, N)
+    for _ in range(steps):
+        t_u += rate * _slope(t_u, L, U, N)
+    return margin_score(t_u, L, U, N)
+
+
+def optimal_score(L: float, U: float, N: int) -> float | None:
+    """OMS at its optimum: max of S over t_u in [0, L² − U²]; None without a margin."""
+    _check_score(L, U, N)
+    if L <= U:
+        return None
+    most = L * L - U * U
+    grid = [most * j / 200 for j in range(201)]
+    start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
+    low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
+    best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))  # at U = 0 it starts infinite
+    return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
+
+
+def _slope(t_u: float, L: float, U: float, N: int) -> float:
+    """dS/dt_u, for t_u + U² > 0."""
+    root = math.sqrt(t_u + U * U)
+    t_l = L - root
+    return 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))
+
+
+def _check_score(L: float, U: float, N: int) -> None:
+    check_unit("L", L)
+    check_unit("U", U)
+    check_least("N", N, 1)

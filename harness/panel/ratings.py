@@ -1,7 +1,11 @@
-"""The one contract of a panel: who gave which label to which item, missing allowed.
+"""Who gave which label to which item, and one label made of several.
 
-Long form in (`item, annotator, label`), three integer arrays inside. Every function of this package
-takes a `Panel`, or the (N, K) votes it makes.
+Ratings come in long form (`item, annotator, label`), three integer arrays inside. Every function of this package
+takes a `Panel`, or the (N, K) votes it makes. An item's labels become one by plurality, with weights, or by
+learned reliability.
+
+Dawid and Skene's latent class model learns it: P(annotator a says l | class j) = π^a_jl, P(class j) = p_j, labels independent given the class; EM from
+the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from oversight.harness.arrays import NO_LABEL, IntArray
+from oversight.harness.arrays import NO_LABEL, BoolArray, FloatArray, IntArray, divide
 from oversight.harness.columns import ItemIndex, ItemValues
-from oversight.harness.errors import EstimateError
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import ConfigError, EstimateError
 from oversight.harness.estimate import check_rows, number_clusters
 from oversight.harness.types import Rating
 
@@ -301,3 +306,108 @@ def _place(classes: Sequence[str]) -> dict[str, int]:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:8])) + (f" … ({len(names)})" if len(names) > 8 else "")
+
+
+_TOLERANCE = 1e-6
+"""Of the evidence's lower bound, in nats of all items together."""
+_STEPS = 1000
+
+
+def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int) -> FloatArray:
+    """P(class of the item | all labels).
+
+    Parameters
+    ----------
+    item, annotator, label
+        Shape (R,): one row a rating. Every item 0..N−1 has one at least; an annotator may rate an
+        item several times or never.
+    K
+        Number of classes; labels lie in 0..K−1.
+
+    Returns
+    -------
+    array
+        Shape (N, K), rows sum to 1; 0 for classes that nobody named.
+
+    Raises
+    ------
+    ConfigError
+        If Crowd-Kit is not installed.
+    EstimateError
+        If EM has not settled after a thousand steps.
+    """
+    try:
+        import pandas as pd
+        from crowdkit.aggregation import DawidSkene
+    except ImportError:
+        raise ConfigError(f"the aggregate dawid-skene needs: {install_line('crowd')}") from None
+    model = DawidSkene(n_iter=_STEPS, tol=_TOLERANCE)
+    shares = model.fit_predict_proba(pd.DataFrame({"task": item, "worker": annotator, "label": label}))
+    if len(model.loss_history_) >= _STEPS:
+        raise EstimateError(f"dawid-skene has not settled after {_STEPS} steps; take another aggregate")
+    posterior: FloatArray = shares.reindex(columns=range(K), fill_value=0.0).sort_index().to_numpy()
+    return posterior
+
+
+AGGREGATES = ("plurality", "weighted", "dawid-skene")
+TIE = 1e-9
+"""Scores this close tie: weights are floats, and thirds do not add up to one."""
+
+
+def plurality(scores: IntArray | FloatArray) -> BoolArray:
+    """Classes with the most votes, shape (N, K); several in a row where they tie, none without votes."""
+    best = scores.max(axis=1, keepdims=True)
+    winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
+    return winners
+
+
+def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
+    """P(the aggregate, ties broken at random, is the prediction); shape (N,), nan without a vote.
+
+    1/(number tied) if the prediction is among the tied, else 0. A lowest-class rule would favour
+    models that share the bias; a coin adds noise; this is its expectation. An unreadable
+    prediction (negative) agrees with nothing.
+    """
+    if predicted.shape != (len(winners),):
+        raise EstimateError(f"predicted must have shape ({len(winners)},), has {predicted.shape}")
+    tied = winners.sum(axis=1)
+    named = np.maximum(predicted, 0)
+    hit = winners[np.arange(len(winners)), named] & (predicted >= 0)
+    return divide(hit, tied, where=tied > 0)
+
+
+def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
+    """Σ over an item's annotators of their weight, by the class they chose; shape (N, K).
+
+    Raises
+    ------
+    EstimateError
+        If an annotator has no weight, or a weight is negative or not finite.
+    """
+    for name in panel.annotators:
+        weight = weights.get(name)
+        if weight is None or not np.isfinite(weight) or weight < 0:
+            raise EstimateError(f"weights: annotator {name!r} needs a number of at least 0, has {weight}")
+    by_row = np.array([weights[name] for name in panel.annotators])[panel.annotator]
+    total = np.zeros((len(panel.items), panel.K))
+    np.add.at(total, (panel.item, panel.label), by_row)
+    return total
+
+
+def aggregate_votes(panel: Panel, how: str, weights: Mapping[str, float] | None = None) -> BoolArray:
+    """Winning classes of every item, shape (N, K).
+
+    Raises
+    ------
+    ConfigError
+        If the library of a learned aggregate is not installed.
+    EstimateError
+        If `how` is unknown, or weights are missing.
+    """
+    if how == "plurality":
+        return plurality(panel.votes())
+    if how == "weighted":
+        return plurality(weighted_votes(panel, weights or {}))
+    if how == "dawid-skene":
+        return plurality(fit_dawid_skene(panel.item, panel.annotator, panel.label, panel.K))
+    raise EstimateError(f"aggregate must be one of {', '.join(AGGREGATES)}, is {how!r}")
