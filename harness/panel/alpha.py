@@ -1,7 +1,7 @@
 """Krippendorff's α: agreement beyond chance, any number of annotators, missing allowed.
 
-α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source: Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing
-Krippendorff's Alpha-Reliability" (2011).
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
+Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
 
 All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agree from annotators who
 always say the same. Implementations differ (1, nan, an error); here it is refused, `NotIdentified`.
@@ -9,9 +9,10 @@ always say the same. Implementations differ (1, nan, an error); here it is refus
 Written here because the fast published implementation is GPL, and the free ones loop over items or ratings in
 Python, fifty to a hundred times slower; ``benchmarks/alpha_speed.py`` runs them beside this one.
 
-Both sums are taken over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences o_ck and distances δ²_ck are those of Krippendorff, "Computing Krippendorff's Alpha-Reliability"
-(2011), sections C and D. An item with v_c of its m labels in class c adds Σ_ck v_c v_k δ²_ck / (m − 1) to
-Σ_ck o_ck δ²_ck, and v_c to the marginal n_c. Chance gives Σ_ck n_c n_k δ²_ck. δ² is:
+Both sums are taken over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences
+o_ck and distances δ²_ck are those of Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011),
+sections C and D. An item with v_c of its m labels in class c adds Σ_ck v_c v_k δ²_ck / (m − 1) to Σ_ck o_ck
+δ²_ck, and v_c to the marginal n_c. Chance gives Σ_ck n_c n_k δ²_ck. δ² is:
 
 nominal 1{c≠k} · ordinal (r_c − r_k)², r_c the middle rank of c among the n labels · interval (x_c − x_k)² ·
 ratio ((x_c − x_k)/(x_c + x_k))².

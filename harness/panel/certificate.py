@@ -15,11 +15,11 @@ Chernoff–KL over clusters (`Units`), at any number of them and any dependence 
 Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
 lower bound (Theorem 3) and assumptions it keeps.
 
-`Units` are the items themselves, or clusters of them. Let a cluster drawn have m items, M at most, whose values in [0, 1] add up to S, and θ = E S/E m be their
-mean over items. For a bound u, W = (S − u m)/M + u lies in [0, 1], however the items of a cluster depend
-on each other, and E W ≤ u is θ ≤ u. So the inequality of Chernoff and Hoeffding for means of independent
-values in [0, 1] applies to W, whose mean over clusters is u + (θ̂ − u) m̄/M. With m = M = 1 it is that for
-items.
+`Units` are the items themselves, or clusters of them. Let a cluster drawn have m items, M at most, whose
+values in [0, 1] add up to S, and θ = E S/E m be their mean over items. For a bound u, W = (S − u m)/M + u
+lies in [0, 1], however the items of a cluster depend on each other, and E W ≤ u is θ ≤ u. So the inequality
+of Chernoff and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters
+is u + (θ̂ − u) m̄/M. With m = M = 1 it is that for items.
 
 The scores of that paper, HMS and OMS as published and OMS at its true optimum, are
 S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): what is left of certainty after two

@@ -6,8 +6,8 @@
 The reference is made by experts who are none of these people. A difference that is not significant
 counts in neither b nor w. Source: "Are machines better than humans in image tagging?", section 4.2.
 
-Agreement with the reference ranks people and systems, paired tests say what is significant, and the agreement among the
-people (Krippendorff's α) says whether the categories are well defined.
+Agreement with the reference ranks people and systems, paired tests say what is significant, and the
+agreement among the people (Krippendorff's α) says whether the categories are well defined.
 
 AP = (1/R) Σ over relevant documents of the precision at their rank. Documents of equal score, as every 0/1
 annotator's are, have no order of their own: AP is reported for the best order of each tied group (relevant

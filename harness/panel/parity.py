@@ -9,7 +9,8 @@ by a majority that includes them, in bins of their own agreement: with identical
 that shows a human lead of ten points and more in the certain bins. The default here leaves the rater out of
 both; the published way is an option.
 
-Precision, recall and F1 stand beside the scores to expect of an expert, if truth is what most experts say with probability p_d. See equations 1, 2, 7–9.
+Precision, recall and F1 stand beside the scores to expect of an expert, if truth is what most experts say
+with probability p_d. See equations 1, 2, 7–9.
 """
 
 from __future__ import annotations

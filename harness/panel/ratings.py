@@ -1,11 +1,12 @@
 """Who gave which label to which item, and one label made of several.
 
-Ratings come in long form (`item, annotator, label`), three integer arrays inside. Every function of this package
-takes a `Panel`, or the (N, K) votes it makes. An item's labels become one by plurality, with weights, or by
-learned reliability.
+Ratings come in long form (`item, annotator, label`), three integer arrays inside. Every function of this
+package takes a `Panel`, or the (N, K) votes it makes. An item's labels become one by plurality, with
+weights, or by learned reliability.
 
-Dawid and Skene's latent class model learns it: P(annotator a says l | class j) = π^a_jl, P(class j) = p_j, labels independent given the class; EM from
-the vote shares. Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.3–2.5 and 3.1.
+Dawid and Skene's latent class model learns it: P(annotator a says l | class j) = π^a_jl, P(class j) = p_j,
+labels independent given the class; EM from the vote shares. Source: Dawid & Skene 1979, Applied Statistics
+28, equations 2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
