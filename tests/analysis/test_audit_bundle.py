@@ -164,7 +164,7 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
 
 def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
     """Write a bundle anew as somebody would who knows how: each record as `change` leaves it, or without."""
-    from oversight.harness.analysis.audit.bundle_writing import ChainedLines
+    from oversight.harness.analysis.bundles import ChainedLines
 
     lines = ChainedLines()
     written = []
@@ -247,7 +247,7 @@ def test_a_study_that_was_altered_before_it_was_written(
 
 
 def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> None:
-    from oversight.harness.analysis.audit.bundle_writing import ChainedLines
+    from oversight.harness.analysis.bundles import ChainedLines
 
     path, _ = bundle
     for record in ("event", "answer", "questions", "head", "end"):

@@ -12,8 +12,14 @@ from operator import contains
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.logs.json_logs import OWN_FILE, read_each, read_one
-from oversight.harness.datasets.logs.option_labels import find_listed_options, place_labels, strip_label
+from oversight.harness.datasets.json_logs import (
+    OWN_FILE,
+    find_listed_options,
+    place_labels,
+    read_each,
+    read_one,
+    strip_label,
+)
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.datasets.rows import read_rows
 from oversight.harness.output import shorten

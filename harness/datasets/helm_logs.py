@@ -9,8 +9,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.logs.json_logs import OWN_FILE, read_each, read_texts, read_whole
-from oversight.harness.datasets.logs.option_labels import is_label, place_labels, read_label, strip_label
+from oversight.harness.datasets.json_logs import (
+    OWN_FILE,
+    is_label,
+    place_labels,
+    read_each,
+    read_label,
+    read_texts,
+    read_whole,
+    strip_label,
+)
 from oversight.harness.datasets.row import Row, parse_json
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
