@@ -123,7 +123,7 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask | 
     if not options.by_class:
         return None
     task = _make_task(opened, options.metrics, options.costs)
-    if ignored := options.find_given("gold", "interval", "published", "anytime", "joint"):
+    if ignored := [name for name in options.given if name != "look"]:
         raise BadInput(
             f"{', '.join(ignored)}: not possible together with results by class (metrics, costs); leave out "
             "one or the other"

@@ -100,41 +100,38 @@ class EstimateOptions:
 
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
-    def find_given(self, *names: str) -> list[str]:
-        """Which of these options are given."""
-        given = {
+    @property
+    def given(self) -> list[str]:
+        """Options that were given, by their names on the command line."""
+        found = {
             "interval": self.interval is not None,
-            "published": self.published,
+            "estimators": self.published,
             "look": self.looks > 0,
             "anytime": self.anytime,
             "gold": self.gold is not None,
             "joint": self.joint,
         }
-        return [name for name in names if given[name]]
+        return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse what the study's protocol leaves without effect; more is refused where it is estimated.
+        """Refuse options that have no effect on these labels; estimators refuse further ones.
 
         Raises
         ------
         BadInput
             Naming the options.
         """
+        from oversight.harness.estimate import find_reason
+
         if self.joint and self.anytime:
+            raise BadInput("joint, anytime: an interval at any time is of one model; leave one of them out")
+        given = [*self.given, *(["strata"] if strata else [])]
+        if given and not labels.tells_accuracy:
+            raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
+        if self.published and not labels.is_even:
             raise BadInput(
-                "joint, anytime: an interval for looking on is of one model; leave one of them out"
+                "estimators: the paper's estimators need options drawn with equal chances; leave it out"
             )
-        if not labels.statements:
-            return
-        rule = labels.statement
-        if "accuracy" not in rule.answers:
-            names = self.find_given("anytime", "interval") + ["strata"] * strata
-            names += self.find_given("published", "gold", "look", "joint")
-        else:
-            names = self.find_given("anytime") if rule.estimator == "resolved" else []
-        if names:
-            what = "one model's accuracy" if "accuracy" not in rule.answers else "an interval for looking on"
-            raise BadInput(f"{', '.join(names)}: this study's protocol does not allow {what}; leave it out")
 
 
 FARTHEST = 0.1

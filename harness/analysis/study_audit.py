@@ -20,7 +20,7 @@ import orjson
 
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, StoreError
-from oversight.harness.output import make_storable, read_text
+from oversight.harness.output import read_text
 from oversight.harness.registry import PROTOCOLS
 from oversight.harness.store import (
     DESIGN_PARTS,
@@ -373,28 +373,6 @@ class DesignFreeze:
         self._altered = self._before is not None and bool(
             compare_parts(self._before.detail, store.design.measure())
         )
-        self._places: dict[str, int] = {}
-        self._drawn = RowsDigest() if self._is_first() else None
-
-    def _is_first(self) -> bool:
-        """Whether questions come in the order in which they are hashed, and nothing is stored yet."""
-        experts, content = self._study.experts, self._store.content
-        rule = experts.statement
-        if rule.is_panel or rule.asks_on or "predictions" in rule.needs:
-            return False  # which draw from all items at once
-        if self._before is not None or content.has_items():
-            return False
-        names = [name for name, *_ in _read_roster(self._study.path(experts.roster))]
-        return not content.has_questions() and all(make_storable(str(name)) == name for name in names)
-
-    def add(self, questions: Sequence[tuple[Any, ...]]) -> None:
-        """Hash a portion of the first draw as it is stored, which takes less time than to read it again."""
-        if self._drawn is None:
-            return
-        if self._study.experts.options_per_item > 1:
-            place = {name: at for at, name in enumerate(dict.fromkeys(q[1] for q in questions))}
-            questions = sorted(questions, key=lambda q: (place[q[1]], q[2], q[3], q[0]))
-        self._drawn.add(questions)
 
     def end(self, new: int) -> None:
         """Freeze the design if it changed: `new` rows were stored, or settings are others than before."""
@@ -408,7 +386,7 @@ class DesignFreeze:
                 return
         told = {
             **frozen,
-            "parts": self._store.design.measure(questions=self._drawn),
+            "parts": self._store.design.measure(),
             "answers": self._store.design.count_replies(),
             "altered": self._altered,
         }

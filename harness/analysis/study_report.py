@@ -51,7 +51,6 @@ from oversight.harness.estimate import (
     estimate_models,
     find_strata,
     gold_errors,
-    growing_accuracy,
     run_checks,
 )
 from oversight.harness.output import did_you_mean, pool_text, with_bar
@@ -68,8 +67,6 @@ from oversight.harness.types import (
     main_estimate,
     value_text,
 )
-
-_CURVE_POINTS = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +116,6 @@ class ModelReport:
         Estimator name → estimate; those undefined for the data are in `undefined` with the reason.
     unusable
         Why nothing can be estimated from the model's data; empty where something can.
-    curve
-        (number of answers, estimate from them), the answers taken in the order of the draw.
     unreadable, failed
         Kind of reason → number of predictions.
     refuted
@@ -146,7 +141,6 @@ class ModelReport:
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
     unusable: str
-    curve: tuple[tuple[int, Estimate], ...]
     checks: tuple[Check, ...]
     unreadable: Mapping[str, int]
     failed: Mapping[str, int]
@@ -191,8 +185,6 @@ class StudyEvidence:
     truth
         Shape (items,): true option by the opened key, to show the true accuracy beside each estimate; None
         if it stays sealed.
-    curve
-        Whether to estimate also at smaller numbers of answers.
     correction
         What is known of experts' errors; None if nothing is.
     by_class
@@ -206,7 +198,6 @@ class StudyEvidence:
     options: EstimateOptions
     level: float
     truth: IntArray | None
-    curve: bool
     correction: Correction | None
     by_class: ClassTask | None
     gold: GoldOnItems | None
@@ -222,17 +213,12 @@ def report_model(
     unusable: str = "",
 ) -> ModelReport:
     """Report one run with its estimates; `usd` is its cost, None if that is not known."""
-    every, options = answered.predictions, evidence.options
+    every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
     strata = find_strata(predictions, labels, evidence.strata)
     gold = _check_gold(predictions, evidence)
     estimates = _order_estimates(_doubt_correction(made, gold), evidence.correction)
-    curve: tuple[tuple[int, Estimate], ...] = ()
-    if evidence.curve:
-        curve = growing_accuracy(
-            predictions, labels, _CURVE_POINTS, interval=options.interval, level=evidence.level, strata=strata
-        )
     by_class = evidence.by_class
     return ModelReport(
         name=run["name"],
@@ -244,7 +230,6 @@ def report_model(
         estimates=estimates,
         undefined=dict(made.undefined),
         unusable=unusable,
-        curve=curve,
         checks=(*_run_checks(predictions, labels, strata), *gold),
         unreadable=answered.unreadable,
         failed=answered.failed,
@@ -444,7 +429,6 @@ def report_study(
     runs: Sequence[str] | None = None,
     truth: Mapping[str, int] | None = None,
     options: EstimateOptions | None = None,
-    curve: bool = False,
 ) -> StudyReport:
     """Estimate every stored run of a study.
 
@@ -454,8 +438,8 @@ def report_study(
         Names of models; None takes the newest run of each but the judges.
     options
         How to estimate; None takes the study's settings.
-    truth, curve
-        As in `StudyEvidence`; the truth by item id.
+    truth
+        True option by item id, to show the true accuracy beside each estimate; None if the key stays sealed.
 
     Raises
     ------
@@ -489,7 +473,6 @@ def report_study(
         options=options,
         level=level,
         truth=None if truth is None else np.array([truth[name] for name in opened.index.ids], np.int64),
-        curve=curve,
         correction=correction,
         by_class=by_class,
         gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),

@@ -2,7 +2,7 @@ from .drawing import (
     draw_svg as draw_svg,
 )
 from .estimates_picture import (
-    closing as closing, closing_height as closing_height, estimates as estimates,
+    closing as closing, estimates as estimates,
     estimates_height as estimates_height,
 )
 from .panel_pictures import (

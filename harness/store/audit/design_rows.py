@@ -118,22 +118,19 @@ class DesignRepository(Repository):
     def measure(
         self,
         *,
-        questions: RowsDigest | None = None,
         watch: Callable[[str, list[tuple[Any, ...]]], object] | None = None,
     ) -> dict[str, dict[str, Any]]:
-        """Part → ``number`` of rows and ``digest``; the questions' may be known already.
+        """Part → ``number`` of rows and ``digest``.
 
         `watch` is called with the name of the part and each portion of its rows.
         """
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
-            rows = questions if name == "questions" else None
-            if rows is None:
-                rows = RowsDigest()
-                for portion in self.read_part(name):
-                    rows.add(portion)
-                    if watch is not None:
-                        watch(name, portion)
+            rows = RowsDigest()
+            for portion in self.read_part(name):
+                rows.add(portion)
+                if watch is not None:
+                    watch(name, portion)
             found[name] = {"number": numbers[name], "digest": rows.digest()}
         return found
 
