@@ -1,23 +1,14 @@
 from .bundles import (
-    BundleAudit as BundleAudit, WrittenBundle as WrittenBundle, audit_bundle as audit_bundle,
-    write_bundle as write_bundle,
+    BundleAudit as BundleAudit, audit_bundle as audit_bundle, write_bundle as write_bundle,
 )
-from .class_task import (
-    compare_study_classes as compare_study_classes,
-)
-from .comparing import (
-    StudyComparison as StudyComparison, compare_study as compare_study,
-)
+from .class_task import compare_study_classes as compare_study_classes
+from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
     ExpertQuality as ExpertQuality, describe_errors as describe_errors, read_gold as read_gold,
     read_quality as read_quality,
 )
-from .costs import (
-    run_cost as run_cost, study_prices as study_prices,
-)
-from .diagnosis import (
-    diagnose as diagnose,
-)
+from .costs import run_cost as run_cost, study_prices as study_prices
+from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
     export_predictions as export_predictions, import_predictions as import_predictions,
     write_log_items as write_log_items,
@@ -31,16 +22,13 @@ from .inputs import (
     study_items as study_items, study_truth as study_truth,
 )
 from .inspect_scores import (
-    WrittenScores as WrittenScores, estimate_carried as estimate_carried, unpack_scores as unpack_scores,
-    write_scores as write_scores,
+    estimate_carried as estimate_carried, unpack_scores as unpack_scores, write_scores as write_scores,
 )
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
 )
-from .items_overview import (
-    check_items as check_items, write_items as write_items,
-)
+from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
     Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,
     estimate_strata as estimate_strata,
@@ -54,24 +42,18 @@ from .new_study import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
-from .opened_study import (
-    OpenStudy as OpenStudy, find_newest_runs as find_newest_runs,
-)
+from .opened_study import OpenStudy as OpenStudy, find_newest_runs as find_newest_runs
 from .options import (
     EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,
     requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (
-    AnyChoices as AnyChoices, AnyRatings as AnyRatings, PanelStudy as PanelStudy, agree as agree,
-    certify as certify, class_values as class_values, compare_with_reference as compare_with_reference,
-    parity as parity, read_study_model as read_study_model, read_study_panel as read_study_panel,
+    PanelStudy as PanelStudy, agree as agree, certify as certify, class_values as class_values,
+    compare_with_reference as compare_with_reference, parity as parity,
+    read_study_model as read_study_model, read_study_panel as read_study_panel,
 )
-from .planned_study import (
-    plan_study as plan_study,
-)
-from .rereading import (
-    RunRereading as RunRereading, reread_study as reread_study,
-)
+from .planned_study import plan_study as plan_study
+from .rereading import RunRereading as RunRereading, reread_study as reread_study
 from .study_audit import (
     AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
     Freeze as Freeze, StudyAudit as StudyAudit, audit_study as audit_study,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oversight import harness
-from oversight.harness.panel import make_panel_from_grid, stratify_by_certainty
+from oversight.harness.panel import stratify_by_certainty
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.types import Label, LabelKind, Prediction
 
 

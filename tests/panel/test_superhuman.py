@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError, IntArray
-from oversight.harness.panel import assess_superhuman, compute_bounds_by_size, make_panel_from_grid
+from oversight.harness.panel import assess_superhuman, compute_bounds_by_size
 from oversight.harness.panel.ceiling import ceilings, shuffled, theoretical
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.panel.superhuman import check_assumptions
 
 

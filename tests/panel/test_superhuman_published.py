@@ -10,9 +10,16 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError
-from oversight.harness.panel import Evidence, assess_superhuman_from_counts, certify
+from oversight.harness.panel import assess_superhuman_from_counts
 from oversight.harness.panel.ceiling import pool_agreement, pool_ceiling, theoretical
-from oversight.harness.panel.certificate import heuristic_score, lower_bound, optimal_score, published_score
+from oversight.harness.panel.certificate import (
+    Evidence,
+    certify,
+    heuristic_score,
+    lower_bound,
+    optimal_score,
+    published_score,
+)
 from oversight.harness.panel.superhuman import items_needed
 
 # "Humanly Certifying Superhuman Classifiers", Tables 2, 3 and 5: L, U(e), N, annotators, classes.

@@ -24,10 +24,10 @@ from oversight.harness.panel import (
     Superhuman,
     assess_superhuman,
     compute_bounds_by_size,
-    make_panel_from_grid,
     measure_agreement,
     measure_parity,
 )
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.plot import draw_svg
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Prediction
