@@ -52,7 +52,6 @@ def model(
         estimates={e.estimator: e for e in estimates},
         undefined={},
         unusable="",
-        curve=(),
         checks=tuple(checks),
         unreadable={},
         failed={},
