@@ -93,7 +93,7 @@ from .routed import (
     predicted_counts as predicted_counts, propensities_for as propensities_for,
     pseudo_outcomes as pseudo_outcomes, questions_asked as questions_asked,
     resolved_accuracy as resolved_accuracy, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
-    sampled_mean as sampled_mean, shared_propensities as shared_propensities,
+    shared_propensities as shared_propensities,
     targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
 )
 from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, second_rates as second_rates

@@ -45,8 +45,6 @@ from oversight.harness.estimate.routed import (
     ErrorRanges,
     PoolKinds,
     RoutedSample,
-    informed,
-    model_outcomes,
     resolved_accuracy,
     resolved_correctness,
     routed_accuracy,
@@ -159,12 +157,9 @@ def compare(
 
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
-            evidence.outcomes(),
-            names,
-            questions=labels.number_answered,
+            dict(zip(names, evidence.accuracies(), strict=True)),
+            lambda a, b, each: evidence.pair(names, names.index(a), names.index(b), each),
             level=level,
-            pair=lambda i, j, each: evidence.pair(names, i, j, each),
-            values=evidence.accuracies(),
             clusters=None if evidence.cluster is None else len(np.unique(evidence.cluster)),
         )
         return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), notes, doubt)
@@ -220,10 +215,6 @@ class ResolvedEvidence:
             a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
         )
 
-    def outcomes(self) -> FloatArray:
-        """Shape (items, models): of mean accuracy."""
-        return self.correct.astype(np.float64)
-
     def accuracies(self) -> list[float]:
         """Of every model."""
         return self.shares
@@ -271,10 +262,6 @@ class DrawnEvidence:
         if len(options) > 1:
             raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
         return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
-
-    def outcomes(self) -> FloatArray:
-        """Shape (items, models): of mean accuracy."""
-        return model_outcomes(self.predicted, informed(self.predicted, self.data))
 
     def accuracies(self) -> list[float]:
         """Of every model."""

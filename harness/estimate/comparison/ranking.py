@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import ndtri, stdtrit
 
-from oversight.harness.arrays import FloatArray
-from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.comparison.paired import mcnemar
 from oversight.harness.estimate.comparison.two_models import TIED, Comparison
 from oversight.harness.estimate.core import (
     bonferroni,
@@ -105,109 +101,51 @@ def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") 
 
 
 def rank_models(
-    outcomes: FloatArray,
-    names: Sequence[str],
+    values: Mapping[str, float],
+    pair: Callable[[str, str, float], Comparison],
     *,
-    questions: int,
     level: float = 0.95,
-    pair: Callable[[int, int, float], Comparison] | None = None,
-    values: Sequence[float] | None = None,
     clusters: int | None = None,
 ) -> Ranking:
     """All pairs at one joint level, see the module.
 
     Parameters
     ----------
-    outcomes
-        Shape (N, M): one column a model, one row an item: g of equation (G), or exact correctness.
-    pair
-        Compares two columns at a level, as accuracies; by default `compare_outcomes`.
     values
-        Accuracies to order and show; by default the means of the columns.
+        Model → accuracy, to order and to show.
+    pair
+        Compares two models at a level.
     clusters
         Number of clusters, at least 2, if items come in clusters, which `pair` then knows of.
-
-    Errors as `_check_outcomes`.
     """
     check_level(level)
-    _check_outcomes(outcomes, names)
-    shown = outcomes.mean(axis=0) if values is None else np.asarray(values, dtype=np.float64)
-    order = np.argsort(-shown, kind="stable")
+    ordered = sorted(values, key=values.__getitem__, reverse=True)
     df = math.inf if clusters is None else max(1.0, clusters - 1.0)
-    critical = range_quantile(level, len(names), df) / math.sqrt(2)
+    critical = range_quantile(level, len(values), df) / math.sqrt(2)
     stretch = critical / (z_value(level) if clusters is None else t_quantile(level, df))
-    bound = 1.0 if pair is not None or np.isin(outcomes, (0, 1)).all() else math.inf
-
-    def judge(a: int, b: int) -> Comparison:
-        if pair is not None:
-            return pair(a, b, level)
-        named = names[a], names[b]
-        return compare_outcomes(outcomes[:, a], outcomes[:, b], questions=questions, level=level, names=named)
 
     def join(found: Comparison) -> Comparison:
         z = z_of(found.p_value) if clusters is None else float(-stdtrit(df, found.p_value / 2))
         middle = found.difference
         return replace(
             found,
-            low=max(-bound, middle - stretch * (middle - found.low)),
-            high=min(bound, middle + stretch * (found.high - middle)),
-            p_value=range_tail(math.sqrt(2) * z, len(names), df),
+            low=max(-1.0, middle - stretch * (middle - found.low)),
+            high=min(1.0, middle + stretch * (found.high - middle)),
+            p_value=range_tail(math.sqrt(2) * z, len(values), df),
             method="max-z",
             adjusted="max-z",
             assumptions=RANKING_ASSUMPTIONS if clusters is None else CLUSTER_ASSUMPTIONS,
         )
 
-    comparisons = tuple(join(judge(a, b)) for a, b in combinations(order.tolist(), 2))
-    ordered = tuple(names[j] for j in order)
+    comparisons = tuple(join(pair(a, b, level)) for a, b in combinations(ordered, 2))
     return Ranking(
-        names=ordered,
-        values=tuple(shown[order].tolist()),
+        names=tuple(ordered),
+        values=tuple(values[name] for name in ordered),
         ranks=rank_ranges(ordered, comparisons),
         comparisons=comparisons,
         critical=critical,
         level=level,
     )
-
-
-def compare_outcomes(
-    first: FloatArray, second: FloatArray, *, questions: int, level: float, names: tuple[str, str]
-) -> Comparison:
-    """Difference of two columns of outcomes: McNemar's test of 0 and 1, else Student's t.
-
-    The t interval counts one item at either end of the differences seen (of the outcomes, where
-    none differs), so that it has a width.
-    """
-    if np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all():
-        found: Comparison = mcnemar(first, second, questions=questions, level=level, names=names)
-        return found
-    d = first - second
-    n, reach = len(d), float(np.abs(d).max() or np.ptp([first, second]))
-    value = float(d.mean())
-    se = float(np.sqrt((((d - value) ** 2).sum() + 2 * reach**2 / (n + 2)) / (n - 1) / n))
-    half = t_quantile(level, n - 1) * se
-    return Comparison(
-        first=names[0],
-        second=names[1],
-        difference=value,
-        low=value - half,
-        high=value + half,
-        p_value=float(2 * stdtr(n - 1, -abs(value) / se)) if se > 0 else 1.0,
-        level=level,
-        method="t",
-        items=n,
-        questions=questions,
-        why="Student's t of arbitrary outcomes covers less than its level where large ones are rare",
-    )
-
-
-def _check_outcomes(outcomes: FloatArray, names: Sequence[str]) -> None:
-    n, models = outcomes.shape
-    if n < 2 or models < 2 or models != len(names):
-        raise EstimateError(
-            f"outcomes must have shape (N >= 2, {len(names)} >= 2 names), has {outcomes.shape}"
-        )
-    if len(set(names)) < models:
-        raise EstimateError(f"names must differ, are {', '.join(names)}")
 
 
 def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:

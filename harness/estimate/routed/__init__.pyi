@@ -4,7 +4,7 @@ from .annotator_error import (
 )
 from .doubly_robust import (
     crossfitted_posterior as crossfitted_posterior, informed as informed, item_variance as item_variance,
-    model_outcomes as model_outcomes, optimal_constant as optimal_constant,
+    optimal_constant as optimal_constant,
     pseudo_outcomes as pseudo_outcomes, weigh_votes as weigh_votes,
 )
 from .error_likelihood import ErrorRanges as ErrorRanges, bounded_accuracy as bounded_accuracy
@@ -16,7 +16,7 @@ from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as
 from .item_answers import read_item_answers as read_item_answers
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
-    tilted_accuracy as tilted_accuracy, sampled_mean as sampled_mean, t_quantile as t_quantile,
+    tilted_accuracy as tilted_accuracy, t_quantile as t_quantile,
 )
 from .pool_kinds import PoolKinds as PoolKinds
 from .propensities import (

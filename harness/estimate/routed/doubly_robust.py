@@ -39,8 +39,6 @@ from oversight.harness.estimate.routed.routed_sample import RoutedSample, accura
 _LEAST = 20
 _FLAT = 0.05
 """Share of the working distribution from votes that is left flat."""
-_PORTION = 10_000
-"""Items at a time: larger arrays of shape (N, K) leave the processor's cache."""
 
 
 def optimal_constant(
@@ -104,32 +102,6 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     correction = question_weights(c, data) * (data.answer - prior)
     g: FloatArray = (c * data.posterior).sum(axis=1)
     return g + np.bincount(data.item, correction, minlength=len(c))
-
-
-def model_outcomes(predicted: AnyIntArray, data: RoutedSample) -> FloatArray:
-    """Outcomes g of several models' accuracies from their predictions, −1 for unreadable; both shape (N, M).
-
-    Column after column lies in memory, as pairs of them are compared.
-    """
-    n, width = data.propensities.shape
-    order = np.argsort(data.item, kind="stable")
-    found = np.empty((n, predicted.shape[1]), order="F")
-    for start in range(0, n, _PORTION):
-        rows = slice(start, start + _PORTION)
-        answers = order[slice(*np.searchsorted(data.item, (start, start + _PORTION), sorter=order))]
-        part = RoutedSample(
-            item=data.item[answers] - start,
-            asked=data.asked[answers],
-            answer=data.answer[answers],
-            propensities=data.propensities[rows],
-            n_options=data.n_options[rows],
-            posterior=data.posterior[rows],
-            sampled=data.sampled,
-            error_free=data.error_free,
-        )
-        for m in range(predicted.shape[1]):
-            found[rows, m] = pseudo_outcomes(accuracy_target(predicted[rows, m], width), part)
-    return found
 
 
 def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.core import blaker, check_items, check_level, effective_clusters
 from oversight.harness.estimate.intervals import (
     DrawnStrata,
@@ -218,41 +217,3 @@ def _count_answers(data: RoutedSample, number: IntArray) -> Counts:
 def t_quantile(level: float, df: float) -> float:
     """Two-sided quantile of Student's t with df degrees of freedom."""
     return float(stdtrit(df, 0.5 + level / 2))
-
-
-def sampled_mean(
-    prior: FloatArray, value: FloatArray, drawn: ArrayLike, rho: FloatArray, *, level: float = 0.95
-) -> Estimate:
-    """Mean of a quantity that is known exactly on a sample of items drawn with probability ρ(x).
-
-    θ̂ = (1/N) Σ_i [m_i + R_i (Z_i − m_i)/ρ_i], shape (N,) each: any guess m made without item i's
-    answers leaves it unbiased (Robins, Rotnitzky & Zhao 1994). ``value`` is ignored where not drawn.
-
-    Raises
-    ------
-    EstimateError
-        If a drawn item has ρ outside (0, 1] or there are fewer than 2 items.
-    NotIdentified
-        If an item had no chance to be drawn (ρ = 0).
-    """
-    check_level(level)
-    drawn = np.asarray(drawn, dtype=np.bool_)
-    check_items(len(prior))
-    for row in np.flatnonzero((rho <= 0) | (rho > 1)):
-        kind = NotIdentified if rho[row] == 0 else EstimateError
-        raise kind(f"rho[{row}] must lie in (0, 1], is {rho[row]}")
-    g = prior + np.where(drawn, (np.where(drawn, value, 0.0) - prior) / rho, 0.0)
-    mean, se = float(g.mean()), float(g.std(ddof=1) / np.sqrt(len(g)))
-    half = t_quantile(level, len(g) - 1) * se
-    low, high = max(0.0, mean - half), min(1.0, mean + half)
-    right = int(value[drawn].sum())
-    counts = Counts(ordinary=right, complementary=int(drawn.sum()) - right, unlabelled=int((~drawn).sum()))
-    notes = () if 0 <= mean <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
-    return Estimate.from_interval(
-        value=mean,
-        se=se,
-        interval=Interval(low=low, high=high, level=level, method="wald", notes=notes, why=_STUDENT),
-        estimator="aipw",
-        n=counts,
-        assumptions=ROUTED_ASSUMPTIONS,
-    )
