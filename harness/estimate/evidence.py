@@ -28,7 +28,6 @@ from oversight.harness.estimate.routed import (
     resolved_correctness,
     routed_accuracy,
     routed_pool,
-    unequal_accuracy,
 )
 from oversight.harness.types import Estimate, Note, NoteKind
 
@@ -130,10 +129,14 @@ class Evidence:
             Shape (N, K): probability of each option from side information that has not seen the item's own
             answer; None without. A misleading one costs width, not validity.
         """
-        if self.weight is not None:
-            return unequal_accuracy(self.option, self.sample, self.weight, level=level, working=working)
         return routed_accuracy(
-            self.option, self.sample, level=level, cluster=self.cluster, working=working, strata=self.strata
+            self.option,
+            self.sample,
+            level=level,
+            cluster=self.cluster,
+            working=working,
+            strata=self.strata,
+            weight=self.weight,
         )
 
 

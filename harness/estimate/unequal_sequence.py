@@ -10,7 +10,7 @@ from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.combinations import find_reason
 from oversight.harness.estimate.evidence import find_weights
 from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence
-from oversight.harness.estimate.routed import RoutedSample, routed_pool, unequal_accuracy
+from oversight.harness.estimate.routed import RoutedSample, routed_accuracy, routed_pool
 from oversight.harness.types import Estimate, Interval
 
 UNEQUAL_ASSUMPTIONS = (
@@ -42,7 +42,7 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     option, weight = predicted[:, 0].astype(np.int64), find_weights(items, labels)
     if labels.pool is None or weight is None:
         raise NotIdentified("items were drawn with equal chances")
-    now = unequal_accuracy(option, data, weight, level=level)
+    now = routed_accuracy(option, data, weight=weight, level=level)
     draws = _part_draws(_see_items(option, data), items, labels.pool, labels)
     interval = draw_betting_sequence(draws, labels.pool.size, level=level)
     value = min(interval.high, max(interval.low, now.value))
@@ -84,14 +84,13 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
     n, readable = len(option), option >= 0
     if np.bincount(data.item).max(initial=0) > 1:
         raise NotIdentified("items drawn with unequal chances have several questions")
-    asked, yes = np.full(n, -1), np.zeros(n, np.int64)
-    asked[data.item], yes[data.item] = data.asked, data.answer > 0
+    asked, yes = data.by_item
     chance = np.where(readable, data.propensities[np.arange(n), np.maximum(option, 0)], 0.0)
     certain = chance > 1 - _NEAR
     if (readable & ~certain & (abs(chance * data.n_options - 1) > _NEAR)).any():
         raise NotIdentified(find_reason("gate", {"weighted", "weights"}))
     K = np.where(certain, 1, data.n_options)
-    return np.stack([K, readable, readable & (asked == option), yes])
+    return np.stack([K, readable, readable & (asked == option), yes.astype(np.int64)])
 
 
 def _part_draws(seen: IntArray, items: IntArray, pool: ItemPool, labels: LabelColumns) -> list[DrawnAnswers]:

@@ -47,7 +47,6 @@ from oversight.harness.estimate.intervals import (
     scale_by_share,
     score_at,
     share_interval,
-    tilt_items,
     tilted_score,
 )
 from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
@@ -58,7 +57,7 @@ from oversight.harness.estimate.routed import (
     difference_target,
     informed,
     routed_mean,
-    weigh_items,
+    tilt_sample,
 )
 from oversight.harness.types import Interval, Note, NoteKind
 
@@ -134,16 +133,15 @@ def difference_interval(
         raise EstimateError("a comparison needs an answer for every item on which the models differ")
     if weight is None and (answers > 1).any():
         return several_answers(first, second, data, level, cluster)
-    asked, yes = np.zeros(len(first), np.int64), np.zeros(len(first))
-    asked[data.item], yes[data.item] = data.asked, data.answer
+    asked, yes = data.by_item
     c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
-    asked, yes, side = asked[differ], yes[differ], target[np.arange(len(first)), asked][differ]
+    yes, side = yes[differ], target[np.arange(len(first)), asked][differ]
     m, size = int(number[differ][side != 0].sum()), float(n)
     if weight is None:
         stands, df = number.astype(np.float64), float(max(1, m))
     else:
         stands, df, size = weight, max(1.0, count_effective(weight[differ])), count_effective(weight)
-        rows = weigh_items(target, differ, data, weight)
+        rows = tilt_sample(target, np.flatnonzero(differ), data, weight=weight)
     own, total = stands[differ], float(stands.sum())
     votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
     if votes is not None:
@@ -156,8 +154,8 @@ def difference_interval(
         inner, low, high, p_value = _even_mean(plus, m, level)
     else:
         if weight is None:
-            of = None if cluster is None else cluster[differ]
-            rows = collapse_rows(tilt_items(c, pi, K, asked, yes, cluster=of, count=number[differ]))
+            kept = np.flatnonzero(differ)
+            rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, count=count))
         mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
         inner, low, high = mean.value, mean.low, mean.high
     if cluster is not None:

@@ -104,7 +104,9 @@ def tilt_items(
     c
         Shape (N, K), at most one +1 and one −1 in a row, else 0.
     propensities
-        Shape (N, K): π of every option, 0 beyond the item's own.
+        Shape (N, K): π of every option, 0 beyond the item's own. With `working`, items of a pool that were
+        not drawn may have 0 throughout, for unknown chances; those drawn then stand for 1/ρ in Σ Var(g), ρ
+        being the sum of their row.
     n_options, asked, yes
         Shape (N,): K, option asked about (−1 for items of a pool that were not drawn, π being the
         probability that item and option are), and 1 for yes, 0 for no.
@@ -132,6 +134,11 @@ def tilt_items(
     can = own & (propensities > 0)
     inverse = np.divide(1.0, propensities, out=np.zeros_like(propensities), where=can)
     plus, minus, zero = c > 0, c < 0, own & (c == 0)
+    told, never = np.ones(n, np.bool_), own & ~can
+    if working is not None:
+        told = propensities.sum(axis=1) > 0
+        never &= told[:, None]
+    stands = np.ones(n) if told.all() else np.where(told, propensities.sum(axis=1), 1.0)
     at, drawn = (np.arange(n), asked), asked >= 0
     if not can[at][drawn].all():
         row = int(np.flatnonzero(~can[at] & drawn)[0])
@@ -143,18 +150,18 @@ def tilt_items(
         q, uniform = _uniform_working(c, propensities, own)
         fitted = np.flatnonzero(~uniform)
         excess[fitted] = _EXCESS
-        told = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted], number[fitted]
+        said = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted], number[fitted]
         if fitted.size:
-            q[fitted] = fit_working(c[fitted], propensities[fitted], own[fitted], *told)
+            q[fitted] = fit_working(c[fitted], propensities[fitted], own[fitted], *said)
     return TiltedRows(
         up=(q * plus).sum(axis=1),
         down=(q * minus).sum(axis=1),
         rest=(q * zero).sum(axis=1),
-        inverse_up=(inverse * plus).sum(axis=1),
-        inverse_down=(inverse * minus).sum(axis=1),
-        linear=(q * inverse * zero).sum(axis=1),
-        square=(q * q * inverse * zero).sum(axis=1),
-        constant=_fix_constant(plus & ~can, minus & ~can, zero & ~can),
+        inverse_up=(inverse * plus).sum(axis=1) / stands,
+        inverse_down=(inverse * minus).sum(axis=1) / stands,
+        linear=(q * inverse * zero).sum(axis=1) / stands,
+        square=(q * q * inverse * zero).sum(axis=1) / stands,
+        constant=_fix_constant(plus & never, minus & never, zero & never),
         asked_c=np.where(drawn, c[at], 0.0),
         asked_q=np.where(drawn, q[at], 0.0),
         asked_inverse=np.where(drawn, inverse[at], 0.0),

@@ -10,19 +10,17 @@ anew (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.intervals import tilt_items, tilted_outcomes
+from oversight.harness.estimate.intervals import tilted_outcomes
 from oversight.harness.estimate.judged.judge_features import JudgeOpinion
-from oversight.harness.estimate.judged.pool_rows import arrange, tilt_pool
 from oversight.harness.estimate.judged.working import split_items_evenly, working_distribution
-from oversight.harness.estimate.routed import RoutedSample, t_quantile
+from oversight.harness.estimate.routed import RoutedSample, accuracy_target, t_quantile, tilt_sample
 
 LEAST_KINDS = 5
 """Answers about items of either kind, right and wrong, from which on what a judge saved can be told."""
@@ -87,10 +85,13 @@ def _variances(
     predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion], cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """What every item, or cluster, adds to the variance without judges and with them."""
-    parts = arrange(predicted, data, cluster)
+    readable = np.flatnonzero(predicted >= 0)
+    target = accuracy_target(predicted, data.propensities.shape[1])
     working = working_distribution(predicted, data, judges, cluster=cluster)
-    rows = tilt_pool(parts, working[predicted >= 0])
-    return _square_plain(parts), _square(rows.weight * tilted_outcomes(rows), parts["cluster"])
+    rows = tilt_sample(target, readable, data, working=working)
+    of = None if cluster is None else cluster[readable]
+    judged = _square(rows.weight * tilted_outcomes(rows), of)
+    return _square_plain(target, readable, data, cluster), judged
 
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
@@ -100,16 +101,18 @@ def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
     return squares
 
 
-def _square_plain(parts: Mapping[str, Any]) -> FloatArray:
+def _square_plain(
+    target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
+) -> FloatArray:
     """The same without judges, had the answered items been drawn with equal chances."""
-    drawn = np.flatnonzero(parts["asked"] >= 0)
-    part: dict[str, Any] = {name: None if x is None else x[drawn] for name, x in parts.items()}
-    rho = part["propensities"].sum(axis=1, keepdims=True)
-    rows = tilt_items(**(part | {"propensities": part["propensities"] / rho}))
-    weight = 1 / rho[:, 0] / (1 / rho).sum()
+    drawn = readable[data.by_item[0][readable] >= 0]
+    rho = data.propensities.sum(axis=1, keepdims=True)
+    even = np.divide(data.propensities, rho, out=np.zeros_like(data.propensities), where=rho > 0)
+    rows = tilt_sample(target, drawn, replace(data, propensities=even))
+    weight = 1 / rho[drawn, 0] / (1 / rho[drawn]).sum()
     deviation = tilted_outcomes(replace(rows, weight=weight)) * np.sqrt(weight / len(drawn))
-    if part["cluster"] is not None:
-        return _square(deviation, part["cluster"])
-    found = np.zeros(len(parts["asked"]))
+    if cluster is not None:
+        return _square(deviation, cluster[drawn])
+    found = np.zeros(len(target))
     found[drawn] = _square(deviation, None)
-    return found
+    return found[readable]

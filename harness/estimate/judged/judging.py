@@ -22,7 +22,6 @@ from oversight.harness.estimate.judged.judge_features import JudgeOpinion
 from oversight.harness.estimate.judged.judge_worth import LEAST_KINDS, JudgeWorth, measure_worth
 from oversight.harness.estimate.judged.whole_pool import spread_over_pool
 from oversight.harness.estimate.judged.with_judges import judged_accuracy
-from oversight.harness.estimate.judged.working import working_distribution
 from oversight.harness.estimate.routed import RoutedSample, resolved_correctness, settled_sample
 from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate, Note, NoteKind
@@ -78,6 +77,7 @@ class Judges(SideInformation):
         labels, level, every = setting.labels, setting.level, self._models[model]
         predictions = keep_drawn(every, labels)
         part, notes = collected_part(labels, predictions.is_there)
+        weight = None
         if labels.is_resolved:
             data, option, items = _take_resolved(part, predictions)
         else:
@@ -88,29 +88,16 @@ class Judges(SideInformation):
                 raise NotIdentified(
                     "every question settles a prediction, and a judge adds nothing to what is known"
                 )
-            if labels.pool is None and evidence.weight is not None:
-                return self._weigh(evidence, complete_with=(predictions, part, notes), level=level)
+            weight = evidence.weight if labels.pool is None else None
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
         cluster = enough_clusters(items, labels.index, labels.cluster)
         heard = [opinion.take(items) for opinion in self._opinions]
-        estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster)
-        worth = measure_worth(option, data, heard, level=level, cluster=cluster)
+        estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster, weight=weight)
+        worth = None
+        if weight is None:
+            worth = measure_worth(option, data, heard, level=level, cluster=cluster)
         return _tell_worth(complete(estimate, predictions, part, notes, tilted=True), worth)
-
-    def _weigh(
-        self,
-        evidence: Evidence,
-        complete_with: tuple[PredictionColumns, LabelColumns, tuple[Note, ...]],
-        level: float,
-    ) -> Estimate:
-        """The estimate of items that weigh differently, as they are of different strata."""
-        if evidence.most_questions > 1:
-            raise NotIdentified("items have several questions, and a judge is used with one")
-        heard = [opinion.take(evidence.items) for opinion in self._opinions]
-        working = working_distribution(evidence.option, evidence.sample, heard, cluster=evidence.cluster)
-        estimate = evidence.accuracy(level, working)
-        return replace(complete(estimate, *complete_with, tilted=True), estimator=JUDGED)
 
 
 def _take_resolved(

@@ -14,15 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from oversight.harness.arrays import IntArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.combinations import POOL, refuse
 from oversight.harness.estimate.core import check_level
-from oversight.harness.estimate.intervals import tilted_score
 from oversight.harness.estimate.judged.judge_features import JudgeOpinion
-from oversight.harness.estimate.judged.pool_rows import arrange, tilt_pool
 from oversight.harness.estimate.judged.working import working_distribution
-from oversight.harness.estimate.routed import RoutedSample, check_predicted, tilted_accuracy
+from oversight.harness.estimate.routed import RoutedSample, check_predicted, routed_accuracy
 from oversight.harness.types import Estimate
 
 
@@ -33,6 +31,7 @@ def judged_accuracy(
     *,
     level: float = 0.95,
     cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from one question an item, or about items drawn of a pool.
 
@@ -42,11 +41,11 @@ def judged_accuracy(
         Shape (N,): −1 for unreadable, which is wrong and counts.
     data
         Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
-        that were not drawn may have propensities of 0, for chances that are not known (`tilt_pool`).
+        that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
     judges
         What judges say of the same items.
-    cluster
-        Shape (N,): number of the item's cluster.
+    cluster, weight
+        Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
 
     Raises
     ------
@@ -58,23 +57,12 @@ def judged_accuracy(
     """
     check_level(level)
     check_predicted(predicted, data)
-    n, readable = len(predicted), np.flatnonzero(predicted >= 0)
-    if np.bincount(data.item, minlength=n).max(initial=0) > 1:
+    if np.bincount(data.item).max(initial=0) > 1:
         raise NotIdentified("items have several questions, and a judge is used with one")
     if data.sampled and cluster is not None:
         refuse("estimate", {"judges", POOL, "clusters"})
-    if not data.item.size or not readable.size:
+    if not data.item.size or not (predicted >= 0).any():
         raise NotIdentified("no answered item has a readable prediction")
-    parts = arrange(predicted, data, cluster)
-    working = working_distribution(predicted, data, judges, cluster=cluster)[readable]
-    rows = tilt_pool(parts, working)
-    answers = np.count_nonzero(parts["asked"] >= 0)
-    inner = tilted_score(rows, level, df=float(answers) if data.sampled else None)
-    return tilted_accuracy(
-        inner,
-        predicted >= 0,
-        estimator="judged",
-        counts=replace(data.counts, unreadable=n - len(readable)),
-        level=level,
-        cluster=cluster,
-    )
+    working = working_distribution(predicted, data, judges, cluster=cluster)
+    made = routed_accuracy(predicted, data, level=level, cluster=cluster, working=working, weight=weight)
+    return replace(made, estimator="judged")

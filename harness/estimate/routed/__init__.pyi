@@ -16,7 +16,7 @@ from .gold_score import allows_gold_score as allows_gold_score, gold_accuracy as
 from .item_answers import read_item_answers as read_item_answers
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
-    tilted_accuracy as tilted_accuracy, t_quantile as t_quantile,
+    tilt_sample as tilt_sample, tilted_accuracy as tilted_accuracy, t_quantile as t_quantile,
 )
 from .pool_kinds import PoolKinds as PoolKinds
 from .propensities import (
@@ -35,4 +35,3 @@ from .sequential_resolution import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     expected_questions as expected_questions, next_option as next_option, questions_asked as questions_asked,
 )
-from .unequal_items import unequal_accuracy as unequal_accuracy, weigh_items as weigh_items

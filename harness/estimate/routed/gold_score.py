@@ -149,9 +149,7 @@ def _uniform(data: RoutedSample) -> bool:
 
 def _own(predicted: IntArray, data: RoutedSample) -> bool:
     """Whether every question is about the prediction, put for certain."""
-    asked = np.full(len(predicted), -1)
-    asked[data.item] = data.asked
-    return bool((asked == predicted).all() and (data.propensities.max(axis=1) > 1 - _CLOSE).all())
+    return bool((data.by_item[0] == predicted).all() and (data.propensities.max(axis=1) > 1 - _CLOSE).all())
 
 
 def _count(predicted: IntArray, data: RoutedSample, gold: GoldCounts) -> _YesCounts:

@@ -3,6 +3,13 @@
 The per-item outcome g, its derivation and its validity are in
 `oversight.harness.estimate.routed.doubly_robust`; here it becomes an `Estimate`, items being the independent
 units.
+
+Items that were drawn of a pool with unequal, recorded chances weigh as much as they stand for
+(`oversight.harness.columns.weigh_draws`), over the sum of all: U(θ) of
+`oversight.harness.estimate.intervals.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums
+(Hájek 1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of freedom as the
+weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more than a few of
+average weight.
 """
 
 from __future__ import annotations
@@ -14,10 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate.core import blaker, check_items, check_level, effective_clusters
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.core import (
+    blaker,
+    check_items,
+    check_level,
+    count_effective,
+    effective_clusters,
+)
 from oversight.harness.estimate.intervals import (
     DrawnStrata,
     TiltedMean,
+    TiltedRows,
     design_effect,
     drawn_interval,
     effective_size,
@@ -89,6 +104,7 @@ def routed_accuracy(
     count: IntArray | None = None,
     working: FloatArray | None = None,
     strata: DrawnStrata | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from answers asked for it, for several models, or for others.
 
@@ -108,32 +124,73 @@ def routed_accuracy(
         Shape (N, K): what is known of each item beside its answer, see `tilt_items`.
     strata
         Of all N items, if they were drawn from a pool in proportion within strata; not together with `count`.
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for; not with `cluster` or `count`.
 
     Raises
     ------
     EstimateError
         If there is no item, or a prediction is not one of its options.
     NotIdentified
-        If these answers cannot tell the accuracy of these predictions.
+        If these answers cannot tell the accuracy of these predictions, or items with weights have several.
     """
     check_level(level)
     predicted = np.asarray(predicted, dtype=np.int64)
     check_predicted(predicted, data)
     rows, width = data.propensities.shape
     number = np.ones(rows, np.int64) if count is None else count
-    readable = predicted >= 0
-    n, m, target = int(number.sum()), int(number[readable].sum()), accuracy_target(predicted, width)
-    if (np.bincount(data.item, minlength=rows)[readable] != 1).any():
-        found = routed_mean(target, informed(predicted[:, None], data), level=level, cluster=cluster)
-        return replace(found, n=replace(found.n, unreadable=n - m))
-    own = (data.propensities * target).sum(axis=1)[readable]
-    yes, asked = np.zeros(rows), np.zeros(rows, np.int64)
-    yes[data.item], asked[data.item] = data.answer, data.asked
-    counts = replace(_count_answers(data, number), unreadable=n - m)
-    if (own > 1 - 1e-9).all() and cluster is None:
-        return _binomial_accuracy(yes * readable, number, counts, level, strata)
-    keep = np.flatnonzero(readable)
-    tilted = tilt_items(
+    readable, target = predicted >= 0, accuracy_target(predicted, width)
+    counts = replace(_count_answers(data, number), unreadable=int(number[~readable].sum()))
+    once = bool((np.bincount(data.item, minlength=rows)[readable] == 1).all())
+    if weight is None and not data.sampled:
+        if not once:
+            found = routed_mean(target, informed(predicted[:, None], data), level=level, cluster=cluster)
+            return replace(found, n=replace(found.n, unreadable=counts.unreadable))
+        own = (data.propensities * target).sum(axis=1)[readable]
+        if (own > 1 - 1e-9).all() and cluster is None:
+            return _binomial_accuracy(data.by_item[1] * readable, number, counts, level, strata)
+    if weight is not None and not readable.any():
+        raise NotIdentified("no answered item has a readable prediction")
+    keep, df = np.flatnonzero(readable), None
+    tilted = tilt_sample(
+        target, keep, data, cluster=cluster, strata=strata, count=count, working=working, weight=weight
+    )
+    if weight is not None:
+        df = max(1.0, count_effective(weight[keep]))
+    elif data.sampled:
+        df = float(readable[data.item].sum())
+    share = 0.0 if strata is None else strata.take(keep).share
+    inner = tilted_score(tilted, level, df=df, strata_share=share)
+    stands = number if weight is None else weight
+    return tilted_accuracy(inner, readable, counts, level, cluster=cluster, stands=stands)
+
+
+def tilt_sample(
+    target: FloatArray,
+    keep: IntArray,
+    data: RoutedSample,
+    *,
+    cluster: IntArray | None = None,
+    strata: DrawnStrata | None = None,
+    count: IntArray | None = None,
+    working: FloatArray | None = None,
+    weight: FloatArray | None = None,
+) -> TiltedRows:
+    """Make the rows (`tilt_items`) of the items at the places `keep`, of one question each.
+
+    Other parameters are those of `routed_accuracy`; rows of items with weights weigh 1 together.
+
+    Raises
+    ------
+    NotIdentified
+        If items with weights have several questions or none, or answers cannot tell.
+    """
+    if weight is not None and (bad := np.bincount(data.item, minlength=len(weight))[keep] != 1).any():
+        raise NotIdentified(
+            f"{np.count_nonzero(bad)} items drawn with unequal chances have several answers, or none"
+        )
+    asked, yes = data.by_item
+    rows = tilt_items(
         target[keep],
         data.propensities[keep],
         data.n_options[keep],
@@ -141,37 +198,35 @@ def routed_accuracy(
         yes[keep],
         cluster=None if cluster is None else cluster[keep],
         stratum=None if strata is None else strata.number[keep],
-        count=number[keep],
+        count=None if count is None else count[keep],
         working=None if working is None else working[keep],
     )
-    inner = tilted_score(tilted, level, strata_share=0.0 if strata is None else strata.take(keep).share)
-    return tilted_accuracy(
-        inner, readable, estimator="routed", counts=counts, level=level, cluster=cluster, number=number
-    )
+    return rows if weight is None else replace(rows, weight=weight[keep] / weight[keep].sum())
 
 
 def tilted_accuracy(
     inner: TiltedMean,
     readable: NDArray[np.bool_],
-    *,
-    estimator: str,
     counts: Counts,
     level: float,
-    cluster: IntArray | None,
-    number: IntArray | None = None,
+    *,
+    cluster: IntArray | None = None,
+    stands: IntArray | FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of all predictions from that of the readable ones, A = ρ A_r (`scale_by_share`).
 
     Shapes (N,): which predictions are readable, the number of the item's cluster, and for how many items
-    an entry stands, one by default.
+    an entry stands: whole numbers count items, fractions are weights, and none is one each.
     """
-    weight = np.ones(len(readable), np.int64) if number is None else number
-    n, m = int(weight.sum()), int(weight[readable].sum())
+    weight = np.ones(len(readable), np.int64) if stands is None else stands
+    whole = np.issubdtype(weight.dtype, np.integer)
+    units = float(weight.sum()) if whole else count_effective(weight)
+    share = float(weight[readable].sum() / weight.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
-    if m < n:
-        se = float(np.sqrt((m / n * se) ** 2 + value**2 * m * (n - m) / n**3))
-        size = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
-        value, low, high = scale_by_share(m / n, size, value, low, high, level)
+    if not readable.all():
+        se = float(np.sqrt((share * se) ** 2 + value**2 * share * (1 - share) / units))
+        size = units if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
+        value, low, high = scale_by_share(share, size, value, low, high, level)
     return Estimate.from_interval(
         value=value,
         se=se,
@@ -180,9 +235,9 @@ def tilted_accuracy(
             high=high,
             level=level,
             method="tilted-score",
-            steps=("share",) if m < n else (),
+            steps=() if readable.all() else ("share",),
         ),
-        estimator=estimator,
+        estimator="routed",
         n=counts,
         assumptions=ROUTED_ASSUMPTIONS,
     )

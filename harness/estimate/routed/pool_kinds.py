@@ -37,12 +37,11 @@ class PoolKinds:
         n = len(data.propensities)
         if np.bincount(data.item, minlength=n).max(initial=0) > 1:
             return None
-        said = np.full((n, 2), -1.0)
-        said[data.item, 0], said[data.item, 1] = data.asked, data.answer
-        first, kind = find_equal(np.column_stack([data.propensities, data.n_options, said]))
+        asked, answer = data.by_item
+        first, kind = find_equal(np.column_stack([data.propensities, data.n_options, asked, answer]))
         if len(first) * _WORTH > n:
             return None
-        return cls(data=_take(data, first, said[first, 0], said[first, 1]), kind=kind)
+        return cls(data=data.take(first), kind=kind)
 
     def count(self, *predicted: AnyIntArray) -> tuple[RoutedSample, tuple[IntArray, ...], IntArray]:
         """Items by kind and by what models predict of them.
@@ -80,19 +79,17 @@ class PoolKinds:
             number = every[cells]
         steps = [cells // width**power for power in range(len(predicted) + 1)]
         columns = [low - high * width - 1 for low, high in pairwise(steps)]
-        answered, kinds = np.full((2, len(self.data.propensities)), -1.0), steps[-1]
-        answered[:, self.data.item] = self.data.asked, self.data.answer
-        pool = _take(self.data, kinds, *answered[:, kinds])
-        return pool, tuple(reversed(columns)), number
+        return _repeat(self.data, steps[-1]), tuple(reversed(columns)), number
 
 
-def _take(data: RoutedSample, rows: IntArray, asked: AnyIntArray, answer: AnyIntArray) -> RoutedSample:
-    """A pool of some items, with what was asked of each and answered; −1 for nothing."""
+def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
+    """A pool of some items, which may come several times, with what was asked of each and answered."""
+    asked, answer = (values[rows] for values in data.by_item)
     item = np.flatnonzero(asked >= 0)
     return RoutedSample(
         item=item,
-        asked=asked[item].astype(np.int64),
-        answer=answer[item].astype(np.float64),
+        asked=asked[item],
+        answer=answer[item],
         propensities=data.propensities[rows],
         n_options=data.n_options[rows],
         sampled=data.sampled,

@@ -90,6 +90,13 @@ class RoutedSample:
         yes = int(self.answer.sum())
         return Counts(ordinary=yes, complementary=len(self.answer) - yes)
 
+    @property
+    def by_item(self) -> tuple[IntArray, FloatArray]:
+        """Option asked about, −1 for none, and answer of every item, both (N,); of several the last."""
+        asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
+        asked[self.item], yes[self.item] = self.asked, self.answer
+        return asked, yes
+
     def take(self, items: IntArray) -> RoutedSample:
         """Some of the items, in this order, with their answers."""
         place = np.full(len(self.propensities), -1)

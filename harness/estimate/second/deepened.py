@@ -77,8 +77,7 @@ def deepened_accuracy(
     rows = np.flatnonzero(readable & (number == 1))
     if rows.size < np.count_nonzero(readable):
         raise NotIdentified("items with a readable prediction were not asked about")
-    asked, yes = np.zeros(len(items), np.int64), np.zeros(len(items))
-    asked[data.item], yes[data.item] = data.asked, data.answer
+    asked, yes = data.by_item
     cluster = enough_clusters(items, labels.index, labels.cluster)
     c = accuracy_target(option, data.propensities.shape[1])
     place = np.full(labels.index.size, -1)
@@ -99,9 +98,7 @@ def deepened_accuracy(
         cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
     )
     inner = two_phase_score(kept, level)
-    estimate = tilted_accuracy(
-        inner, readable, estimator=DEEPENED, counts=data.counts, level=level, cluster=cluster
-    )
+    estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
     estimate = complete(estimate, predictions, part, notes)
     note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
     return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
