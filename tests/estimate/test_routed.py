@@ -22,8 +22,8 @@ from oversight.harness.estimate import (
     routed_mean,
     uniform_design_variance,
 )
-from oversight.harness.estimate.core.binomial import blaker
-from oversight.harness.estimate.routed.doubly_robust import item_variance, optimal_constant
+from oversight.harness.estimate.core.distributions import blaker
+from oversight.harness.estimate.routed.means import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

@@ -16,7 +16,7 @@ from oversight.harness.estimate import (
     sign_test,
     synthesise_population,
 )
-from oversight.harness.estimate.comparison.two_models import TIED
+from oversight.harness.estimate.paired import TIED
 from tests.estimate.test_ranking import rank
 
 pytestmark = pytest.mark.statistical
