@@ -13,7 +13,7 @@ from .datasets import (
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, Fault as Fault,
-    LabelStudioError as LabelStudioError, LeaseLost as LeaseLost, LostDatabase as LostDatabase,
+    LabelStudioError as LabelStudioError, LostDatabase as LostDatabase,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
     Stopped as Stopped,

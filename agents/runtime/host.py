@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from oversight.agents.runtime.call import BadCall, read_call
@@ -16,10 +16,10 @@ from oversight.agents.runtime.call_prompt import line_request, make_call_request
 from oversight.agents.runtime.failure_times import stamp_failure
 from oversight.agents.runtime.reply_fields import find_missing, read_fields, read_line, shown_answers
 from oversight.agents.runtime.request_draws import RequestDraws
-from oversight.agents.sandbox import Host, Payload, Sandbox
+from oversight.agents.sandbox import Host, Payload, ProgramOutcome, SandboxLimits
 from oversight.harness import NoReply, TransientModelError
 from oversight.harness.llm import ModelReply, Request, option_letters_of
-from oversight.harness.types import Item
+from oversight.harness.types import Item, Program
 
 
 @dataclass(slots=True)
@@ -50,6 +50,20 @@ class ObligingBroker:
         return ModelReply(json.dumps(fields), "stop", 1, 1)
 
 
+class ProgramRunner(Protocol):
+    """What runs programs: a sandbox of this process, or those of a cluster's nodes."""
+
+    limits: SandboxLimits
+
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        """As `Sandbox.run`."""
+        ...
+
+    async def run_code(self, code: str) -> str:
+        """As `Sandbox.run_code`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """What programs are run with.
@@ -71,7 +85,7 @@ class Workbench:
     """
 
     broker: RequestDraws | ObligingBroker
-    sandbox: Sandbox
+    sandbox: ProgramRunner
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT
     blames_program: bool = False

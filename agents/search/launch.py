@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from oversight.agents.runtime import ALONE, Broker, SharedTerms, dry_run_program, name_model, replay_program
+from oversight.agents.runtime import Broker, dry_run_program, name_model, replay_program
 from oversight.agents.sandbox import Sandbox, open_sandbox
 from oversight.agents.search.answering import open_answering
 from oversight.agents.search.checked_settings import optimiser_name
@@ -27,6 +27,7 @@ from oversight.agents.search.policies import (
 from oversight.agents.search.setup import model_name
 from oversight.harness import BudgetSpent, TransientModelError
 from oversight.harness.config import Study
+from oversight.harness.llm import DEFAULT_TERMS, RunTerms
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
@@ -39,11 +40,9 @@ async def continue_search(
     store: Store,
     context: SearchContext,
     progress: Callable[[str], None],
-    terms: SharedTerms = ALONE,
+    terms: RunTerms = DEFAULT_TERMS,
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
-
-    In a database on a server other processes may help to run programs; all is decided here.
 
     Raises
     ------

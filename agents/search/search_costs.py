@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.answering import price_of
@@ -12,7 +13,6 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.launch import try_out
 from oversight.agents.search.setup import model_name
 from oversight.harness.config import SearchSection, Study
-from oversight.harness.store import Amounts
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
 META_TOKENS = 6_000
@@ -21,6 +21,11 @@ _CALL_TOKENS = 150
 """A workflow's call takes about so many beside the item's text: role, format, instruction and answer."""
 _CHARACTERS_PER_TOKEN = 4
 _MANY = 10**9
+
+
+class _Amount(NamedTuple):
+    usd: float
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +89,7 @@ async def estimate_costs(study: Study, context: SearchContext) -> Costs:
     )
 
 
-def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> Amounts:
+def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:
     """What so many tokens of the programs and of the optimiser cost; infinite dollars are unknown ones."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
@@ -93,10 +98,10 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
     usd = sum(
         math.inf if (price := prices[name]) is None else price.dollars(n, 0) for name, n in used.items()
     )
-    return Amounts(usd=usd, tokens=sum(used.values()))
+    return _Amount(usd, sum(used.values()))
 
 
-def _count_affordable(section: SearchSection, once: Amounts, proposal: Amounts) -> int | None:
+def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
     """How many proposals the caps allow for, beside what is needed once; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]

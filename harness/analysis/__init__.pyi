@@ -46,7 +46,7 @@ from .model_detail import (
 from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
-    give_up_batches as give_up_batches, join_study_runs as join_study_runs,
+    give_up_batches as give_up_batches,
     run_study as run_study, summarise_run as summarise_run,
 )
 from .rereading import RunRereading as RunRereading, reread_study as reread_study

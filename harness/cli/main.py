@@ -63,10 +63,6 @@ VERBS = {
         "open the page to work in: labels arriving, items behind numbers",
     ),
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
-    "worker": (
-        "oversight.harness.cli.database_verbs.worker",
-        "work on runs that were begun on other machines",
-    ),
     "verify": (
         "oversight.harness.cli.database_verbs.verify",
         "check that no answer, event or design was altered",

@@ -19,11 +19,6 @@ from .database import Database as Database, PORTION as PORTION, split_into_batch
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
-from .joint import (
-    Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
-    Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
-    WorkerWrite as WorkerWrite,
-)
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,

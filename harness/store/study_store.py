@@ -32,15 +32,6 @@ from oversight.harness.store.columns import (
 from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
 from oversight.harness.store.database import PORTION, Database
 from oversight.harness.store.engines import has_database
-from oversight.harness.store.joint import (
-    CallClaimRepository,
-    GrantRepository,
-    JointAnswerRepository,
-    JointRunRepository,
-    LeaseRepository,
-    PaceRepository,
-    ProgramWorkRepository,
-)
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
 from oversight.harness.store.planned_looks import LookRepository
@@ -85,13 +76,6 @@ class Store(Database):
         self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)
-        self.joint_runs = JointRunRepository(self)
-        self.leases = LeaseRepository(self)
-        self.joint_answers = JointAnswerRepository(self)
-        self.grants = GrantRepository(self)
-        self.call_claims = CallClaimRepository(self)
-        self.program_work = ProgramWorkRepository(self)
-        self.paces = PaceRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)

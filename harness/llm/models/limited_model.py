@@ -67,6 +67,8 @@ class LimitedModel:
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
     name
         What logs call it.
+    holds_lost
+        Whether a call that was lost with its worker is never made again, as it may have been answered.
     malformed
         Number of replies in a row that could not be read.
     """
@@ -78,6 +80,7 @@ class LimitedModel:
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
     name: str = ""
+    holds_lost: bool = False
     malformed: int = field(default=0, init=False)
 
     @property
@@ -89,7 +92,7 @@ class LimitedModel:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
 
         Calls that fell into an outage of the endpoint, or were refused together with many others, do not
-        count as tries while the limiter's patience lasts.
+        count as tries while the limiter's patience lasts. Calls that were lost with their worker never do.
 
         Parameters
         ----------
@@ -188,6 +191,8 @@ class LimitedModel:
     def _tell(self, error: TransientModelError, started: float, counts: CallCounts) -> None:
         """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
         limiter = self.limiter
+        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+            return
         if error.fault is Fault.RATE_LIMIT:
             limiter.outage.answered(refused=True)
             limiter.refused(started)
@@ -210,6 +215,8 @@ class _Tries:
         """Count a failed call; return whether another may succeed."""
         if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
             return False
+        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+            return not self._model.holds_lost
         is_refused = error.fault is Fault.RATE_LIMIT
         if not self._waits_out(error):
             self._refused += is_refused
@@ -242,6 +249,8 @@ class _Tries:
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
         assert isinstance(error, TransientModelError)  # noqa: S101  no other is repeated
+        if error.fault is Fault.LOST:
+            return 0.0
         is_refused = error.fault is Fault.RATE_LIMIT
         if error.retry_after is not None and not (is_refused and limiter.is_paced):
             # Not all at the same moment, or the next second starts with the same overload.
