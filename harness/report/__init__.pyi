@@ -23,5 +23,5 @@ from .search_findings import (
 from .terminal_table import (
     first_screen as first_screen, paper_report as paper_report, classes_tables as classes_tables,
     counts_table as counts_table, differences_table as differences_table,
-    estimates_table as estimates_table, gate_table as gate_table,
+    estimates_table as estimates_table, pair_cells as pair_cells, gate_table as gate_table,
 )

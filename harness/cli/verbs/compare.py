@@ -28,9 +28,9 @@ from oversight.harness.report import (
     differences_table,
     differences_to_json,
     gather_cautions,
+    pair_cells,
     questions_text,
 )
-from oversight.harness.types import method_words
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,15 +109,7 @@ def _answer_many(ranking: Ranking | None) -> list[str]:
 def _pairs_table(pairs: Sequence[Comparison]) -> Table:
     table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
     for c in pairs:
-        table.add_row(
-            f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",
-            f"{c.first} − {c.second}: {100 * c.difference:+.1f}",
-            f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
-            f"{c.p_value:.3g}",
-            method_words(c.method) + ("" if c.adjusted == "none" else f", {c.adjusted}"),
-            str(c.items),
-            str(c.questions),
-        )
+        table.add_row(*pair_cells(c), str(c.items), str(c.questions))
     return table
 
 
