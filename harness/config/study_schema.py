@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from oversight.harness.config.models import ENDPOINT_ONLY
 from oversight.harness.config.study import Study
 
 SCHEMA_FILE = "study.schema.json"
@@ -20,6 +21,8 @@ def generate_schema() -> dict[str, Any]:
     """The schema of the settings as they are."""
     schema = Study.model_json_schema()
     del schema["properties"]["folder"]  # no setting: where the file lies
+    for name in ENDPOINT_ONLY:
+        del schema["$defs"]["ModelSection"]["properties"][name]
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
     section = models["additionalProperties"]  # a model may have that name, too

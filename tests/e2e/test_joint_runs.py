@@ -135,8 +135,12 @@ def test_one_rate_is_shared_by_all(database: str, tmp_path: Path) -> None:
         came.append(time.monotonic())
         return Reply("green")
 
-    settings = "requests_per_minute = 3000\nmax_tokens = 20"
-    with joint_study(tmp_path, database, N, note, settings) as study:
+    with joint_study(tmp_path, database, N, note) as study:
+        file = tmp_path / "study.toml"
+        text = file.read_text().replace(f'"{study.server.url}"', '"limited"')
+        file.write_text(
+            f'{text}[endpoints.limited]\nurl = "{study.server.url}"\nrequests_per_minute = 3000\n'
+        )
         finish(study.run(), study.run(), study.run())
     busiest = max(sum(start <= at < start + 1 for at in came) for start in came)
     assert busiest <= 62  # 50 a second, and what three processes may send at once

@@ -14,6 +14,9 @@ from oversight.harness.llm.http.proxy import find_proxy, proxy_authorization
 from oversight.harness.llm.http.reply import READABLE, HttpReply
 from oversight.harness.llm.http.request_head import make_head
 
+MAX_REPLY_BYTES = 4_000_000
+"""Most bytes of a reply's body, unpacked; a larger one is no answer."""
+
 _KEPT = 30.0
 """Seconds that an idle connection is used again; most servers close theirs after 60 or more."""
 
@@ -53,7 +56,7 @@ class HttpClient:
         headers: Mapping[str, str],
         *,
         timeout: float,
-        max_reply_bytes: int,
+        max_reply_bytes: int = MAX_REPLY_BYTES,
         rested: float = _RESTED,
     ) -> None:
         server = Address.parse(base_url, "the endpoint")

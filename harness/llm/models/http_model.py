@@ -61,7 +61,6 @@ class HttpModel:
             url,
             headers,
             timeout=settings.timeout,
-            max_reply_bytes=settings.max_reply_bytes,
         )
 
     async def ask(self, request: Request) -> ModelReply:

@@ -25,7 +25,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     if settings.command:
         from oversight.harness.llm.models.program_models import CommandModel
 
-        return CommandModel(settings.command, settings.timeout, settings.max_reply_bytes)
+        return CommandModel(settings.command, settings.timeout)
     if settings.api_version is not None:
         require("openai", "an endpoint with an api_version", "openai")
         from oversight.harness.llm.models.openai_model import OpenAIModel
