@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks._field_ours import lay_out
 from benchmarks._field_solver import SOLVER
 from benchmarks._field_task import FieldTask
+from benchmarks._real_predictions import predictions
 from benchmarks._study_folders import Published, call
-from benchmarks.real_protocols import predictions
 from benchmarks.search_real import START, WORKFLOW, title
 from oversight import harness as h
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model

@@ -34,7 +34,7 @@ from benchmarks._peers import run_peers
 
 REQUESTS, QUICK_REQUESTS = 20_000, 10_000
 FEW, MANY, QUICK_MANY = 1_000, 100_000, 20_000
-LOOPS = {"bare": "bare loop", "client": "httptools loop", "stored": "oversight"}
+LOOPS = {"bare": "bare loop", "client": "HTTP client", "stored": "oversight"}
 PEERS = {"inspect_ai": ["inspect-ai==0.3.285", "openai==3.52.0"], "lm_eval": ["lm-eval[api]==0.4.13"]}
 FAULTS = {
     "4 %": (("429", 0.04),),

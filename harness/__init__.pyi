@@ -10,11 +10,10 @@ from .datasets import (
     predictions_from_frame as predictions_from_frame, read_items as read_items, read_key as read_key,
     read_preset as read_preset, read_ratings as read_ratings,
 )
-from .draws import begin_draws as begin_draws, draw_first as draw_first
 from .errors import (
     BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError, DataError as DataError,
     EstimateError as EstimateError, FatalModelError as FatalModelError, Fault as Fault,
-    LabelStudioError as LabelStudioError, LeaseLost as LeaseLost, LostDatabase as LostDatabase,
+    LabelStudioError as LabelStudioError, LostDatabase as LostDatabase,
     ModelError as ModelError, NotIdentified as NotIdentified, OversightError as OversightError,
     ProgramRefused as ProgramRefused, SandboxError as SandboxError, StoreError as StoreError,
     Stopped as Stopped,

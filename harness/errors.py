@@ -18,7 +18,6 @@
     ├── SandboxError                the sandbox could not be started, or broke of itself
     ├── BudgetSpent                 the next call might cost more than is left
     ├── RunHeld                     another process is working on the run
-    │   └── LeaseLost               this one was taken for lost by the others that work on it
     └── ModelError                  a model call
         ├── TransientModelError     worth another try: rate limit, server error, time-out
         │   └── NoReply             empty, cut or refused whatever was tried: due to what was asked
@@ -200,10 +199,6 @@ class BudgetSpent(OversightError):
 
 class RunHeld(OversightError):
     """Another process is working on the run, or took it over; the message says who."""
-
-
-class LeaseLost(RunHeld):
-    """A worker did not show itself for so long that others took over what it had under way."""
 
 
 class SandboxError(OversightError):

@@ -117,7 +117,6 @@ def _route_questions(
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions, draws)
-                freeze.add(questions)
         refuse_first_after_second(store, new)
         deeper = None
         if seconds is not None:

@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_truth
-from oversight.harness.cli import add_shared_terms, add_study, emit, open_crew, read_shared_terms, study_of
-from oversight.harness.cluster import add_placement
+from oversight.harness.cli import add_shared_terms, add_study, add_verbose, emit, read_workers, study_of
 from oversight.harness.config import Study
 from oversight.harness.output import say, shorten
 from oversight.harness.store import Store
 
 if TYPE_CHECKING:
-    from oversight.agents.runtime import SharedTerms
     from oversight.agents.search import SearchContext
 
 
@@ -54,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("file", help="the .py file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
     for sub in (start, resume):
+        add_verbose(sub)
         add_shared_terms(sub)
-        add_placement(sub)
     for sub in (start, resume, show, export):
         sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
 
@@ -100,35 +98,28 @@ def run(args: argparse.Namespace) -> int:
         if not getattr(args, "dry_run", False):
             store.marks.refuse_mark()
         if args.verb == "resume":
-            terms = _read_terms(args, study)
-            return _go(args, study, store, resume_search(study, store, args.search), terms)
+            return _go(args, study, store, resume_search(study, store, args.search))
         seed = study.study.seed if args.seed is None else args.seed
         if args.dry_run:
             with store.rehearsing():
                 return _price(args, study, prepare_search(study, store, seed, study.search))
-        terms = _read_terms(args, study)
-        return _go(args, study, store, prepare_search(study, store, seed, study.search), terms)
+        return _go(args, study, store, prepare_search(study, store, seed, study.search))
 
 
-def _read_terms(args: argparse.Namespace, study: Study) -> SharedTerms:
-    from oversight.agents.runtime import SharedTerms
-    from oversight.agents.search import model_name
-
-    if args.uncertain is not None and not study.has_server:
-        raise ConfigError("--uncertain is for a search in a database on a server, which others help to make")
-    lease, uncertain = read_shared_terms(args, study)
-    crew = open_crew(args, study, [study.model(model_name(study, study.search.model))])
-    return SharedTerms(lease=lease, uncertain=uncertain, crew=crew)
-
-
-def _go(
-    args: argparse.Namespace, study: Study, store: Store, context: SearchContext, terms: SharedTerms
-) -> int:
-    from oversight.agents.search import continue_search
-    from oversight.harness.llm import collecting_rarely, run_in_loop
+def _go(args: argparse.Namespace, study: Study, store: Store, context: SearchContext) -> int:
+    from oversight.agents.search import continue_search, model_name, optimiser_name
+    from oversight.harness.llm import RunTerms, collecting_rarely, run_in_loop
 
     _say_what_is_known(context)
-    with collecting_rarely():
+    section = context.section
+    names = {model_name(study, section.model), optimiser_name(study, section)} - {""}
+    with collecting_rarely(), read_workers(args, [study.model(name) for name in sorted(names)]) as workers:
+        terms = RunTerms(
+            wait=args.wait,
+            take_over=args.take_over,
+            uncertain=args.uncertain or "retry",
+            workers=workers,
+        )
         ended = run_in_loop(continue_search(study, store, context, say, terms))
     say(f"{ended.proposals} proposals: {ended.reason}")
     return _show(args, study, store, context)

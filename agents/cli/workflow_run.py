@@ -7,12 +7,12 @@ import asyncio
 from typing import Any
 
 from oversight.agents.programs import load_program, read_workflow_settings
-from oversight.agents.runtime import SharedTerms, WorkflowPlan, charge_before, rehearse, run_workflow
+from oversight.agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_items, study_prices, summarise_run
-from oversight.harness.cli import describe_run, open_crew, read_shared_terms
+from oversight.harness.cli import describe_run, read_workers
 from oversight.harness.config import Study
-from oversight.harness.llm import Budget, BudgetCaps
+from oversight.harness.llm import Budget, RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import Store, refuse_mark
 
@@ -46,16 +46,16 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
-    caps = BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests)
-    lease, uncertain = read_shared_terms(args, study)
-    terms = SharedTerms(
-        lease=lease, uncertain=uncertain, crew=open_crew(args, study, [p.settings for p in plans])
-    )
-    first = Budget(caps.usd, caps.tokens, targets[0].price, requests=caps.requests)
+    first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)
     budgets = [first, *(first.at(target.price) for target in targets[1:])]
     results: dict[str, Any] = {}
     runs = {target.spec.id: target.spec.name for target in targets}
-    with Store(study.store_url) as store, store.locks.hold(runs, wait=args.wait, tell=say) as lock:
+    with (
+        Store(study.store_url) as store,
+        store.locks.hold(runs, wait=args.wait, take_over=args.take_over, tell=say) as lock,
+        read_workers(args, [plan.settings for plan in plans]) as workers,
+    ):
+        terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
             charge_before(store, target, budget)  # all, before any of them spends what another did
         ids = store.content.add_items(items)
@@ -68,7 +68,6 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 budget=budget,
                 check=lock.check,
                 retry_failed=args.retry_errors,
-                caps=caps,
                 terms=terms,
             )
             results[target.spec.name] = summarise_run(store, target, asked) | {

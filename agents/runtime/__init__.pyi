@@ -2,12 +2,9 @@ from .broker import Broker as Broker
 from .failure_times import (
     FailureTimes as FailureTimes, read_failure_time as read_failure_time, stamp_failure as stamp_failure,
 )
-from .host import Workbench as Workbench, WorkflowHost as WorkflowHost
+from .host import ObligingBroker as ObligingBroker, Workbench as Workbench, WorkflowHost as WorkflowHost
 from .program_answers import answer_items as answer_items, dry_run_program as dry_run_program
-from .joint import (
-    ALONE as ALONE, Leader as Leader, ProgramTerms as ProgramTerms, SharedTerms as SharedTerms,
-    help_works as help_works, lead_work as lead_work, make_spec_of_work as make_spec_of_work,
-)
+from .node_programs import ProgramService as ProgramService, find_runner as find_runner
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model
 from .run_account import charge_before as charge_before

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
+from uuid import uuid4
 
 from oversight.agents.runtime.call_cache import CallCache
 from oversight.agents.runtime.call_in_making import CallInMaking
 from oversight.agents.runtime.calls_under_way import CallsUnderWay, NotSent, OutModel
-from oversight.agents.runtime.joint import SharedCalls
 from oversight.agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
 from oversight.agents.runtime.run_account import Note, RequestAccount
 from oversight.harness import (
     BudgetSpent,
     FatalModelError,
+    Fault,
     ModelError,
     NoReply,
     RefusedRequest,
@@ -23,7 +24,7 @@ from oversight.harness import (
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
 from oversight.harness.output import make_storable
-from oversight.harness.store import Store
+from oversight.harness.store import Spending, Store
 
 REFUSALS = 20
 """After so many refusals in a row a request that was answered before is sent again: if it is refused, too,
@@ -58,8 +59,8 @@ class Broker(RequestDraws):
         Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
     note
         Stores what a call may use at most before it goes out, and what it used once it is over.
-    shared
-        Claims and stores calls where other processes may make the same; what they use is stored with these.
+    holds_lost
+        Whether a call that was under way when a process ended is never made again, but failed.
     """
 
     def __init__(
@@ -75,15 +76,17 @@ class Broker(RequestDraws):
         limiter: Limiter | None = None,
         is_billed: bool = True,
         note: Note | None = None,
-        shared: SharedCalls | None = None,
+        holds_lost: bool = False,
     ) -> None:
         super().__init__(name)
-        self._note, self._shared = note, shared
+        self._note, self._holds_lost = note, holds_lost
+        # a run's own account counts calls that are lost; without one, they are counted as calls
+        self._notes_lost = store is not None and (note is None or holds_lost)
         self._budget, self._price = budget, price
         self._cache = CallCache(store)
         self._calls = CallsUnderWay()
         out, limits = OutModel(model, self._calls), limiter or Limiter(concurrency)
-        self._model = LimitedModel(out, limits, tries, is_billed=is_billed)
+        self._model = LimitedModel(out, limits, tries, is_billed=is_billed, holds_lost=holds_lost)
         # Held until a reply is stored, unlike the limiter's places: a kill loses no more than these.
         self._unstored = asyncio.Semaphore(self._model.limiter.concurrency)
         self._answered: Request | None = None
@@ -100,9 +103,10 @@ class Broker(RequestDraws):
         price: Price | None,
         store: Store,
         note: Note | None = None,
-        shared: SharedCalls | None = None,
+        workers: int = 1,
+        holds_lost: bool = False,
     ) -> Broker:
-        """Make the broker of a model of study.toml, within the limits that stand there."""
+        """Make the broker of a model of study.toml, whose `concurrency` is that of each worker."""
         return cls(
             model,
             name_model(settings),
@@ -111,14 +115,11 @@ class Broker(RequestDraws):
             store=store,
             tries=settings.tries,
             limiter=Limiter(
-                settings.concurrency,
-                settings.requests_per_minute,
-                settings.tokens_per_minute,
-                book=None if shared is None else partial(store.paces.book, settings.where, settings.model),
+                workers * settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             ),
             is_billed=not (settings.python or settings.command),
             note=note,
-            shared=shared,
+            holds_lost=holds_lost,
         )
 
     @property
@@ -142,10 +143,12 @@ class Broker(RequestDraws):
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         stored = await self._cache.get(key)
-        if stored is None and self._shared is not None:
-            self._calls.check()
-            stored = await self._shared.take(key)
-        if stored is not None:
+        if stored is not None and stored.error:
+            if self._holds_lost:
+                raise TransientModelError(stored.error, fault=Fault.LOST)
+            # it may have been paid for, and is counted beside the call that takes its place
+            await self._cache.add(replace(stored, key=f"{key}/{uuid4().hex}"))
+        elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
         with self._calls.kept_on():  # its turn comes with the end of those that are out
@@ -157,8 +160,9 @@ class Broker(RequestDraws):
 
     async def _make(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
         """Make a call, and store what came of it and all that it used."""
-        note = self._note if self._shared is None else self._shared.note(key, self._price)
-        call = CallInMaking(key, text, RequestAccount(self._budget, note))
+        call = CallInMaking(key, text, RequestAccount(self._budget, self._note))
+        if self._notes_lost:
+            call.account.note = self._note_as_lost(call)
         try:
             self._calls.check()
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
@@ -168,14 +172,13 @@ class Broker(RequestDraws):
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)
-            await self._keep(call, None, str(error) or type(error).__name__)
+            await self._keep(call, None, _describe(error))
             raise
         except (BudgetSpent, NotSent, asyncio.CancelledError) as error:
             if call.account.used.attempts:
                 await self._keep(call, None, str(error) or "cut off")
-            elif self._shared is not None:
-                with self._calls.kept_on():
-                    await self._shared.release(key)
+            elif call.is_noted:
+                await self._keep(call, None, "not sent")
             raise
         await self._keep(call, reply)
         return reply
@@ -239,9 +242,26 @@ class Broker(RequestDraws):
         return call.latest
 
     async def _keep(self, call: CallInMaking, reply: ModelReply | None, error: str = "") -> None:
-        add = self._cache.add if self._shared is None else self._shared.add
         with self._calls.kept_on():
-            await asyncio.gather(*map(add, call.rows(reply, self._price, error)))
+            await asyncio.gather(*map(self._cache.add, call.rows(reply, self._price, error)))
+
+    def _note_as_lost(self, call: CallInMaking) -> Note:
+        """What stores a call as lost before it goes out: it stays so if this process ends."""
+
+        async def note(change: Spending) -> None:
+            if self._note is not None:
+                await self._note(change)
+            if change.under_way.requests > 0:
+                call.is_noted = True
+                await self._cache.add(call.lose(change.under_way, self._price))
+
+        return note
+
+
+def _describe(error: ModelError) -> str:
+    if isinstance(error, TransientModelError) and error.fault is Fault.LOST:
+        return f"{Fault.LOST}: {error}"
+    return str(error) or type(error).__name__
 
 
 def _whole(reply: ModelReply) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oversight.harness import Fault
 from oversight.harness.llm import Batches, Request
 from oversight.harness.store import Store, StoredCall
 
@@ -27,14 +28,15 @@ class CallCache:
             calls = store.calls
 
             def read(keys: Sequence[str]) -> list[StoredCall | None]:
-                found = calls.read_calls(list(dict.fromkeys(keys)))
-                return [found.get(key) for key in keys]
+                found = calls.read_calls(list(dict.fromkeys(keys)), failed=True)
+                counts = {key: call for key, call in found.items() if _counts(call)}
+                return [counts.get(key) for key in keys]
 
             self._reads = Batches(read, linger=LINGER)
             self._writes = Batches[StoredCall, None](calls.write_calls, linger=LINGER)
 
     async def get(self, key: str) -> StoredCall | None:
-        """Return a call that succeeded, if there is one."""
+        """Return a call that succeeded, or was lost, if there is one."""
         return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
 
     def find_answered(self, *, has_schema: bool) -> Request | None:
@@ -50,3 +52,8 @@ class CallCache:
             await self._writes.put(call)
         elif not call.error:
             self._memory[call.key] = call
+
+
+def _counts(call: StoredCall) -> bool:
+    """Whether a stored call is an answer or a lost call; others that failed are made again."""
+    return not call.error or call.error.startswith(f"{Fault.LOST}: ")

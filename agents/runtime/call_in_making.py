@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from oversight.agents.runtime.run_account import RequestAccount
+from oversight.harness import Fault
 from oversight.harness.llm import ModelReply, Price
-from oversight.harness.store import StoredCall
+from oversight.harness.store import Spent, StoredCall
 
 BESIDE = "beside: tries that were paid for and brought no answer"
 """The error of what a call that was answered used beside its answer."""
+LOST = f"{Fault.LOST}: under way when its process ended; it may have been answered"
 _NOTHING = ModelReply("", "")
 
 
@@ -28,12 +30,15 @@ class CallInMaking:
         Counts what all its tries use.
     latest
         The latest reply, whether it will do or not.
+    is_noted
+        Whether it is stored as lost, until what came of it replaces that.
     """
 
     key: str
     text: str
     account: RequestAccount
     latest: ModelReply = _NOTHING
+    is_noted: bool = False
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
@@ -51,6 +56,11 @@ class CallInMaking:
             paid = replace(paid, input_tokens=sent, output_tokens=received)
             rows.append(self._row(f"{self.key}/{uuid4().hex}", paid, price, error or BESIDE))
         return rows
+
+    def lose(self, used: Spent, price: Price | None) -> StoredCall:
+        """What is stored while a call is out: if nothing replaces it, the call is lost, and was paid for."""
+        reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+        return self._row(self.key, reply, price, LOST)
 
     def _row(self, key: str, reply: ModelReply, price: Price | None, error: str) -> StoredCall:
         tokens = reply.input_tokens, reply.output_tokens

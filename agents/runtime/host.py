@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from oversight.agents.runtime.call import BadCall, read_call
@@ -16,38 +17,59 @@ from oversight.agents.runtime.call_prompt import line_request, make_call_request
 from oversight.agents.runtime.failure_times import stamp_failure
 from oversight.agents.runtime.reply_fields import find_missing, read_fields, read_line, shown_answers
 from oversight.agents.runtime.request_draws import RequestDraws
-from oversight.agents.sandbox import Host, Payload, Sandbox
+from oversight.agents.sandbox import Host, Payload, ProgramOutcome, SandboxLimits
 from oversight.harness import NoReply, TransientModelError
 from oversight.harness.llm import ModelReply, Request, option_letters_of
-from oversight.harness.types import Item
+from oversight.harness.types import Item, Program
 
 
 @dataclass(slots=True)
 class ObligingBroker:
     """The answers of a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried.
 
-    Every field that is asked for is filled in: of choices the first or the last, else some words.
+    Every field that is asked for is filled in: of choices one, else some words.
 
     Attributes
     ----------
     pick
-        Which of the choices: 0 or -1.
+        Which of the choices: 0 or -1; None takes any, as the request decides.
+    words
+        What any other field holds.
     asked
-        The draws, each once, as a broker would pay for them.
+        The draws, each once, as a broker would pay for them, with the characters sent and received.
     """
 
-    pick: int
-    asked: set[tuple[str, str]] = field(default_factory=set)
+    pick: int | None
+    words: str = "Some words."
+    asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
         """Answer as the request's schema says."""
-        self.asked.add((request.text(), path))
+        text = request.text()
+        pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
         fields = {
-            name: spec["enum"][self.pick] if "enum" in spec else "Some words."
+            name: spec["enum"][pick % len(spec["enum"])] if "enum" in spec else self.words
             for name, spec in properties.items()
         }
-        return ModelReply(json.dumps(fields), "stop", 1, 1)
+        reply = json.dumps(fields)
+        sent = sum(len(message.content) for message in request.messages)
+        self.asked[text, path] = sent + len(reply)
+        return ModelReply(reply, "stop", 1, 1)
+
+
+class ProgramRunner(Protocol):
+    """What runs programs: a sandbox of this process, or those of a cluster's nodes."""
+
+    limits: SandboxLimits
+
+    async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
+        """As `Sandbox.run`."""
+        ...
+
+    async def run_code(self, code: str) -> str:
+        """As `Sandbox.run_code`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +93,7 @@ class Workbench:
     """
 
     broker: RequestDraws | ObligingBroker
-    sandbox: Sandbox
+    sandbox: ProgramRunner
     roles: Sequence[Role] = ()
     shape: PromptFormat = DEFAULT_FORMAT
     blames_program: bool = False

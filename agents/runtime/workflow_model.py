@@ -6,23 +6,19 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-from oversight.agents.runtime.joint import ALONE, SharedTerms
 from oversight.agents.runtime.program_answers import dry_run_program
 from oversight.agents.runtime.request_draws import CallUsage
 from oversight.agents.runtime.run_account import open_account, read_used
-from oversight.agents.runtime.workflow_answering import WorkflowPlan, answer_alone, answer_together
+from oversight.agents.runtime.workflow_answering import WorkflowPlan, open_workflow
 from oversight.agents.sandbox import open_sandbox
 from oversight.harness import first_of
-from oversight.harness.llm import Budget, BudgetCaps, Progress, Target, run_in_loop
+from oversight.harness.llm import DEFAULT_TERMS, Budget, Progress, RunTerms, Target, run_in_loop
 from oversight.harness.store import Store
 from oversight.harness.types import Item
 
 _AHEAD = 3
 """Portions of items under way at once: while one waits for its last answers, others keep calls going."""
-_AHEAD_TOGETHER = 64
-"""The same where others help, who take what is given out."""
 _PORTION = 8
-_NO_CAPS = BudgetCaps()
 
 
 async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
@@ -48,8 +44,7 @@ def run_workflow(
     budget: Budget,
     check: Callable[[], None],
     retry_failed: bool = False,
-    caps: BudgetCaps = _NO_CAPS,
-    terms: SharedTerms = ALONE,
+    terms: RunTerms = DEFAULT_TERMS,
 ) -> tuple[int, CallUsage]:
     """Answer the stored items that have no stored answer; return how many, and what was spent on it.
 
@@ -67,15 +62,15 @@ def run_workflow(
         Raises if the run is another process's by now.
     retry_failed
         Whether to answer again where calls failed.
-    caps, terms
-        What the budget is of, and how others help, in a database on a server.
+    terms
+        Where calls are made, and what becomes of those that were lost.
 
     Raises
     ------
     BudgetSpent, FatalModelError, ProgramRefused, SandboxError, ConfigError
         As `oversight.agents.runtime.program_answers` and the model do.
     """
-    settings, spec = plan.settings, target.spec
+    spec = target.spec
     store.runs.add_run(spec)
     note = open_account(store, spec.id, check)
     unasked = store.runs.find_unasked(spec.id, ids, 1, retry_failed=retry_failed)
@@ -83,18 +78,15 @@ def run_workflow(
     if left:
         target.note_price(store, read_used(store, spec.id))
     items = store.content.find_items(left)
-    usage, ahead = CallUsage(), _AHEAD
-    if store.is_file:
-        opened = answer_alone(store, plan, target, budget, note, usage)
-    else:
-        ahead = _AHEAD_TOGETHER
-        opened = answer_together(
-            store, plan, target, budget, usage, caps=caps, terms=terms, asks_lost=retry_failed
-        )
+    usage, workers = CallUsage(), terms.workers
 
     with Progress(len(ids), len(ids) - len(left), spec.name, {spec.id: target.price}) as progress:
 
         async def answer_all() -> None:
+            holds = terms.uncertain == "hold" and not retry_failed
+            opened = open_workflow(
+                store, plan, target, budget, note, usage, workers=workers, holds_lost=holds
+            )
             async with opened as answer_portion:
 
                 async def answer(portion: Sequence[Item]) -> None:
@@ -103,7 +95,8 @@ def run_workflow(
                     check()
                     progress.wrote(rows)
 
-                await _in_portions([items[i] for i in left], settings.concurrency, ahead, answer)
+                concurrency = workers.number * plan.settings.concurrency
+                await _in_portions([items[i] for i in left], concurrency, answer)
 
         if left:
             run_in_loop(answer_all())
@@ -111,10 +104,7 @@ def run_workflow(
 
 
 async def _in_portions(
-    items: Sequence[Item],
-    concurrency: int,
-    ahead: int,
-    answer: Callable[[Sequence[Item]], Awaitable[None]],
+    items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
     """Answer items portion by portion, several portions under way at once."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
@@ -126,7 +116,7 @@ async def _in_portions(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(ahead):
+            for _ in range(_AHEAD):
                 group.create_task(work())
     except BaseExceptionGroup as errors:
         raise first_of(errors) from None

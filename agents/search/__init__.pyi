@@ -1,3 +1,4 @@
+from .checked_settings import optimiser_name as optimiser_name
 from .confirmation import confirm_finalists as confirm_finalists
 from .context import SearchContext as SearchContext
 from .fitness import (

@@ -1,28 +1,19 @@
-"""Who answers a search's programs: this process alone, or in a database on a server all that help it."""
+"""The ways from a search's programs to the models, within its budget."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from oversight.agents.runtime import (
-    Broker,
-    Leader,
-    ProgramTerms,
-    SharedTerms,
-    Workbench,
-    answer_items,
-    lead_work,
-    make_spec_of_work,
-)
+from oversight.agents.runtime import Broker, Workbench, answer_items, find_runner
 from oversight.agents.sandbox import Sandbox
 from oversight.agents.search.context import Evaluate, SearchContext
-from oversight.agents.search.setup import model_name
 from oversight.harness.analysis import study_prices
 from oversight.harness.config import Study
-from oversight.harness.llm import Budget, BudgetCaps, Price, Target, make_model, make_spec
-from oversight.harness.store import Amounts, Store
+from oversight.harness.llm import Budget, Price, RunTerms, Target, make_spec
+from oversight.harness.output import say
+from oversight.harness.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +32,7 @@ def price_of(study: Study, name: str) -> Price | None:
 
 @asynccontextmanager
 async def open_answering(
-    study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: SharedTerms, *models: str
+    study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: RunTerms, *models: str
 ) -> AsyncIterator[Answering]:
     """Open the ways to the model that answers and the one that writes, or "", within the search's budget.
 
@@ -56,56 +47,37 @@ async def open_answering(
     section, price = context.section, price_of(study, name)
     budget = Budget(section.usd, section.tokens, price)
     async with AsyncExitStack() as stack:
+        runs = {context.id: f"search {context.id}"}
+        locked = store.locks.hold(runs, wait=terms.wait, take_over=terms.take_over, tell=say)
+        stack.enter_context(locked)
+        _charge_before(store, context.id, price, budget)
 
-        async def open_broker(other: str, within: Budget, leader: Leader | None) -> Broker:
-            model, cost = make_model(study.model(other)), price_of(study, other)
+        async def open_broker(other: str) -> Broker:
+            settings, cost = study.model(other), price_of(study, other)
+            model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
-            shared = None if leader is None else leader.calls
             found = Broker.of(
-                model, study.model(other), budget=within.at(cost), price=cost, store=store, shared=shared
+                model,
+                settings,
+                budget=budget.at(cost),
+                price=cost,
+                store=store,
+                workers=terms.workers.number,
+                holds_lost=terms.uncertain == "hold",
             )
             stack.push_async_callback(found.close)
             return found
 
-        leader = None
-        if store.is_file:
-            locked = store.locks.hold({context.id: f"search {context.id}"}, hint="stop it, or let it end")
-            stack.enter_context(locked)
-            budget.charge_amounts(_find_spent(store, context.id, price))
-            broker = await open_broker(name, budget, None)
-            bench = Workbench(broker, sandbox, context.roles, context.shape, blames_program=True)
-            evaluate: Evaluate = lambda program, items, run: answer_items(program, items, bench, run)  # noqa: E731
-        else:
-            before = _find_spent(store, context.id, price)
-            led = _lead(study, store, context, sandbox, terms, before)
-            leader = await stack.enter_async_context(led)
-            broker, budget, evaluate = leader.broker, leader.budget, leader.evaluate
-        wrote = broker if writer == name else None
-        if writer and wrote is None:
-            wrote = await open_broker(writer, budget, leader)
-        yield Answering(evaluate=evaluate, writer=wrote)
+        broker = await open_broker(name)
+        runner = find_runner(sandbox, terms.workers)
+        bench = Workbench(broker, runner, context.roles, context.shape, blames_program=True)
+        wrote = broker if writer == name else await open_broker(writer) if writer else None
+        yield Answering(
+            evaluate=lambda program, items, run: answer_items(program, items, bench, run), writer=wrote
+        )
 
 
-def _find_spent(store: Store, search: str, price: Price | None) -> Amounts:
-    """What a search has used, each call at its own price; those without one at the price of now."""
-    spent, unpriced = store.searches.read_spent(search)
-    return spent if price is None else spent + Amounts(usd=price.dollars(*unpriced))
-
-
-def _lead(
-    study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: SharedTerms, before: Amounts
-) -> AbstractAsyncContextManager[Leader]:
-    """Lead a search, of which so much was used before."""
-    section = context.section
-    name = model_name(study, section.model)
-    programs = ProgramTerms(
-        name=f"search {context.id}",
-        settings=study.model(name),
-        price=price_of(study, name),
-        roles=context.roles,
-        shape=context.shape,
-        tier=section.tier,
-        blames_program=True,
-    )
-    spec = make_spec_of_work(context.id, programs, BudgetCaps(section.usd, section.tokens), terms)
-    return lead_work(store, context.id, programs, spec, before, terms.crew, sandbox)
+def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
+    """Count what a search has used, each call at its own price; those without one at the price of now."""
+    usd, tokens, unpriced = store.searches.read_spent(search)
+    budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from oversight.agents.runtime import ALONE, Broker, SharedTerms, dry_run_program, name_model, replay_program
+from oversight.agents.runtime import Broker, dry_run_program, name_model, replay_program
 from oversight.agents.sandbox import Sandbox, open_sandbox
 from oversight.agents.search.answering import open_answering
 from oversight.agents.search.checked_settings import optimiser_name
@@ -24,9 +24,11 @@ from oversight.agents.search.policies import (
     Wordings,
     write_guide,
 )
+from oversight.agents.search.search_costs import estimate_costs
 from oversight.agents.search.setup import model_name
 from oversight.harness import BudgetSpent, TransientModelError
 from oversight.harness.config import Study
+from oversight.harness.llm import DEFAULT_TERMS, RunTerms
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
@@ -39,11 +41,9 @@ async def continue_search(
     store: Store,
     context: SearchContext,
     progress: Callable[[str], None],
-    terms: SharedTerms = ALONE,
+    terms: RunTerms = DEFAULT_TERMS,
 ) -> Ended:
     """Run a search to its end, or until its budget ends; what was answered before is not asked again.
-
-    In a database on a server other processes may help to run programs; all is decided here.
 
     Raises
     ------
@@ -54,6 +54,10 @@ async def continue_search(
     RunHeld
         If another process makes this search.
     """
+    if context.section.tokens is None and context.section.usd is None:
+        cap = (await estimate_costs(study, context)).default_cap
+        progress(f"no cap is set: the search stops before it uses {cap:,} tokens; --tokens sets another cap")
+        context = replace(context, section=context.section.model_copy(update={"tokens": cap}))
     section = context.section
     name, writer = model_name(study, section.model), optimiser_name(study, section)
     async with AsyncExitStack() as stack:

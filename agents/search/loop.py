@@ -10,6 +10,8 @@ are not asked for again.
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -17,6 +19,7 @@ from oversight.agents.search.context import SearchContext, gather_all
 from oversight.agents.search.policies import Policy, PolicyView, Proposal
 from oversight.agents.search.race import race
 from oversight.harness import (
+    UNREADABLE,
     BudgetSpent,
     FatalModelError,
     Fault,
@@ -26,8 +29,9 @@ from oversight.harness import (
     TransientModelError,
 )
 from oversight.harness.output import shorten
-from oversight.harness.types import Candidate, Program
+from oversight.harness.types import Candidate, Item, Program
 
+_LOGGER = logging.getLogger(__name__)
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
@@ -66,7 +70,8 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     """
     slots = _Slots(context, policy)
     try:
-        await seed(context)
+        if unreadable := await seed(context):
+            return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
         # what they answer from now on decides no more who they are
         context.archive.note("finalists", {"finalists": context.find_finalists()})
@@ -77,15 +82,42 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     return Ended(reason, slots.ended)
 
 
-async def seed(context: SearchContext) -> None:
-    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once."""
+async def seed(context: SearchContext) -> str:
+    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once.
+
+    Returns
+    -------
+    str
+        Why a search makes no sense: the start has no readable answer to the first items, or no workflow of
+        the library has any. Empty if it does.
+    """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
         context.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
     context.progress(f"{len(library)} workflows of the library on {len(items)} items")
+    first = items[: context.section.rungs[0]]
+    await context.answer(context.start, first)
+    if unreadable := _find_unreadable(context, [context.start], first):
+        return unreadable
     context.progress("the starting workflow a second time, to see how it compares with itself")
-    answered = [context.answer(program.id, items) for program in library]
+    answered = [context.answer(program.id, items) for program in library[1:]]
+    answered.append(context.answer(context.start, items[len(first) :]))
     await gather_all(*answered, context.answer(context.start, items, TWICE))
+    return _find_unreadable(context, [program.id for program in library], items)
+
+
+def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
+    """Why nothing can be learned from these workflows' answers; empty if one answer can be read."""
+    table = context.archive.table
+    unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
+    if not items or not unreadable.all():
+        return ""
+    who = repr(context.programs[0].name) if ids == [context.start] else f"any of {len(ids)} workflows"
+    return (
+        f"no answer of {who} to {len(items)} items names an option, so no proposal was paid for: see what "
+        "the model replies by `oversight search show --page`, and change style or answer in workflow.toml, "
+        "or take another model"
+    )
 
 
 @dataclass(slots=True)
@@ -226,6 +258,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         became = {"candidate": program.id}
         archive.add(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
     told = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
+    _LOGGER.info("slot %d, %s: %s", slot, proposal.op, next(iter(became.items())))
     archive.note(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})
     return program.id if program is not None and "candidate" in became else None
 

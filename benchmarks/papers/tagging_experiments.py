@@ -34,8 +34,7 @@ from benchmarks.papers.tagging_printed import (
 from oversight.harness import find_root
 from oversight.harness.arrays import FloatArray
 from oversight.harness.panel import HumanLevel
-from oversight.harness.panel.human_level.methodology import average_precision
-from oversight.harness.panel.human_level.standing import PAIRED_T, rank
+from oversight.harness.panel.human_level import PAIRED_T, average_precision, rank
 from oversight.harness.plot.drawing import SERIES
 
 if TYPE_CHECKING:

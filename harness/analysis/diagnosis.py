@@ -19,7 +19,6 @@ from oversight.harness.types import Finding
 
 _EXTRAS = {
     "labelling": "label_studio_sdk",
-    "openai": "openai",
     "workflows": "pydantic_monty",
     "frames": "pandas",
     "report": "matplotlib",

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oversight.harness.analysis.controls import describe_rates
-from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import refuse_panel
+from oversight.harness.analysis.options import check_look, note_look, refuse_panel
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError

@@ -24,9 +24,8 @@ from oversight.harness.llm import (
     dollars,
     draw_sample,
     forecast,
-    join_runs,
     make_spec,
-    run_targets,
+    run_alone,
 )
 from oversight.harness.store import Store, Uncertain, refuse_mark
 
@@ -65,18 +64,11 @@ def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) 
         If another process asks the same.
     """
     with _opened(study, asking) as (wanted, targets, prices):
-        done = run_targets(wanted, targets, prices=prices, terms=terms)
+        done = run_alone(wanted, targets, prices=prices, terms=terms)
         wanted.store.run_columns.keep([r.target.spec.id for r in done])
         return {
             r.target.spec.name: _describe_result(wanted.store, r) | _describe_sample(wanted) for r in done
         }
-
-
-def join_study_runs(store: Store, known: set[str], only: str | None = None) -> dict[str, dict[str, Any]]:
-    """Work on the runs that others have begun in a database; as `run_study`. See `join_runs`."""
-    done = join_runs(store, known, only)
-    store.run_columns.keep([r.target.spec.id for r in done])
-    return {r.target.spec.name: _describe_result(store, r) for r in done}
 
 
 def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
@@ -176,6 +168,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.reservations.read_charge(target.spec.id).answers,
-        "late": store.joint_answers.count_late(run),
+        "late": 0,  # of the format: one process makes a run, so no answer comes after another was asked for
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

@@ -1,5 +1,7 @@
-from .conventions import add_study as add_study, emit as emit, study_of as study_of
+from .conventions import (
+    add_study as add_study, add_verbose as add_verbose, emit as emit, study_of as study_of,
+)
 from .shared_terms import (
-    add_shared_terms as add_shared_terms, open_crew as open_crew, read_shared_terms as read_shared_terms,
+    add_shared_terms as add_shared_terms, read_workers as read_workers,
 )
 from .verbs import describe_run as describe_run

@@ -19,7 +19,7 @@ from oversight.harness.cli.verb_parser import VerbParser
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
 from oversight.harness.machine import stop_in_order
-from oversight.harness.output import did_you_mean, guarded_terminal
+from oversight.harness.output import did_you_mean, guarded_terminal, log_to_stderr
 from oversight.harness.registry import load_module
 
 # To start threads for matrices takes longer than any matrix of a verb; whoever set a number keeps it.
@@ -63,10 +63,6 @@ VERBS = {
         "open the page to work in: labels arriving, items behind numbers",
     ),
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
-    "worker": (
-        "oversight.harness.cli.database_verbs.worker",
-        "work on runs that were begun on other machines",
-    ),
     "verify": (
         "oversight.harness.cli.database_verbs.verify",
         "check that no answer, event or design was altered",
@@ -112,6 +108,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     """`main`; `loaded` is called once the verb is, before it runs."""
+    if not words and (told := _suggest()):
+        sys.stdout.write(told)
+        return 0
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))
         return 0
@@ -126,11 +125,24 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     return _call(verb, words[1:], loaded)
 
 
+def _suggest() -> str:
+    """What to do next here; nothing where that cannot be told."""
+    from oversight.harness.cli.next_step import suggest_next
+    from oversight.harness.config import STUDY_FILE
+
+    try:
+        return suggest_next(STUDY_FILE)
+    except OversightError as error:
+        return f"oversight: {error}\n"
+
+
 def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
     as_json = "--json" in rest
     try:
         module = _load(VERBS[verb][0], loaded)
         args = make_parser(verb, module).parse_args(rest)
+        if getattr(args, "verbose", False):
+            log_to_stderr()
         return _run(module, args)
     except OversightError as error:
         if as_json:

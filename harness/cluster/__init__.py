@@ -1,4 +1,4 @@
-"""Workers on the nodes of a Ray cluster: each is `oversight worker`, started where there is room for it."""
+"""A Ray cluster whose nodes make the calls and run the programs of this process."""
 
 import lazy_loader
 

@@ -43,32 +43,27 @@ class Placement:
 def add_placement(parser: argparse.ArgumentParser) -> None:
     """Add ``--on ray`` and what belongs to it."""
     add = parser.add_argument
-    add("--on", choices=["ray"], help="let workers on the nodes of a Ray cluster ask, in this one's place")
+    add("--on", choices=["ray"], help="make calls from the nodes of a Ray cluster")
     where = "of the cluster that this node is in: auto, HOST:PORT (default: RAY_ADDRESS, else one of its own)"
     add("--ray-address", metavar="ADDRESS", help=where)
-    add("--workers", type=int, metavar="N", help="so many workers (default: one on every node)")
+    add("--workers", type=int, metavar="N", help="number of workers (default: one per node)")
     takes = "what a worker takes of its node, as CPU=1,GPU=1 (default: CPU=1)"
     add("--worker-resources", metavar="NAME=N,...", help=takes)
     add("--serve", metavar="COMMAND", help="serve the model on every node: 'vllm serve NAME --port 8000'")
 
 
-def read_placement(args: argparse.Namespace, *, has_server: bool) -> Placement | None:
+def read_placement(args: argparse.Namespace) -> Placement | None:
     """Read these options; None without ``--on``.
 
     Raises
     ------
     ConfigError
-        If they do not go together, Ray is not installed, or the study has no database that nodes can reach.
+        If they do not go together, or Ray is not installed.
     """
     if args.on is None:
         if given := [name for name in _ALONE if getattr(args, name) is not None]:
             raise ConfigError(f"--{given[0].replace('_', '-')} goes with --on ray")
         return None
-    if not has_server:
-        raise ConfigError(
-            '--on ray is for a study in a database that all nodes reach: store = "postgresql://..." '
-            "(move there with: oversight store copy)"
-        )
     if args.workers is not None and args.workers < 1:
         raise ConfigError(f"--workers: give a number ≥ 1, not {args.workers}")
     require("ray", "--on ray", "ray")

@@ -120,6 +120,18 @@ class LabelStudioSection(Section):
     isolated: bool = False
 
 
+class PeopleSection(Section):
+    """What becomes of an expert's answers when the expert is erased.
+
+    Attributes
+    ----------
+    keep_labels
+        Whether answers stay, under a made-up name; if not, they are withdrawn and their questions are open.
+    """
+
+    keep_labels: bool = True
+
+
 class EstimateSection(Section):
     """How results are computed: level and kind of interval, strata, results by class.
 
@@ -173,6 +185,7 @@ class Study(Section):
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
+    people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)

@@ -1,24 +1,128 @@
-"""Rows to items, by a mapping of columns, and to the sealed key: the true option of every item."""
+"""Rows to items and to the sealed key: which column holds what, and the true option of every item."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, repeat, starmap
 from typing import Any
 
+import numpy as np
+
 from oversight.harness.datasets.frames import Source, name_source
-from oversight.harness.datasets.item_mapping import ItemMapping, read_options
-from oversight.harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
-from oversight.harness.datasets.row import BadRows, Row
+from oversight.harness.datasets.row import (
+    BadRows,
+    Columns,
+    Portion,
+    Row,
+    RowPortion,
+    are_texts,
+    split_records,
+)
 from oversight.harness.datasets.rows import read_portions, read_rows
-from oversight.harness.draws import draw_orders
 from oversight.harness.errors import DataError, WrongType
-from oversight.harness.expected import check_records
+from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
 from oversight.harness.types import Item
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMapping:
+    """Which column holds what.
+
+    Attributes
+    ----------
+    text
+        Column with the text of the item.
+    id
+        Column with a unique id; if the file has no such column and the name is the default, the
+        id is a hash of text and options, so that it does not depend on the order of rows.
+    classes
+        Fixed classes: the options of every item, each a domain with its expert.
+    options
+        Without fixed classes: one column that holds a list of options, or several columns that
+        hold one option each (empty ones are left out, so that K may vary).
+    meta
+        Columns kept with the item, for stratified estimates.
+    shuffle
+        Whether the options are shown in a random order, drawn per item and stored with it.
+    seed
+        Seed of the shuffle.
+    skip_bad
+        Whether rows that are wrong are left out, and counted, instead of refusing the file.
+    """
+
+    text: str = "text"
+    id: str = "id"
+    classes: tuple[str, ...] = ()
+    options: str | tuple[str, ...] = "options"
+    meta: tuple[str, ...] = ()
+    shuffle: bool = True
+    seed: int = 0
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        check_names("classes", self.classes)
+        check_names("meta", self.meta)
+        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "meta", tuple(self.meta))
+        if not isinstance(self.options, str):
+            check_names("options", self.options)
+            object.__setattr__(self, "options", tuple(self.options))
+
+
+def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
+    """The options of a row's item.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two, or one is empty, there twice or no text.
+    """
+    if mapping.classes:
+        return mapping.classes
+    if isinstance(mapping.options, str):
+        column, values = mapping.options, _list(row, mapping.options)
+    else:
+        column = mapping.options[0]
+        values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
+    for value in values:
+        if isinstance(value, (dict, list)):
+            raise row.error(column, f"an option must be text, is {shorten(value)}")
+    options = [str(v).strip() for v in values]
+    if len(options) < 2:
+        told = f"an item needs at least 2 options, this one has {len(options)}"
+        raise row.error(column, told + _name(row, mapping))
+    if "" in options:
+        raise row.error(column, f"option {options.index('') + 1} is empty")
+    if len(set(options)) < len(options):
+        again = next(option for j, option in enumerate(options) if option in options[:j])
+        raise row.error(column, f"the option {again!r} is there twice{_name(row, mapping)}")
+    return tuple(options)
+
+
+def _name(row: Row, mapping: ItemMapping) -> str:
+    named = row.fields.get(mapping.id)
+    return "" if named is None else f", in the item {str(named).strip()!r}"
+
+
+def _list(row: Row, column: str) -> list[Any]:
+    value = row.value(column)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise row.error(column, "must be a JSON list of options") from None
+    if isinstance(value, dict):
+        value = [v for _, v in sorted(value.items())]
+    if not isinstance(value, list):
+        raise row.error(column, f"must be a list of options, is {type(value).__name__}")
+    return [v for v in value if v is not None]
+
 
 ItemFields = tuple[str, str, tuple[str, ...], tuple[int, ...], dict[str, str]]
 """The fields of an `Item`, in its order."""
@@ -222,15 +326,11 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
     """Display orders: each item's from a generator of its own, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
-    orders = [tuple(range(k)) for k in counts]
     if not mapping.shuffle:
-        return orders
+        return [tuple(range(k)) for k in counts]
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
-    for k in set(counts):
-        places = [place for place, count in enumerate(counts) if count == k]
-        for place, order in zip(places, draw_orders([seeds[p] for p in places], k), strict=True):
-            orders[place] = tuple(order)
-    return orders
+    generators = map(np.random.default_rng, seeds)
+    return [tuple(rng.permutation(k).tolist()) for rng, k in zip(generators, counts, strict=True)]
 
 
 def _string(row: Row, column: str) -> str:

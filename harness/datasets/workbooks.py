@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.portions import CsvPortion, Portion, split_records
+from oversight.harness.datasets.row import CsvPortion, Portion, split_records
 from oversight.harness.datasets.text_files import check_header, fit_record, tidy_header
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError

@@ -1,9 +1,6 @@
 from .asking import (
-    JointAllowance as JointAllowance, Membership as Membership, Watch as Watch,
-    cancel_batches as cancel_batches, join_runs as join_runs, run_batches as run_batches,
-    run_targets as run_targets,
+    cancel_batches as cancel_batches, run_batches as run_batches,
 )
-from .http import HttpClient as HttpClient
 from .limits import (
     Budget as Budget, FREE as FREE, Limiter as Limiter, Price as Price, PriceTable as PriceTable,
     Reservation as Reservation, dollars as dollars, read_prices as read_prices,
@@ -13,21 +10,24 @@ from .local import (
     stop_local_model as stop_local_model,
 )
 from .models import (
-    CallCounts as CallCounts, LimitedModel as LimitedModel, Message as Message, Model as Model,
-    ModelReply as ModelReply, Request as Request, make_model as make_model,
+    CallCounts as CallCounts, HttpClient as HttpClient, LimitedModel as LimitedModel,
+    Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
+    make_model as make_model,
 )
 from .reading import (
     ReplyForm as ReplyForm, ReplyReading as ReplyReading, Step as Step, cut_thoughts as cut_thoughts,
     option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
-    Batches as Batches, BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
+    Batches as Batches, BudgetCaps as BudgetCaps,
     DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress, RandomPart as RandomPart,
-    RunResult as RunResult, RunTerms as RunTerms, Target as Target, Wanted as Wanted,
+    RunResult as RunResult, RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target,
+    Wanted as Wanted, Workers as Workers,
     reply_form_of as reply_form_of, check_template as check_template, collecting_rarely as collecting_rarely,
     draw_sample as draw_sample, forecast as forecast, make_spec as make_spec,
     on_stop_signals as on_stop_signals, read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger, run as run,
+    run_alone as run_alone,
     run_in_loop as run_in_loop,
 )

@@ -1,5 +1,7 @@
 from .cell_guard import guard_cell as guard_cell, unguard_cell as unguard_cell
+from .logs import log_to_stderr as log_to_stderr
 from .long_work import with_bar as with_bar
+from .narrow_tables import plain_table as plain_table
 from .safe_text import (
     join_lines as join_lines, keep_secret as keep_secret, make_printable as make_printable,
     make_storable as make_storable, redact as redact, redact_bytes as redact_bytes, reveal as reveal,

@@ -16,6 +16,13 @@ _UNITS = re.compile(r"\b(?:of|points?|q|s|min|h|tie)\b")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
+def plain_table(*titles: str) -> Table:
+    """A table without a frame, as under a verdict."""
+    from rich.table import Table
+
+    return Table(*titles, box=None, padding=(0, 1, 0, 2))
+
+
 def keep_numbers(renderable: RenderableType, width: int) -> None:
     """Let the columns of names give way before those of numbers, in every table of estimates.
 

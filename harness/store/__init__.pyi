@@ -19,11 +19,6 @@ from .database import Database as Database, PORTION as PORTION, split_into_batch
 from .moving import move_rows as move_rows
 from .copying import copy_store as copy_store
 from .engines import has_database as has_database
-from .joint import (
-    Amounts as Amounts, ClaimChange as ClaimChange, JointRun as JointRun, JointSpec as JointSpec,
-    Lease as Lease, ProgramPortion as ProgramPortion, ProgramWork as ProgramWork,
-    WorkerWrite as WorkerWrite,
-)
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
@@ -35,4 +30,5 @@ from .runs import (
     NotedPrice as NotedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
+from .withdrawal import Withdrawn as Withdrawn, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark

@@ -71,7 +71,6 @@ class Connections:
         self._shown = show_address(url)
         self._mark: DatabaseMark | None = None
         self._here = threading.local()
-        self._standstill = ""
         self._engine, self._file, self.read_only = make_engine(url, write_json, read_json)
         self._held: HeldFile | None = None
         if self._file is not None:
@@ -136,11 +135,10 @@ class Connections:
             self.close()
 
     @contextmanager
-    def transaction(self, *, exclusive: bool = False, writes: bool = True) -> Iterator[sa.Connection]:
+    def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
         """All or nothing; database errors become `StoreError`. Inside `together` it is part of that.
 
         With `exclusive`, what was read stays as it was until the end, as no two such transactions overlap.
-        One that only reads holds nobody up, and may take its time.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -152,8 +150,6 @@ class Connections:
         with self._raising_store_errors(ended):
             try:
                 with connect(self._engine, self._shown) as connection, connection.begin():
-                    if writes and self._standstill:
-                        connection.exec_driver_sql(self._standstill)
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
@@ -178,17 +174,6 @@ class Connections:
                 if error.may_be_done and not twice:
                     raise
         return work()
-
-    def limit_standstill(self) -> None:
-        """Have the server end the connection of who stands still within a transaction that writes.
-
-        For all of them from now on: a process that is stopped in the middle of one, by its user or with its
-        machine, would keep all others waiting that need the same rows. After ten seconds; in the middle of a
-        batch of rows after thirty, and not before PostgreSQL 17.
-        """
-        if not self.is_file:
-            knows = (self._engine.dialect.server_version_info or (0,)) >= (17,)
-            self._standstill = _STANDSTILL if knows else _IDLE
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:

@@ -45,14 +45,14 @@ class Database(Connections):
         """All rows of a query."""
 
         def read() -> Sequence[sa.Row[*Ts]]:
-            with self.transaction(writes=False) as connection:
+            with self.transaction() as connection:
                 return connection.execute(query).all()
 
         return self.repeat(read)
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
         """All rows of a query, column by column, some thousand rows at a time, as the driver gives them."""
-        with self.transaction(writes=False) as connection:
+        with self.transaction() as connection:
             if self._engine.dialect.name == "sqlite":  # whose driver reads on as rows are asked for
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
@@ -71,7 +71,7 @@ class Database(Connections):
         """
 
         def read() -> list[tuple[Any, ...]]:
-            with self.transaction(writes=False) as connection, keeping_few(connection if walks else None):
+            with self.transaction() as connection, keeping_few(connection if walks else None):
                 cursor: Any = connection.execute(query).cursor
                 return list(cursor.fetchall())
 
@@ -81,7 +81,7 @@ class Database(Connections):
         """All rows of a query, each made a value whose fields are its columns."""
 
         def read() -> list[T]:
-            with self.reading(), self.transaction(writes=False) as connection:
+            with self.reading(), self.transaction() as connection:
                 result = connection.execute(query, parameters)
                 names = tuple(result.keys())
                 if getattr(kind, "__match_args__", None) == names:  # by position, in half the time

@@ -19,7 +19,7 @@ class MarkRepository(Repository):
 
     def read_mark(self) -> DatabaseMark | None:
         """Why this database collects nothing; None of a study that collects."""
-        with self._database.transaction(writes=False) as connection:
+        with self._database.transaction() as connection:
             return read_mark(connection)
 
     def mark_copy(self, source: str) -> None:

@@ -51,7 +51,10 @@ def move_rows(source: str, target: str) -> dict[str, int]:
 
 def _refuse_users(url: str) -> None:
     with Store(url) as store:
-        held = [f"{one}; end that" for one in store.locks.find_held()[:1]]
+        held = [
+            f"{one}; " + ("if it has ended, take over with --take-over" if one.is_elsewhere else "end that")
+            for one in store.locks.find_held()[:1]
+        ]
     if users := find_users(url):
         held = [f"{users}; end all commands and pages of the study"]
     if held:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
-HEAD = "0026"
+HEAD = "0028"
 """Newest revision in ``migrations/versions``; a test compares the two."""
 
 

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.joint import Amounts
 from oversight.harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
@@ -203,22 +202,22 @@ class SearchRepository(Repository):
         """A search's decisions by key, in order."""
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
-    def read_spent(self, search: str) -> tuple[Amounts, tuple[int, int]]:
+    def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:
         """What calls stored since a search began have used, and the tokens of those without a known price.
 
         A call does not know what it was made for: those of other searches and workflows meanwhile count, too.
 
         Returns
         -------
-        spent, unpriced
-            Dollars and tokens; of the latter those sent and received in calls whose dollars are not known.
+        usd, tokens, unpriced
+            Dollars; tokens; of the latter those sent and received in calls whose dollars are not known.
         """
         began = next(s["created"] for s in self.read_searches() if s["id"] == search)
         sent, received, usd = _CALL.c.input_tokens, _CALL.c.output_tokens, _CALL.c.usd
         free = [sa.case((usd.is_(None), tokens), else_=0) for tokens in (sent, received)]
         sums = (sa.func.coalesce(sa.func.sum(c), 0) for c in (usd, sent + received, *free))
         (row,) = self._database.read_rows(sa.select(*sums).where(_CALL.c.created >= began[:19]))
-        return Amounts(usd=float(row[0]), tokens=int(row[1])), (int(row[2]), int(row[3]))
+        return float(row[0]), int(row[1]), (int(row[2]), int(row[3]))
 
     def _rows(
         self,

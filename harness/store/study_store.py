@@ -14,7 +14,6 @@ from oversight.harness.store.audit import (
     AuditRepository,
     DesignRepository,
     HandoverRepository,
-    KeptAnswerRepository,
     LinkRepository,
 )
 from oversight.harness.store.calls import (
@@ -32,15 +31,6 @@ from oversight.harness.store.columns import (
 from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
 from oversight.harness.store.database import PORTION, Database
 from oversight.harness.store.engines import has_database
-from oversight.harness.store.joint import (
-    CallClaimRepository,
-    GrantRepository,
-    JointAnswerRepository,
-    JointRunRepository,
-    LeaseRepository,
-    PaceRepository,
-    ProgramWorkRepository,
-)
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
 from oversight.harness.store.planned_looks import LookRepository
@@ -59,6 +49,7 @@ from oversight.harness.store.tables import (
     RunRow,
     count_rows,
 )
+from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.store.words import WordRepository
 from oversight.harness.types import Item
 
@@ -75,7 +66,6 @@ class Store(Database):
         self.audit = AuditRepository(self)
         self.trail = AnswerTrailRepository(self)
         self.design = DesignRepository(self)
-        self.kept_answers = KeptAnswerRepository(self)
         self.handovers = HandoverRepository(self)
         self.absences = AbsenceRepository(self)
         self.links = LinkRepository(self)
@@ -85,13 +75,6 @@ class Store(Database):
         self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)
-        self.joint_runs = JointRunRepository(self)
-        self.leases = LeaseRepository(self)
-        self.joint_answers = JointAnswerRepository(self)
-        self.grants = GrantRepository(self)
-        self.call_claims = CallClaimRepository(self)
-        self.program_work = ProgramWorkRepository(self)
-        self.paces = PaceRepository(self)
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)
@@ -100,6 +83,7 @@ class Store(Database):
         self.searches = SearchRepository(self)
         self.candidate_columns = CandidateColumnsRepository(self)
         self.words = WordRepository(self)
+        self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel said, or else experts to all that lies in their queues."""

@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from oversight.harness import BadInput, begin_draws, derive_seeds, draw_first, name_protocol
+from oversight.harness import BadInput, derive_seeds, name_protocol
 from oversight.harness.config import Study
 from oversight.harness.estimate import UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS, decode
 from oversight.harness.store import split_into_batches
@@ -96,44 +95,19 @@ class Partitioned:
     def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[QuestionFields]:
         """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
         seeds = derive_seeds(self.seed, last=[item.id for item in items])
-        draw = self._draw_one if self.options_per_item == 1 else self._draw_several
-        name, seed, drawn = self.name, self.seed, list(draw(items, seeds, free))
+        name, seed, drawn = self.name, self.seed, list(self._draw(items, seeds, free))
         ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))
         return [
             (each, item, option, expert, k, name, m / k, seed, (), draw_place(each))
             for each, (item, option, expert, m, k) in zip(ids, drawn, strict=True)
         ]
 
-    def _draw_several(
-        self, items: Sequence[Item], seeds: Sequence[int], free: FreeExperts
-    ) -> Iterator[_Drawn]:
-        words = 3 * min(self.options_per_item, max(len(item.options) for item in items))
-        for item, draws in zip(items, begin_draws(seeds, words), strict=True):
-            k = len(item.options)
+    def _draw(self, items: Sequence[Item], seeds: Sequence[int], free: FreeExperts) -> Iterator[_Drawn]:
+        for item, seed in zip(items, seeds, strict=True):
+            rng, k = np.random.default_rng(seed), len(item.options)
             m = min(self.options_per_item, k)
-            for option in draws.choice(k, m):
-                yield item.id, option, free.draw(item, option, draws.below), m, k
-
-    def _draw_one(self, items: Sequence[Item], seeds: Sequence[int], free: FreeExperts) -> Iterator[_Drawn]:
-        """Draw the same where m is 1: an option and, of several experts, one take a word each."""
-        options, words = draw_first(seeds, [len(item.options) for item in items])
-        classes = [item.options[option] for item, option in zip(items, options, strict=True)]
-        able = list(map(free.find_unlimited, classes))
-        if not all(able):  # somebody's capacity counts, or nobody judges a class
-            yield from self._draw_several(items, seeds, free)
-            return
-        if min(options) >= 0 and max(map(len, able)) == 1:  # which is drawn needs no further word
-            counts = [len(item.options) for item in items]
-            experts = [name for (name,) in able]
-            yield from zip([item.id for item in items], options, experts, repeat(1), counts, strict=False)
-            return
-        for item, option, names, word, seed in zip(items, options, able, words, seeds, strict=True):
-            place = word * len(names)
-            if option >= 0 and (len(names) == 1 or place % 2**32 >= len(names)):
-                expert = names[place >> 32 if len(names) > 1 else 0]
-                yield item.id, option, expert, 1, len(item.options)
-            else:  # a word more is needed
-                yield from self._draw_several([item], [seed], free)
+            for option in rng.choice(k, m, replace=False).tolist():
+                yield item.id, option, free.draw(item, option, rng.integers), m, k
 
     decode = staticmethod(decode)
 
@@ -152,12 +126,6 @@ class FreeExperts:
     def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:
         self._load = Counter[str]() if load is None else load
         self._able = lru_cache(maxsize=4096)(roster.for_class)
-        self.find_unlimited = lru_cache(maxsize=4096)(self._find_unlimited)
-
-    def _find_unlimited(self, class_name: str) -> tuple[str, ...]:
-        """Names of those who judge a class, if none of them has a capacity: nobody's load counts then."""
-        able = self._able(class_name)
-        return () if any(e.capacity is not None for e in able) else tuple([e.name for e in able])
 
     def draw(self, item: Item, option: int, below: Callable[[int], Any], but: Collection[str] = ()) -> str:
         """Draw one for an option among those present with capacity left; `below` draws numbers below one.

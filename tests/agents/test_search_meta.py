@@ -17,8 +17,7 @@ from oversight.agents.search import ExpertLabels, Policy, search
 from oversight.agents.search.policies.model_policies import Adas, AFlow, Reflect, doubt
 from oversight.agents.search.policies.optimizer import Ask, Optimizer, parse_fields
 from oversight.harness.config import ModelSection, SearchSection
-from oversight.harness.llm import Budget
-from oversight.harness.llm.models.openai_model import OpenAIModel
+from oversight.harness.llm import Budget, make_model
 from oversight.harness.types import Item, Label, LabelKind
 from tests.agents.search_world import World
 from tests.agents.test_search_loop import Known
@@ -50,6 +49,9 @@ GOOD: dict[str, Callable[[int], str]] = {
     "raw line breaks": lambda n: json.dumps(reply_of(n)).replace("\\n", "\n"),
     "fence in the code": lambda n: json.dumps(reply_of(n, code=f"```python\n{CODE.format(n=n)}```")),
     "surplus keys": lambda n: json.dumps(reply_of(n, fitness="100 %", answer=["A"], right_answer={"x": 1})),
+    "triple quotes": lambda n: (
+        f'{{"thought": "look twice", "name": "twice {n}", "code": """\n{CODE.format(n=n)}"""}}'
+    ),
     "tags": lambda n: "".join(f"<{k}>{v}</{k}>\n" for k, v in reply_of(n).items()),
 }
 BAD: dict[str, str] = {
@@ -111,7 +113,7 @@ def run(policy: str, server: FakeOpenAI) -> World:
     world = world_of()
 
     async def go() -> None:
-        model = OpenAIModel(ModelSection(model="m", endpoint=server.url))
+        model = make_model(ModelSection(model="m", endpoint=server.url))
         broker = Broker(model, "fake", budget=Budget(None, None, None), tries=1)
         ask: Ask = broker.ask
         async with open_sandbox() as sandbox:

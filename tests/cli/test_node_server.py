@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from oversight.harness.cluster.node_work import Joining, serving
+from oversight.harness.cluster.node_worker import NodeSettings, serving
 from oversight.harness.errors import ModelError
 
 LOADING = """
@@ -27,16 +27,16 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
-def joining(code: str, *words: str) -> Joining:
+def make_settings(code: str, *words: str) -> NodeSettings:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     command = [sys.executable, "-c", code, str(port), *words]
-    return Joining(url="", work="", keys={}, serve=command, ports=[port])
+    return NodeSettings(keys={}, serve=command, ports=[port])
 
 
 @pytest.mark.parametrize("status", ["200", "404"])
 def test_a_server_that_loads_its_model_is_waited_for(status: str) -> None:
-    beside = joining(LOADING, status)
+    beside = make_settings(LOADING, status)
     with serving(beside):
         connection = http.client.HTTPConnection("127.0.0.1", beside.ports[0], timeout=30)
         connection.request("GET", "/health")
@@ -45,5 +45,8 @@ def test_a_server_that_loads_its_model_is_waited_for(status: str) -> None:
 
 
 def test_a_server_that_ends_is_told() -> None:
-    with pytest.raises(ModelError, match="ended with exit code 3"), serving(joining("raise SystemExit(3)")):
+    with (
+        pytest.raises(ModelError, match="ended with exit code 3"),
+        serving(make_settings("raise SystemExit(3)")),
+    ):
         pass

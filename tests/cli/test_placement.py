@@ -6,17 +6,15 @@ import argparse
 
 import pytest
 
-from oversight.harness.cluster import Placement, RayCrew, add_placement, read_placement
+from oversight.harness.cluster import Placement, RayWorkers, add_placement, read_placement
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import ConfigError
 
-URL = "postgresql://oversight@db.example.org/ward"
 
-
-def read(*words: str, has_server: bool = True) -> Placement | None:
+def read(*words: str) -> Placement | None:
     parser = argparse.ArgumentParser()
     add_placement(parser)
-    return read_placement(parser.parse_args(words), has_server=has_server)
+    return read_placement(parser.parse_args(words))
 
 
 def test_what_is_said_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,14 +49,8 @@ def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> None:
         read(*words)
 
 
-def test_a_study_in_a_file_is_refused() -> None:
-    with pytest.raises(ConfigError, match="oversight store copy"):
-        read("--on", "ray", has_server=False)
-
-
 def test_a_server_on_every_node_needs_an_endpoint_there() -> None:
     placement = Placement(resources={"CPU": 1}, serve=("vllm",))
     with pytest.raises(ConfigError, match="no model has an endpoint on the node itself"):
-        RayCrew(URL, placement, [ModelSection(model="m", endpoint="https://api.example.org/v1")])
-    crew = RayCrew(URL, placement, [ModelSection(model="m", endpoint="http://127.0.0.1:8000/v1")])
-    assert crew.brings_endpoints
+        RayWorkers(placement, [ModelSection(model="m", endpoint="https://api.example.org/v1")])
+    RayWorkers(placement, [ModelSection(model="m", endpoint="http://127.0.0.1:8000/v1")])

@@ -12,7 +12,7 @@ import pytest
 
 from oversight.harness import DataError
 from oversight.harness.datasets import ItemMapping, iterate_fields, read_portions, read_rows
-from oversight.harness.datasets.portions import CsvPortion, JsonPortion
+from oversight.harness.datasets.row import CsvPortion, JsonPortion
 from tests.datasets.foreign_answers import read_foreign
 
 TABLES = [

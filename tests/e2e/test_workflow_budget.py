@@ -166,7 +166,7 @@ def test_a_run_that_another_process_took_over_pays_for_no_more_calls(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("oversight.harness.store.calls.run_locks._RENEWED", 0.01)
+    monkeypatch.setattr("oversight.harness.store.calls.run_locks._CHECKED", 0.01)
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'study.db'}")
 
     def answer(_: str, n: int) -> Reply:
@@ -177,6 +177,6 @@ def test_a_run_that_another_process_took_over_pays_for_no_more_calls(
 
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, concurrency=2)
-        assert "another command took the run over" in oversight(*capped("cot-sc", 200), code=1)["error"]
+        assert "another command took this run over" in oversight(*capped("cot-sc", 200), code=1)["error"]
         assert 10 <= len(server.prompts) < 100
     engine.dispose()

@@ -80,7 +80,6 @@ COMMANDS = (
     Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "store copy copied.db", "sqlmodel alembic tqdm"),
-    Command("partitioned", "worker --join study.db", "sqlmodel", 2),
     Command("partitioned", "model status", code=1),
     Command("partitioned", "doctor", "sqlmodel"),
     Command("partitioned", "completion bash", _STATISTICS),

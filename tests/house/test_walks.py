@@ -32,9 +32,9 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
                     h.run("m", items, store=str(tmp_path / "s.db"), endpoint=server.url), labels, checks=False
                 )
             ),
-            start="harness/llm/models/",  # before that it is bytes of a connection
+            start="harness/llm/models/",  # before that it is bytes of aiohttp's
         )
-    assert_short("a prediction from the wire to an interval", walk, files=33, returns=1)
+    assert_short("a prediction from the wire to an interval", walk, files=34, returns=1)
 
 
 def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:

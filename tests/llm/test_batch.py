@@ -17,8 +17,8 @@ from oversight.harness.llm import (
     cancel_batches,
     dollars,
     make_spec,
+    run_alone,
     run_batches,
-    run_targets,
 )
 from oversight.harness.llm.asking.batch_run import BatchLimits
 from oversight.harness.store import Batch, Store
@@ -86,7 +86,7 @@ def test_a_batch_under_way_survives_and_blocks_paying_twice(store: Store, items:
         asked = target(server.url, samples=2)
         assert collect(store, items, asked, wait=False) == 12
         with pytest.raises(BadInput, match="12 items are in a batch that is under way"):
-            run_targets(Wanted(store, [i.id for i in items]), [asked], prices=PRICES)
+            run_alone(Wanted(store, [i.id for i in items]), [asked], prices=PRICES)
         assert collect(store, items, asked, wait=False) == 12
         assert len(server.batches) == 1
         assert collect(store, items, asked) == 0

@@ -11,7 +11,7 @@ import pytest
 from oversight import harness as h
 from oversight.harness import BudgetSpent
 from oversight.harness.config import ModelSection
-from oversight.harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_targets
+from oversight.harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_alone
 from oversight.harness.store import Store, Usage
 from oversight.harness.types import Item
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
@@ -115,7 +115,7 @@ def test_a_failure_that_is_tried_again_keeps_what_it_cost(tmp_path: Path) -> Non
             make_spec("m", settings, "$text", None), settings.model_copy(update={"endpoint": url})
         )
         wanted = Wanted(store, store.content.add_items(ITEMS[:4]), retry_failed=True)
-        run_targets(wanted, [target], prices=PriceTable())
+        run_alone(wanted, [target], prices=PriceTable())
         [usage] = store.runs.sum_usage(target.spec.id)
         return usage
 

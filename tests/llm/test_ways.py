@@ -223,7 +223,7 @@ def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.Mon
         ModelSection(model="m", python="a:b", command=["c"])
 
 
-def test_azure_goes_through_the_sdk(
+def test_azure_takes_the_deployment_and_key_in_its_own_form(
     items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")

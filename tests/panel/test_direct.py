@@ -7,15 +7,9 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray
 from oversight.harness.estimate import binomial_at_least
-from oversight.harness.panel import (
-    assess_superhuman,
-    differing,
-    direct_plan,
-    direct_result,
-    draw_annotators,
-    make_panel_from_grid,
-)
-from oversight.harness.panel.superhuman.direct_comparison import critical_wins, disagreement_rate
+from oversight.harness.panel import assess_superhuman, differing, direct_result, draw_annotators
+from oversight.harness.panel.direct_comparison import critical_wins, direct_plan, disagreement_rate
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 
 def test_plan_of_the_published_setting() -> None:

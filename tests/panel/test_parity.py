@@ -9,19 +9,11 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray
 from oversight.harness.estimate import clopper_pearson
-from oversight.harness.panel import (
-    Panel,
-    make_panel_from_grid,
-    measure_parity,
-)
-from oversight.harness.panel.parity.clustered_shares import estimate_difference, estimate_share
-from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
-from oversight.harness.panel.ratings.certainty import (
-    assign_bins,
-    bin_names,
-    compute_certainty,
-    leave_rater_out,
-)
+from oversight.harness.panel import Panel, measure_parity
+from oversight.harness.panel.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
+from oversight.harness.panel.parity import expected_scores, probability_at_least
+from oversight.harness.panel.ratings import make_panel_from_grid
+from oversight.harness.panel.weighted_units import estimate_difference, estimate_share
 
 
 def test_bins_close_on_the_right_and_thirds_stay_together() -> None:

@@ -12,7 +12,8 @@ import pytest
 from oversight.harness import DataError, EstimateError
 from oversight.harness.cli.main import main
 from oversight.harness.datasets import read_choices, read_ratings
-from oversight.harness.panel import make_panel, make_panel_from_grid
+from oversight.harness.panel import make_panel
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.types import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import empty_server, run_sql
 from oversight.harness.config import read_study
 from oversight.harness.errors import DataError, LostConnection, StoreError
 from oversight.harness.store import Spending, Spent, Store
 from oversight.harness.types import Item, Prediction
-from tests.conftest import empty_server, run_sql
 from tests.store.test_study_store import SPEC
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"
@@ -191,23 +191,3 @@ def test_a_connection_lost_while_rows_are_copied_is_made_again(server: str) -> N
         with lost_once(server, "before_cursor_execute", "CREATE TEMPORARY TABLE"):
             store.runs.store_predictions(rows)
         assert store.runs.count_predictions(SPEC.id) == 100
-
-
-def test_who_works_with_others_has_no_transaction_that_stands_still(server: str) -> None:
-    """Limits are set in each transaction, so that a pool between here and the server may share sessions."""
-
-    names = ("idle_in_transaction_session_timeout", "transaction_timeout")
-
-    def read_limits(store: Store, *, writes: bool = True) -> list[str]:
-        with store.transaction(writes=writes) as connection:
-            return [str(connection.exec_driver_sql(f"SHOW {name}").scalar_one()) for name in names]
-
-    with Store(server) as store:
-        assert read_limits(store) == ["0", "0"]
-        assert store.joint_runs.enter("of nothing", 60.0) is None
-        assert read_limits(store) == ["10s", "30s"]
-        with store.together(exclusive=True):
-            assert read_limits(store) == ["10s", "30s"]
-        assert read_limits(store, writes=False) == ["0", "0"]
-    with Store(server) as store:
-        assert read_limits(store) == ["0", "0"]

@@ -67,25 +67,36 @@ def test_a_number_given_to_another_process_since_is_not_the_holder(url: str) -> 
             assert holder.owner == held.owner
 
 
-def test_a_holder_elsewhere_is_waited_for_until_its_lease_ends(url: str) -> None:
+def test_a_holder_on_another_machine_holds_until_the_user_says_that_it_has_ended(url: str) -> None:
     with Store(url) as store, store.locks.hold(M), Store(url) as other:
         change(store, machine="another", host="faraway", pid=1)
-        with pytest.raises(RunHeld, match="process 1 on faraway"), other.locks.hold(M):
+        with pytest.raises(RunHeld, match=r"process 1 on faraway.*--take-over"), other.locks.hold(M):
             pass
-        change(store, expires=0.0)
-        with other.locks.hold(M):
+        with other.locks.hold(M, take_over=True):
             pass
 
 
-def test_who_lost_a_lease_is_told_and_takes_nothing_back(url: str) -> None:
+def test_a_holder_on_this_machine_is_not_taken_over(url: str) -> None:
+    with (
+        Store(url) as store,
+        store.locks.hold(M),
+        Store(url) as other,
+        pytest.raises(RunHeld, match=r"or stop it$"),
+        other.locks.hold(M, take_over=True),
+    ):
+        pass
+
+
+def test_a_holder_whose_run_was_taken_over_stops(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oversight.harness.store.calls.run_locks._CHECKED", 0.0)
     with Store(url) as store, Store(url) as other, store.locks.hold(M) as held:
-        assert store.locks.renew(held.owner) == 1
-        change(store, expires=0.0)
-        with other.locks.hold(M) as taken:
-            assert store.locks.renew(held.owner) == 0
-            held.done.set()
+        held.check()
+        change(store, machine="another", host="faraway", pid=1)
+        with other.locks.hold(M, take_over=True) as taken:
+            with pytest.raises(RunHeld, match="--take-over"):
+                held.check()
             store.locks.release(held.owner)
-            assert other.locks.renew(taken.owner) == 1
+            taken.check()
 
 
 def test_who_waits_says_so_once_and_goes_on_afterwards(url: str) -> None:

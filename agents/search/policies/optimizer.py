@@ -2,8 +2,9 @@
 
 A reply is wanted as one JSON object with named texts. What comes is read generously: thoughts, fences
 and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
-code in a fence. What is not there is never guessed: a cut or incomplete reply gets one turn to be
-mended, and then the proposal is refused, with the reason. Nothing of a reply is ever executed here.
+code in a fence, or in triple quotes inside JSON. What is not there is never guessed: a cut or incomplete
+reply gets one turn to be mended, and then the proposal is refused, with the reason. Nothing of a reply is
+ever executed here.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Ask = Callable[[Request, str], Awaitable[ModelReply]]
 LONGEST = 60_000
 """Characters of a program beyond which it is not one."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_TRIPLE = re.compile(r'(?<=:)\s*"""(.*?)"""(?=\s*(?:,\s*"|}))', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 
 
@@ -148,6 +150,7 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
 
 def _objects(text: str) -> list[dict[str, Any]]:
     """JSON objects in a text: the whole, the content of fences, and what stands between outer braces."""
+    text = _TRIPLE.sub(lambda found: json.dumps(found[1]), text)
     pieces = [text, *_FENCE.findall(text)]
     if "{" in text and "}" in text:
         pieces.append(text[text.index("{") : text.rindex("}") + 1])

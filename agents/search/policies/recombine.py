@@ -18,7 +18,7 @@ import numpy as np
 from oversight.agents.search.policies import mutations
 from oversight.agents.search.policies.mutations import Value, read_constants, replace_constants
 from oversight.agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_any
-from oversight.harness.types import Candidate, Program
+from oversight.harness.types import Program
 
 TRIES = 60
 MOST_CALLS = 8
@@ -68,7 +68,7 @@ class Recombine:
         first = draw_any(view)
         for _ in range(TRIES):
             second = draw_any(view)
-            op, (source, note) = self._edit(first, second, view.rng)
+            op, (source, note) = self.edit(first.program.source, second.program.source, view.rng)
             program = Program(child_name(first, view), source, note)
             if note and program.id not in known:
                 parents = tuple(dict.fromkeys((first.id, second.id) if op in _TWO else (first.id,)))
@@ -80,11 +80,11 @@ class Recombine:
         again = await self.propose(view)
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
-    def _edit(self, first: Candidate, second: Candidate, rng: np.random.Generator) -> tuple[str, Edit]:
-        """One to three edits of the first parent."""
+    def edit(self, first: str, second: str, rng: np.random.Generator) -> tuple[str, Edit]:
+        """Make one to three edits of the first source; return the name of the first edit, and the result."""
         ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
-        source, note = EDITS[op](self, first.program.source, second.program.source, rng)
+        source, note = EDITS[op](self, first, second, rng)
         notes = [note] if note else []
         for _ in range(int(rng.integers(3))):
             source, more = self.change_constant(source, "", rng)

@@ -96,10 +96,19 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint
 def _text(found: Superhuman) -> list[Any]:
     from rich.table import Table
 
-    head = (
-        f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
-        f"{found.level:.0%} · annotators per item: {found.annotators or 'varying'}"
+    answer = (
+        "Not shown." if not found.certified else "Only if assumptions hold." if found.conditions else "Yes."
     )
+    verdict = found.verdict
+    head = [
+        f"Is the model better than the average annotator?   {answer}",
+        "",
+        f"  {verdict[0].upper() + verdict[1:]}.",
+        f"  The model gives the annotators' aggregate label on {found.L:.1%} of {found.N} items, at "
+        f"{found.level:.0%} on at least {found.L_low:.1%}.",
+        f"  Annotators per item: {found.annotators or 'varying'}.",
+        "",
+    ]
     at_level = f"at {found.level:.0%}"
     table = Table("the average annotator is at most", "bound", at_level, "confidence that the model is above")
     for name, c in found.against.items():
@@ -108,9 +117,9 @@ def _text(found: Superhuman) -> list[Any]:
         table.add_row(CEILING_NAMES[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
-        scores.add_row(label, format_number(value, 4))
+        if value is not None:
+            scores.add_row(label, format_number(value, 4))
     notes = [
-        f"verdict: {found.verdict}",
         *_condition_lines(found),
         *cluster_lines(found.N, found.clusters, found.assumptions[:1], found.undefined),
         *map(str, found.notes),
@@ -118,7 +127,8 @@ def _text(found: Superhuman) -> list[Any]:
     ]
     if found.check is not None:
         notes += _check_lines(found.check)
-    return [head, table, scores, *notes]
+    shown = [scores] if scores.row_count else []
+    return ["\n".join(head), table, *shown, *notes]
 
 
 def _condition_lines(found: Superhuman) -> list[str]:

@@ -65,11 +65,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _answer(found: Parity) -> list[str]:
+    """Whether the model does as well as the humans, and the difference that says so."""
+    gap = found.overall.delta
+    answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
+    if found.stratify:
+        answer += " Read the rows by certainty."
+    low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
+    return [
+        f"Does the model do as well as the humans?   {answer}",
+        "",
+        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}   "
+        f"p = {found.overall.p_value:.2g}",
+    ]
+
+
 def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
-    head = (
-        f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
-        f"intervals {found.level:.0%}"
-    )
+    head = [
+        *_answer(found),
+        f"  {found.method} · {len(found.humans)} humans, {len(found.voters)} voters · "
+        f"the table is in per cent, intervals {found.level:.0%}",
+        "",
+    ]
     units = ["items"] + (["clusters"] if found.clusters else [])
     table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
@@ -94,7 +111,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:
         notes += _level_lines(level)
-    return [head, table, *_detection(found), *notes]
+    return ["\n".join(head), table, *_detection(found), *notes]
 
 
 def _three(s: Scores) -> str:

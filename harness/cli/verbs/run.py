@@ -7,12 +7,10 @@ example: oversight run --model small --dry-run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, duration, emit, study_of
-from oversight.harness.cli.shared_terms import add_shared_terms, open_crew, read_shared_terms
-from oversight.harness.cluster import add_placement
+from oversight.harness.cli.conventions import add_study, add_verbose, duration, emit, study_of
+from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
 from oversight.harness.registry import load_module
@@ -20,7 +18,7 @@ from oversight.harness.types import reading_lines
 
 if TYPE_CHECKING:
     from oversight.harness.config import Study
-    from oversight.harness.llm import RunTerms
+    from oversight.harness.llm import RunTerms, Workers
 
 
 _REASONS = {
@@ -42,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model")
     add("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
     add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
-    add("--wait", action="store_true", help="wait for another command that asks the same model")
     add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
@@ -50,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
     waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
     add("--patience", type=duration, metavar="TIME", help=waits)
+    add_verbose(parser)
     add_shared_terms(parser)
-    add_placement(parser)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
@@ -64,8 +61,6 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if args.sample is not None:
             raise ConfigError("--sample does not go with --workflow")
-        if not study.has_server:
-            _refuse_alone(args, "--workflow")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)
@@ -92,7 +87,9 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
             study, asking, wait=args.batch == "wait", wait_for_lock=args.wait, uncertain=args.uncertain
         )
     else:
-        results = run_study(study, asking, terms=_read_terms(args, study))
+        models = [study.model(name) for name in args.model or study.models]
+        with read_workers(args, models) as workers:
+            results = run_study(study, asking, terms=_read_terms(args, workers))
     emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
     for name, result in results.items():
         if "stopped" in result:
@@ -100,17 +97,16 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
     return 1 if any(result["failed"] or "stopped" in result for result in results.values()) else 0
 
 
-def _read_terms(args: argparse.Namespace, study: Study) -> RunTerms:
+def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
     from oversight.harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
 
-    lease, uncertain = read_shared_terms(args, study)
     return RunTerms(
         limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
         patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
-        uncertain=uncertain,
-        lease=lease,
-        crew=open_crew(args, study, [study.model(name) for name in args.model or study.models]),
+        take_over=args.take_over,
+        uncertain=args.uncertain or "retry",
+        workers=workers,
     )
 
 
@@ -119,16 +115,8 @@ def _refuse_with_batch(args: argparse.Namespace) -> None:
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
     if args.patience is not None:
         raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
-    _refuse_alone(args, "--batch", ("lease", "on"))
-
-
-def _refuse_alone(
-    args: argparse.Namespace, other: str, names: Sequence[str] = ("uncertain", "lease", "on")
-) -> None:
-    """Refuse what is about calls that several processes make."""
-    for name in names:
-        if getattr(args, name) is not None:
-            raise ConfigError(f"--{name} does not go with {other}")
+    if args.on is not None:
+        raise ConfigError("--on does not go with --batch: its requests go out together, from this process")
 
 
 def _kind_words(kind: str) -> str:
@@ -160,8 +148,6 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         said.append(
             f"    {result['unfinished']} answers were under way when a command ended, charged in full"
         )
-    if result["late"]:
-        said.append(f"    {result['late']} answers came late, when others had been asked for; kept apart")
     said += [f"    {line}" for line in reading_lines(result["read_by"])]
     said += [f"    {count} × {_kind_words(kind)}" for kind, count in result["kinds"].items()]
     if result["failed"]:

@@ -1,4 +1,4 @@
-"""Asking models about items, as a command does: in this process alone, or together with others."""
+"""The Batch API of an endpoint: batches are handed over, looked at and collected."""
 
 import lazy_loader
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import orjson
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from oversight.harness.llm import models  # its SDK is loaded by who first uses it, and may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from oversight.harness.llm.models import HttpClient, HttpReply, load_body, read_refusal
 
 _METADATA = "oversight"
 _OUR_FILE = re.compile(r"oversight-[0-9a-f]{32}\.jsonl")
@@ -152,45 +151,48 @@ def copy_error(error: ModelError, message: str) -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class BatchEndpoint:
-    """An endpoint's Batch API, through the SDK's client."""
+    """An endpoint's Batch API."""
 
-    client: AsyncOpenAI
+    client: HttpClient
     settings: ModelSection
 
     async def create(self, marker: str, data: bytes) -> str:
         """Hand over a file of requests; return the id of the batch."""
-        with models.translate_errors(self.settings):
-            raw = await self.client.files.with_raw_response.create(
-                file=(_file_name(marker), data), purpose="batch"
-            )
-            match models.load_body(raw.http_response.content):
-                case {"id": str(file)} if file:
-                    pass
-                case _:
-                    raise TransientModelError("the reply names no uploaded file", fault=Fault.MALFORMED)
-            raw_batch = await self.client.batches.with_raw_response.create(
-                input_file_id=file,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={_METADATA: marker},
-            )
-        return read_batch(models.load_body(raw_batch.http_response.content)).id
+        reply = await self.client.upload("/files", _file_name(marker), data, {"purpose": "batch"})
+        match load_body(self._read(reply)):
+            case {"id": str(file)} if file:
+                pass
+            case _:
+                raise TransientModelError("the reply names no uploaded file", fault=Fault.MALFORMED)
+        order = {
+            "input_file_id": file,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {_METADATA: marker},
+        }
+        return read_batch(load_body(await self._call("POST", "/batches", orjson.dumps(order)))).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
         """Look at a batch."""
-        with models.translate_errors(self.settings):
-            raw = await self.client.batches.with_raw_response.retrieve(name)
-        return read_batch(models.load_body(raw.http_response.content))
+        return read_batch(load_body(await self._call("GET", f"/batches/{name}")))
 
     async def cancel(self, name: str) -> None:
         """Ask for the end of a batch."""
-        with models.translate_errors(self.settings):
-            await self.client.batches.with_raw_response.cancel(name)
+        await self._call("POST", f"/batches/{name}/cancel")
 
     async def read_file(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        with models.translate_errors(self.settings):
-            return (await self.client.files.content(name)).content
+        return await self._call("GET", f"/files/{name}/content")
+
+    async def _call(self, method: str, path: str, body: bytes = b"", **query: str) -> bytes:
+        return self._read(await self.client.request(method, path, body, query=query))
+
+    def _read(self, reply: HttpReply) -> bytes:
+        """Return the body of a reply, or raise what a status says that is no success."""
+        if 200 <= reply.status < 300:
+            return reply.body
+        read_refusal(reply.status, reply.body, reply.headers, self.settings)
+        raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
         """Return the files with answers and errors of a batch, and why others could not be read."""
@@ -235,13 +237,12 @@ class BatchEndpoint:
         seen, query = set[str](), dict[str, str]()
         while True:
             try:
-                with models.translate_errors(self.settings):
-                    raw = await self.client.batches.with_raw_response.list(limit=100, extra_query=query)
+                listed = await self._call("GET", "/batches", limit="100", **query)
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
                 raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
-            page = read_page(models.load_body(raw.http_response.content))
+            page = read_page(load_body(listed))
             new = [batch for batch in page.batches if batch.id not in seen]
             for batch in new:
                 yield batch
@@ -254,9 +255,8 @@ class BatchEndpoint:
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
         """Whether a batch was made of these requests; None if its input file tells nothing."""
         try:
-            with models.translate_errors(self.settings):
-                raw = await self.client.files.with_raw_response.retrieve(batch.input_file or "none")
-            match models.load_body(raw.http_response.content):
+            described = await self._call("GET", f"/files/{batch.input_file or 'none'}")
+            match load_body(described):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
         except ModelError:  # its content may still be there

@@ -5,33 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING
 
 from oversight.harness.errors import BudgetSpent, ConfigError
 from oversight.harness.llm.limits.prices import FREE, Price, dollars
 from oversight.harness.types import Source
 
 if TYPE_CHECKING:
-    from oversight.harness.store import Amounts, NotedPrice, Usage
-
-
-Usages: TypeAlias = "Callable[[], tuple[Amounts, Amounts]]"
-"""What a process has spent or holds back for calls under way, and what of that is spent, as of now."""
-
-
-class Allowance(Protocol):
-    """What a process may spend of a budget that it shares with others.
-
-    Attributes
-    ----------
-    granted
-        In all; it may become less again, but not less than what was spent or is held back.
-    """
-
-    granted: Amounts
-
-    async def more(self, need: Amounts, usages: Usages) -> bool:
-        """Ask for more; False if that is of no use until calls under way have made room."""
+    from oversight.harness.store import NotedPrice, Usage
 
 
 @dataclass(slots=True)
@@ -72,8 +53,6 @@ class _Account:
     held: _Amount = field(default_factory=_Amount)
     calls: set[Reservation] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    allowance: Allowance | None = None
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Budget:
@@ -91,8 +70,6 @@ class Budget:
         What the model that is asked costs; None if unknown.
     requests
         Limit on the calls sent, also those that are refused.
-    allowance
-        Who is asked before anything is spent, where other processes share these limits.
 
     Raises
     ------
@@ -107,7 +84,6 @@ class Budget:
         price: Price | None,
         *,
         requests: int | None = None,
-        allowance: Allowance | None = None,
     ) -> None:
         for name, limit in (("usd", usd), ("tokens", tokens), ("requests", requests)):
             if limit is not None and not limit >= 0:
@@ -119,7 +95,7 @@ class Budget:
             )
         self._usd, self._tokens, self._requests = usd, tokens, requests
         self._price = price or FREE
-        self._account = _Account(allowance=allowance)
+        self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
         """Return the same budget for a model of another price: both draw on the same limits."""
@@ -152,11 +128,6 @@ class Budget:
         """Number of reservations that are not settled."""
         return len(self._account.calls)
 
-    @property
-    def spent(self) -> Amounts:
-        """What was settled so far."""
-        return _amounts(self._account.spent)
-
     def reserve(self, input_tokens: int, output_tokens: int) -> Reservation:
         """Hold back what a call may use at most.
 
@@ -170,12 +141,11 @@ class Budget:
         )
         spent, held = self._account.spent, self._account.held
         tokens = input_tokens + output_tokens
-        usd_limit, token_limit, request_limit = self._limits()
-        if usd_limit is not None and spent.usd + held.usd + call.usd > usd_limit:
+        if self._usd is not None and spent.usd + held.usd + call.usd > self._usd:
             raise BudgetSpent(f"the budget of ${self._usd:g} is spent: ${spent.usd:.4f} used")
-        if token_limit is not None and spent.tokens + held.tokens + tokens > token_limit:
+        if self._tokens is not None and spent.tokens + held.tokens + tokens > self._tokens:
             raise BudgetSpent(f"the budget of {self._tokens:,} tokens is spent: {spent.tokens:,} used")
-        if request_limit is not None and spent.requests + held.requests + 1 > request_limit:
+        if self._requests is not None and spent.requests + held.requests + 1 > self._requests:
             raise BudgetSpent(f"the budget of {self._requests:,} requests is spent: {spent.requests:,} used")
         self._account.calls.add(call)
         held.add(call.usd, tokens, 1)
@@ -198,38 +168,9 @@ class Budget:
             try:
                 return self.reserve(*guess())
             except BudgetSpent:
-                if await self._is_allowed_more(guess):
-                    continue
                 if not self.under_way:
                     raise
             await self._account.changed.wait()
-
-    async def _is_allowed_more(self, guess: Callable[[], tuple[int, int]]) -> bool:
-        """Ask for more where the limits are shared; whether to try again."""
-        account = self._account
-        if account.allowance is None:
-            return False
-        before = account.allowance.granted
-        async with account.asking:
-            if account.allowance.granted != before:  # somebody else asked meanwhile
-                return True
-            sent, received = guess()
-            need = type(before)(self._price.dollars(sent, received), sent + received, 1)
-            return await account.allowance.more(need, self._usages)
-
-    def _usages(self) -> tuple[Amounts, Amounts]:
-        spent = _amounts(self._account.spent)
-        return spent + _amounts(self._account.held), spent
-
-    def _limits(self) -> tuple[float | None, float | None, float | None]:
-        limits = (self._usd, self._tokens, self._requests)
-        if self._account.allowance is None:
-            return limits
-        allowed = self._account.allowance.granted
-        first, second, third = (
-            None if limit is None else part for limit, part in zip(limits, allowed, strict=True)
-        )
-        return first, second, third
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
         """Replace what was held back for a call by what it used; a second time does nothing."""
@@ -264,9 +205,9 @@ class Budget:
         usd = self._price.dollars(input_tokens, output_tokens)
         self._account.spent.add(usd, input_tokens + output_tokens, requests)
 
-    def charge_amounts(self, used: Amounts) -> None:
-        """Count what was used before, at whatever prices."""
-        self._account.spent.add(used.usd, used.tokens, used.requests)
+    def charge_amounts(self, usd: float, tokens: int) -> None:
+        """Count dollars and tokens that were used before, at whatever prices."""
+        self._account.spent.add(usd, tokens, 0)
 
     def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
         """Count what earlier commands used for the same run, at the prices that were `noted` of it."""
@@ -274,9 +215,3 @@ class Budget:
         tokens = sum(part.input_tokens + part.output_tokens for part in paid)
         usd = dollars(self._price, paid, noted) or 0.0
         self._account.spent.add(usd, tokens, sum(part.requests for part in paid))
-
-
-def _amounts(amount: _Amount) -> Amounts:
-    from oversight.harness.store import Amounts  # with the database, which who only counts need not load
-
-    return Amounts(amount.usd, amount.tokens, amount.requests)

@@ -12,7 +12,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 from oversight.harness.llm.limits.learned_pace import LearnedPace
 from oversight.harness.llm.limits.outage import Outage
@@ -26,14 +25,6 @@ _CATCH_UP = 0.25  # the same under a learnt pace: what was not asked for while t
 _WORTH_SAYING = 30.0  # seconds
 _SOON = 1e-4  # seconds not worth sleeping for
 _BETWEEN = 1.0  # seconds between two halvings of the window
-_BOOKED, _KEPT = 16, 1.0  # places in a shared line that are booked at once, and seconds that they are kept
-
-
-class Book(Protocol):
-    """Books places in a line that other processes share; see `oversight.harness.store.joint.paces`."""
-
-    def __call__(self, *, requests: float | None, tokens: float | None) -> float:
-        """Seconds until they may be used; given are the seconds that they take of each rate."""
 
 
 class Limiter:
@@ -47,8 +38,6 @@ class Limiter:
         Known limits; None has none.
     patience
         Seconds for which an outage is waited out; with 0 none is.
-    book
-        Where the known limits are kept together with other processes; None keeps them alone.
     clock, sleep
         Seconds that pass; others for tests.
 
@@ -73,14 +62,10 @@ class Limiter:
         tokens_per_minute: float | None = None,
         *,
         patience: float = 0.0,
-        book: Book | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.concurrency, self.window = concurrency, float(concurrency)
-        self._shared: _SharedLine | None = None
-        if book is not None and (requests_per_minute or tokens_per_minute):
-            self._shared = _SharedLine(book, requests_per_minute, tokens_per_minute, clock, sleep)
         self.counts_tokens = tokens_per_minute is not None
         self.outage = Outage(concurrency, patience, clock, sleep)
         self.sleep = sleep
@@ -126,7 +111,7 @@ class Limiter:
                 raise
         else:
             self._under_way += 1
-        if self._requests.rate or self._tokens.rate or self._shared:
+        if self._requests.rate or self._tokens.rate:
             try:
                 await self._take_turn(tokens)
             except asyncio.CancelledError:
@@ -181,8 +166,6 @@ class Limiter:
     def used(self, expected: int, tokens: int) -> None:
         """Correct what `acquire` was told by the tokens that were used."""
         self._tokens.correct(tokens - expected)
-        if self._shared is not None:
-            self._shared.correct(tokens - expected)
 
     def _set_pace(self) -> None:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
@@ -206,8 +189,6 @@ class Limiter:
                 await self.sleep(delay)
             self._requests.book(now, 1)
             self._tokens.book(now, tokens)
-            if self._shared is not None:
-                await self._shared.take(tokens)
 
     def _admit(self) -> None:
         while self._waiting and self._under_way < max(1, int(self.window)):
@@ -230,46 +211,3 @@ class _Spacing:
     def correct(self, amount: int) -> None:
         if self.rate:
             self.free_at += amount / self.rate
-
-
-class _SharedLine:
-    """Places in a line with other processes, booked some at a time.
-
-    What was booked and not used within a second is let go: others would find the endpoint overrun later.
-    """
-
-    def __init__(
-        self,
-        book: Book,
-        requests_per_minute: float | None,
-        tokens_per_minute: float | None,
-        clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
-        self._book, self._clock, self._sleep = book, clock, sleep
-        self._request = 60 / requests_per_minute if requests_per_minute else None
-        self._token = 60 / tokens_per_minute if tokens_per_minute else None
-        # as many calls as may go out at once anyway
-        self._most = max(1, min(_BOOKED, int(_BURST / 2 / self._request))) if self._request else _BOOKED
-        self._places, self._room, self._since = 0, 0.0, 0.0
-
-    async def take(self, tokens: int) -> None:
-        """Wait for a place."""
-        if self._clock() - self._since > _KEPT:
-            self._places, self._room = 0, min(0.0, self._room)
-        needed = tokens - self._room if self._token else 0.0
-        if self._places < 1 or needed > 0:
-            more = self._most if self._places < 1 else 0
-            room = max(needed, 0.0)
-            wait = self._book(
-                requests=self._request and self._request * more, tokens=self._token and self._token * room
-            )
-            self._places, self._room = self._places + more, self._room + room
-            await self._sleep(wait)
-            self._since = self._clock()
-        self._places -= 1
-        self._room -= tokens
-
-    def correct(self, tokens: int) -> None:
-        """Take in that so many tokens more were used than were expected."""
-        self._room -= tokens

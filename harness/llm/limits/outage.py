@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 
+_LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
 """So many failures without an answer between them are an outage; fewer where fewer calls are under way."""
 _FIRST, _LONGEST = 1.0, 30.0  # seconds between the calls that look whether it is over
@@ -88,6 +90,8 @@ class Outage:
         self._failures += 1
         self._items.add(item)
         if self.patience and self._failures >= self._enough and (len(self._items) > 1 or not sent):
+            if not self.is_on:
+                _LOGGER.info("the endpoint answers nothing; single calls look whether it is back")
             self.is_on = True
 
     def looked(self) -> None:

@@ -4,13 +4,14 @@ from .chat_completions import (
 from .completions import (
     CUT as CUT, FILTERED as FILTERED, load_body as load_body, parse_completion as parse_completion,
 )
+from .http_client import HttpClient as HttpClient, HttpReply as HttpReply
+from .http_model import open_client as open_client
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     RunnableModel as RunnableModel,
 )
 from .made_models import make_model as make_model
 from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
-from .openai_model import sdk_client as sdk_client, translate_errors as translate_errors
 from .reported_usage import read_usage as read_usage
 from .served_model import ServedModel as ServedModel
 from .token_guess import TokenGuess as TokenGuess

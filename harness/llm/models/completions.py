@@ -9,6 +9,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -216,12 +217,17 @@ def _read_ending(choice: Any) -> str:
         said = next((part for part in said if isinstance(part, str)), None)
     if not isinstance(said, str) or not said.strip():
         return STOP
-    name = re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
+    name = _plain_ending(said)
     if name in _ENDINGS:
         return _ENDINGS[name]
     fault = Fault.SERVER if _BROKEN.search(name) else Fault.MALFORMED
     message = f"the reply ended with {said[:60]!r}, as no answer ends"
     raise TransientModelError(message, fault=fault, in_reply=True)
+
+
+@lru_cache(maxsize=64)
+def _plain_ending(said: str) -> str:
+    return re.sub(r"^finish_?reason_", "", re.sub(r"[\W_]+", "_", said.strip().casefold()))
 
 
 def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:

@@ -1,10 +1,4 @@
-"""The hot call: chat completions over plain HTTP, for runs of thousands of requests.
-
-The openai SDK is kept for everything that is called a few times a run (model lists, files, batches,
-Azure; see `oversight.harness.llm.models.openai_model`), but not here: per request it looks through its whole
-pool, transforms parameters and builds validated objects that nobody reads, which costs many times the request
-itself. This sends the same bytes through `oversight.harness.llm.http` and reads the few fields that matter.
-"""
+"""Models behind an OpenAI-compatible endpoint, asked through plain HTTP."""
 
 from __future__ import annotations
 
@@ -13,8 +7,7 @@ from dataclasses import replace
 import orjson
 
 from oversight.harness.config import ModelSection, api_key
-from oversight.harness.errors import ConfigError, FatalModelError, Fault, TransientModelError
-from oversight.harness.llm.http import BadReply, HttpClient, HttpFailure, HttpReply, NoConnection
+from oversight.harness.errors import ConfigError, FatalModelError, TransientModelError
 from oversight.harness.llm.models.chat_completions import (
     LimitField,
     base_url,
@@ -23,9 +16,34 @@ from oversight.harness.llm.models.chat_completions import (
     request_body,
 )
 from oversight.harness.llm.models.completions import parse_completion
+from oversight.harness.llm.models.http_client import HttpClient, HttpReply
 from oversight.harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
+MAX_REPLY_BYTES = 4_000_000
+"""Most bytes of a reply's body, unpacked; a larger one is no answer."""
+
+
+def open_client(settings: ModelSection, max_reply_bytes: int) -> HttpClient:
+    """Make the client of a model's endpoint; with an `api_version`, it is one of Azure.
+
+    Raises
+    ------
+    ConfigError
+        If the key is not set or cannot stand in a header, the endpoint is no URL that can be used, or the
+        local server is wanted and not running.
+    """
+    url, key = base_url(settings), api_key(settings)
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(
+            f"the key in {settings.api_key_env} holds a line break or another character that no key has; "
+            "set it again"
+        )
+    headers, query = {"Authorization": f"Bearer {key}"}, dict[str, str]()
+    if settings.api_version is not None:
+        url, headers, query = f"{url}/openai", {"api-key": key}, {"api-version": settings.api_version}
+    headers |= {"Content-Type": "application/json", "Accept": "application/json"}
+    return HttpClient(url, headers, timeout=settings.timeout, max_reply_bytes=max_reply_bytes, query=query)
 
 
 class HttpModel:
@@ -44,24 +62,10 @@ class HttpModel:
     """
 
     def __init__(self, settings: ModelSection) -> None:
-        self._settings, url = settings, base_url(settings)
-        self._limit = LimitField(settings)
-        key = api_key(settings)
-        if not (key.isascii() and key.isprintable()):
-            raise ConfigError(
-                f"the key in {settings.api_key_env} holds a line break or another character that no key has; "
-                "set it again"
-            )
-        headers = {
-            "Authorization": f"Bearer {key}",
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-        }
-        self._client = HttpClient(
-            url,
-            headers,
-            timeout=settings.timeout,
-        )
+        self._settings, self._limit = settings, LimitField(settings)
+        self._client = open_client(settings, MAX_REPLY_BYTES)
+        deployment = "" if settings.api_version is None else f"/deployments/{settings.model}"
+        self._path = f"{deployment}/chat/completions"
 
     async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `oversight.harness.llm.models.interface.Model`."""
@@ -76,10 +80,7 @@ class HttpModel:
 
     async def _send(self, request: Request, limit_field: str) -> HttpReply:
         body = orjson.dumps(request_body(request, self._settings, limit_field))
-        try:
-            return await self._client.request("POST", "/chat/completions", body)
-        except (TimeoutError, HttpFailure) as error:
-            raise self._no_answer(error) from error
+        return await self._client.request("POST", self._path, body)
 
     async def check(self) -> None:
         """Make sure, before anything is paid for, that the endpoint is there and takes the key.
@@ -94,10 +95,10 @@ class HttpModel:
         try:
             seconds = min(_LOOK_SECONDS, self._settings.timeout)
             reply = await self._client.request("GET", "/models", seconds=seconds)
-        except NoConnection as error:
+        except TransientModelError as error:
+            if error.sent:  # an endpoint that is slow to list its models is there
+                return
             raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
-        except (TimeoutError, HttpFailure):  # slow to list is not unreachable
-            return
         if reply.status in (401, 403):
             self._refused(reply)
             raise FatalModelError(f"HTTP {reply.status}: content filter")
@@ -108,9 +109,3 @@ class HttpModel:
 
     def _refused(self, reply: HttpReply) -> ModelReply:
         return read_refusal(reply.status, reply.body, reply.headers, self._settings)
-
-    def _no_answer(self, error: Exception) -> TransientModelError:
-        if isinstance(error, TimeoutError):
-            return TransientModelError(f"no answer within {self._settings.timeout:g} s", fault=Fault.TIMEOUT)
-        fault = Fault.MALFORMED if isinstance(error, BadReply) else Fault.CONNECTION
-        return TransientModelError(str(error), fault=fault, sent=not isinstance(error, NoConnection))

@@ -5,10 +5,13 @@ This is the one layer that retries; the clients below are told not to.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import tenacity
 
 from oversight.harness.errors import FatalModelError, Fault, TransientModelError
 from oversight.harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
@@ -23,6 +26,7 @@ MALFORMED_IN_A_ROW = 20
 """After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
 
 _LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
+_LOGGER = logging.getLogger(__name__)
 _random = random.Random()  # noqa: S311  so that not all try again at the same moment
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
@@ -61,6 +65,10 @@ class LimitedModel:
         How many tokens a call will use, learnt from those before.
     is_billed
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
+    holds_lost
+        Whether a call that was lost with its worker is never made again, as it may have been answered.
+    name
+        What logs call it.
     malformed
         Number of replies in a row that could not be read.
     """
@@ -71,10 +79,12 @@ class LimitedModel:
     recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
+    holds_lost: bool = False
+    name: str = ""
     malformed: int = field(default=0, init=False)
 
     @property
-    def _is_always_malformed(self) -> bool:
+    def is_always_malformed(self) -> bool:
         """Whether so many replies in a row could not be read that more tries would only cost."""
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
@@ -82,7 +92,7 @@ class LimitedModel:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
 
         Calls that fell into an outage of the endpoint, or were refused together with many others, do not
-        count as tries while the limiter's patience lasts.
+        count as tries while the limiter's patience lasts. Calls that were lost with their worker never do.
 
         Parameters
         ----------
@@ -100,49 +110,30 @@ class LimitedModel:
         BudgetSpent
             As `hold` does.
         """
-        failed = refused = 0
-        while True:
-            try:
-                return await self._call(request, counts, hold)
-            except TransientModelError as error:
-                if self._is_always_malformed:
-                    raise
-                is_refused = error.fault is Fault.RATE_LIMIT
-                if not self._waits_out(error):
-                    refused, failed = refused + is_refused, failed + (not is_refused)
-                if failed + refused >= self.tries * (PATIENCE if is_refused else 1):
-                    raise
-                await self.limiter.sleep(self._pause(error, refused if is_refused else failed))
+        failures = list[TransientModelError]()
+        try:
+            return await self._call(request, counts, hold)
+        except TransientModelError as error:
+            failures.append(error)
+
+        async def ask_again() -> ModelReply:
+            if failures:  # the call above: setting tenacity up takes as long as half a call, and most succeed
+                raise failures.pop()
+            return await self._call(request, counts, hold)
+
+        tries = _Tries(self)
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(tries.allow_another),
+            wait=tries.pause,
+            sleep=self.limiter.sleep,
+            before_sleep=tries.log,
+            reraise=True,
+        )
+        return await retrying(ask_again)
 
     async def close(self) -> None:
         """Free the model's connections."""
         await self.model.close()
-
-    def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether the endpoint is to blame, and is given time."""
-        outage = self.limiter.outage
-        is_limited = error.fault is Fault.RATE_LIMIT and self.limiter.is_limited
-        if not outage.patience or not (outage.is_on or is_limited or not error.sent):
-            return False
-        if outage.is_too_long:
-            raise FatalModelError(
-                f"nothing was answered for {outage.patience:g} s (see --patience), and at last: {error}"
-            ) from error
-        return True
-
-    def _pause(self, error: TransientModelError, tries: int) -> float:
-        """Seconds until the next try: what was asked for and a little more, else ever longer ones.
-
-        Where a pace is known at which calls are taken, a refused call lines up again: the pace decides.
-        """
-        is_paced = error.fault is Fault.RATE_LIMIT and self.limiter.is_paced
-        if error.retry_after is not None and not is_paced:
-            # Not all at the same moment, or the next second starts with the same overload.
-            return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
-        if error.fault is Fault.RATE_LIMIT:
-            longest = _LONGEST_UNDER_A_LIMIT if self.limiter.is_limited else LONGEST_WAIT
-            return _random.uniform(0.5, 1.0) * min(longest, 0.15 * 2.0**tries)
-        return _random.uniform(0.0, min(LONGEST_WAIT, 0.1 * 4.0 ** max(0, tries - 1)))
 
     async def _call(self, request: Request, counts: CallCounts, hold: Hold | None) -> ModelReply:
         """Make one call in a place of its own, and tell the limiter what came of it."""
@@ -200,6 +191,8 @@ class LimitedModel:
     def _tell(self, error: TransientModelError, started: float, counts: CallCounts) -> None:
         """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
         limiter = self.limiter
+        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+            return
         if error.fault is Fault.RATE_LIMIT:
             limiter.outage.answered(refused=True)
             limiter.refused(started)
@@ -210,3 +203,59 @@ class LimitedModel:
             limiter.outage.failed(id(counts), sent=error.sent)
             if error.fault is Fault.OVERLOADED:
                 limiter.refused(started)
+
+
+class _Tries:
+    """The failed calls for one answer, and whether and when another one is made."""
+
+    def __init__(self, model: LimitedModel) -> None:
+        self._model, self._failed, self._refused = model, 0, 0
+
+    def allow_another(self, error: BaseException) -> bool:
+        """Count a failed call; return whether another may succeed."""
+        if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
+            return False
+        if error.fault is Fault.LOST:  # with its worker: no try of the endpoint's is spent on it
+            return not self._model.holds_lost
+        is_refused = error.fault is Fault.RATE_LIMIT
+        if not self._waits_out(error):
+            self._refused += is_refused
+            self._failed += not is_refused
+        return self._failed + self._refused < self._model.tries * (PATIENCE if is_refused else 1)
+
+    def log(self, state: tenacity.RetryCallState) -> None:
+        """Log a failed call that is made again."""
+        error = state.outcome and state.outcome.exception()
+        where = self._model.name or type(self._model.model).__name__
+        _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
+
+    def _waits_out(self, error: TransientModelError) -> bool:
+        """Whether the endpoint is to blame, and is given time."""
+        limiter = self._model.limiter
+        outage = limiter.outage
+        is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
+        if not outage.patience or not (outage.is_on or is_limited or not error.sent):
+            return False
+        if outage.is_too_long:
+            raise FatalModelError(
+                f"nothing was answered for {outage.patience:g} s (see --patience), and at last: {error}"
+            ) from error
+        return True
+
+    def pause(self, state: tenacity.RetryCallState) -> float:
+        """Seconds until the next call: a little more than the endpoint asked for, else growing ones.
+
+        If the rate of the endpoint is known, a refused call waits in line again: the rate decides.
+        """
+        error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
+        assert isinstance(error, TransientModelError)  # noqa: S101  no other is repeated
+        if error.fault is Fault.LOST:
+            return 0.0
+        is_refused = error.fault is Fault.RATE_LIMIT
+        if error.retry_after is not None and not (is_refused and limiter.is_paced):
+            # Not all at the same moment, or the next second starts with the same overload.
+            return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
+        if is_refused:
+            longest = _LONGEST_UNDER_A_LIMIT if limiter.is_limited else LONGEST_WAIT
+            return _random.uniform(0.5, 1.0) * min(longest, 0.15 * 2.0**self._refused)
+        return _random.uniform(0.0, min(LONGEST_WAIT, 0.1 * 4.0 ** max(0, self._failed - 1)))

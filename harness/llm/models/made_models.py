@@ -1,4 +1,4 @@
-"""A model as its settings describe it: an endpoint, Azure's deployment, a callable or a command."""
+"""A model as its settings describe it: an endpoint, a callable or a command."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from oversight.harness.config import ModelSection
-from oversight.harness.distribution import require
 from oversight.harness.llm.models.interface import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
-    """Make the model that settings describe, or one of `function`; what it needs is imported only here.
+    """Make the model that settings describe, or one of `function`.
 
     Raises
     ------
     ConfigError
-        If a key, the extra that calls Azure, the local server, the callable or the command is missing.
+        If a key, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function
@@ -26,11 +25,6 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
         from oversight.harness.llm.models.program_models import CommandModel
 
         return CommandModel(settings.command, settings.timeout)
-    if settings.api_version is not None:
-        require("openai", "an endpoint with an api_version", "openai")
-        from oversight.harness.llm.models.openai_model import OpenAIModel
-
-        return OpenAIModel(settings)
     from oversight.harness.llm.models.http_model import HttpModel
 
     return HttpModel(settings)

@@ -15,18 +15,18 @@ from typing import Any
 
 from oversight.harness.llm.models.interface import MOST_TOKENS
 
-_SENT = ("prompttokens", "inputtokens", "prompttokencount", "inputtokencount")
-_RECEIVED = (
-    "completiontokens",
-    "outputtokens",
-    "candidatestokencount",
-    "outputtokencount",
-    "generatedtokens",
-)
-_TOTAL = ("totaltokens", "totaltokencount")
-_THOUGHT = ("reasoningtokens", "thinkingtokens", "thoughtstokencount", "thoughttokens")
-_CACHED_INSIDE = ("cachedtokens", "promptcachehittokens", "cachedcontenttokencount")
-_CACHED_BESIDE = ("cachereadinputtokens", "cachecreationinputtokens")
+_NAMES = {
+    "sent": "prompttokens inputtokens prompttokencount inputtokencount",
+    "received": "completiontokens outputtokens candidatestokencount outputtokencount generatedtokens",
+    "total": "totaltokens totaltokencount",
+    "thought": "reasoningtokens thinkingtokens thoughtstokencount thoughttokens",
+    "cached": "cachedtokens promptcachehittokens cachedcontenttokencount",
+    "read beside": "cachereadinputtokens",
+    "written beside": "cachecreationinputtokens",
+}
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+_INNER = ("thought", "cached")
+"""What also counts one level deeper, in the details of a usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +60,13 @@ def read_usage(payload: Any) -> ReportedUsage:
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)
     """
-    counts = dict[str, int]()
+    counts = dict.fromkeys(_NAMES, 0)
     for usage in find_usages(payload):
-        for name, count in _read_counts(usage):
-            counts[name] = max(count, counts.get(name, 0))
-    sent, received, total, thought = (
-        max((counts.get(name, 0) for name in names), default=0)
-        for names in (_SENT, _RECEIVED, _TOTAL, _THOUGHT)
-    )
-    beside = sum(counts.get(name, 0) for name in _CACHED_BESIDE)
-    cached = max(beside, *(counts.get(name, 0) for name in _CACHED_INSIDE))
+        for kind, count in _read_counts(usage):
+            counts[kind] = max(count, counts[kind])
+    sent, received, total, thought = (counts[kind] for kind in ("sent", "received", "total", "thought"))
+    beside = counts["read beside"] + counts["written beside"]
+    cached = max(beside, counts["cached"])
     has_total = total >= sent + received and total > 0
     if sent and (cached > sent or (beside and (not has_total or total >= sent + received + beside))):
         sent += cached
@@ -98,15 +95,16 @@ def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     for name, value in usage.items():
         if isinstance(value, dict):
             for part, inner in value.items():
-                if _plain(part) in _THOUGHT + _CACHED_INSIDE:
-                    yield _plain(part), _count(inner)
-        else:
-            yield _plain(name), _count(value)
+                kind = _find_kind(str(part))
+                if kind in _INNER:
+                    yield kind, _count(inner)
+        elif kind := _find_kind(str(name)):
+            yield kind, _count(value)
 
 
 @lru_cache(maxsize=256)  # the same few names in every reply
-def _plain(name: Any) -> str:
-    return re.sub(r"[\W_]+", "", str(name)).casefold()
+def _find_kind(name: str) -> str:
+    return _KINDS.get(re.sub(r"[\W_]+", "", name).casefold(), "")
 
 
 def _count(value: Any) -> int:

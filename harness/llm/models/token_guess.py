@@ -13,7 +13,7 @@ _SAFETY = 1.25
 _BYTES = 3
 _LEAST = 64
 _LETTERS = b" abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED})
+_MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fault.LOST})
 
 
 class TokenGuess:

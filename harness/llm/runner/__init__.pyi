@@ -15,9 +15,8 @@ from .prompt import (
     reply_form_of as reply_form_of,
 )
 from .run_opening import (
-    BudgetCaps as BudgetCaps, Crew as Crew, DEFAULT_LEASE as DEFAULT_LEASE,
-    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS,
-    RunResult as RunResult, RunTerms as RunTerms, open_runs as open_runs,
+    BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS,
+    RunResult as RunResult, RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Workers as Workers,
 )
 from .stop_signals import on_stop_signals as on_stop_signals
 from .targets import (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from oversight.harness.config import ModelSection
 from oversight.harness.llm.limits import Budget, Limiter
-from oversight.harness.llm.models import LimitedModel, make_model
+from oversight.harness.llm.models import LimitedModel
 from oversight.harness.llm.runner.jobs import Job
+from oversight.harness.llm.runner.run_opening import THIS_PROCESS, Workers
 from oversight.harness.llm.runner.targets import Target, make_served
 from oversight.harness.output import say
 from oversight.harness.store import ReservedAnswer, Store
@@ -38,8 +38,8 @@ def make_jobs(
     patience: float,
     reserve: Callable[[ReservedAnswer], Awaitable[None]],
     served: dict[str, str],
-    together: bool = False,
-    tell: Callable[[str], None] = say,
+    workers: Workers = THIS_PROCESS,
+    holds_lost: bool = False,
 ) -> list[Job]:
     """Make a job for every model.
 
@@ -51,24 +51,26 @@ def make_jobs(
         Stores what an answer may have used, before each of its calls under a budget goes out.
     served
         The names in the models' first replies come here, by id of the run.
-    together
-        Whether other processes ask the same endpoints, and keep to the same rates.
-    tell
-        Told in words what a user should know.
+    workers
+        The processes that make the calls.
+    holds_lost
+        Whether a call that was lost with its worker is never made again.
     """
-    limiters = _make_limiters(store, [q.target.settings for q in questions], patience, together=together)
+    limiters = _make_limiters([q.target.settings for q in questions], patience, workers.number)
     jobs = []
     for asked in questions:
         target, budget, settings = asked.target, asked.budget, asked.target.settings
         is_bounded = target.spec.max_tokens is not None or target.is_program
         if budget is not None and budget.counts_tokens and not is_bounded:
-            tell(_UNBOUNDED.format(target.spec.name))
+            say(_UNBOUNDED.format(target.spec.name))
         model = LimitedModel(
-            make_model(settings, target.function),
+            workers.make_model(settings, target.function),
             limiters[_limits_of(settings)],
             settings.tries,
             make_served(store, target, served.__setitem__).recognise,
             is_billed=not target.is_program,
+            holds_lost=holds_lost,
+            name=target.spec.name,
         )
         before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, asked.todo, budget, reserve, before))
@@ -81,7 +83,7 @@ def _limits_of(settings: ModelSection) -> tuple[str, str]:
 
 
 def _make_limiters(
-    store: Store, settings: Sequence[ModelSection], patience: float, *, together: bool
+    settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
     """One per model of an endpoint; of shared ones the widest window and the lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
@@ -89,11 +91,10 @@ def _make_limiters(
         shared[_limits_of(one)].append(one)
     return {
         where: Limiter(
-            max(m.concurrency for m in models),
+            workers * max(m.concurrency for m in models),
             min((m.requests_per_minute for m in models if m.requests_per_minute), default=None),
             min((m.tokens_per_minute for m in models if m.tokens_per_minute), default=None),
             patience=patience,
-            book=partial(store.paces.book, *where) if together else None,
         )
         for where, models in shared.items()
     }

@@ -14,6 +14,7 @@ A model that fails, or a signal, ends the drawing; what is under way has some se
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,7 @@ from oversight.harness.llm.runner.stop_signals import DRAIN, on_stop_signals
 from oversight.harness.types import Item, Prediction, PredictionStatus
 
 StoredRow: TypeAlias = tuple[str, Prediction]
+_LOGGER = logging.getLogger(__name__)
 IN_A_ROW = 20
 """So many items in a row that end in a refusal, a malformed reply or an unexpected error end a run."""
 
@@ -156,6 +158,7 @@ class _Course:
     def _fail(self, error: OversightError) -> None:
         if self.error is None:
             self.error = error
+            _LOGGER.info("%s: no more items are asked about: %s", self.job.spec.name, error)
             # What was paid for within a budget is waited for; a broken endpoint may never answer.
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 

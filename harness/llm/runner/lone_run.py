@@ -5,6 +5,7 @@ Nobody else works on the same runs meanwhile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ from oversight.harness.llm.runner.targets import Target, Wanted, load_items, mak
 from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
+_LOGGER = logging.getLogger(__name__)
 _LINGER = 0.002  # seconds for which reservations gather, to be stored together
 
 
@@ -124,7 +126,7 @@ def run_alone(
     with open_runs(wanted, targets, prices=prices, terms=terms) as opened:
         by_name = {t.spec.name: budget for t, budget in zip(opened.targets, opened.budgets, strict=True)}
         own = [by_name[target.spec.name] for target in opened.ready]
-        asked, errors = _ask(wanted, opened.ready, own, patience=terms.patience, check=opened.lock.check)
+        asked, errors = _ask(wanted, opened.ready, own, terms=terms, check=opened.lock.check)
     done = zip(opened.ready, asked, errors, strict=True)
     return opened.report([RunResult(target=t, asked=n, error=error) for t, n, error in done])
 
@@ -134,7 +136,7 @@ def _ask(
     targets: Sequence[Target],
     budgets: Sequence[Budget | None],
     *,
-    patience: float,
+    terms: RunTerms,
     check: Callable[[], None],
 ) -> tuple[list[int], Sequence[OversightError | None]]:
     """Ask what is left of every target; return how many answers each lacked, and what stopped each.
@@ -152,13 +154,22 @@ def _ask(
         return left, [None] * len(left)
     for target, number in zip(targets, left, strict=True):
         if number:
+            _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
     questions = [
         Questions(target=target, todo=load_items(store, wanted.find_left(target)), budget=budget)
         for target, budget in zip(targets, budgets, strict=True)
     ]
-    jobs = make_jobs(store, questions, patience=patience, reserve=reservations.put, served=served)
+    jobs = make_jobs(
+        store,
+        questions,
+        patience=terms.patience,
+        reserve=reservations.put,
+        served=served,
+        workers=terms.workers,
+        holds_lost=terms.uncertain == "hold",
+    )
     is_reserved = any(budget is not None for budget in budgets)
 
     def write(rows: Sequence[StoredRow]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -31,6 +31,7 @@ _QUESTION = "Is 2 smaller than 3? Answer yes or no."
 _Feature = str
 """``"structured"``, ``"logprobs"``, or ``"choice:NAME"`` with a name of `CHOICES`."""
 _Ask: TypeAlias = Callable[[Request], Awaitable[ModelReply]]
+MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], RunnableModel]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ def prepare(
     budgets: Sequence[Budget | None] = (),
     *,
     uncertain: Uncertain = "retry",
-    is_reachable: bool = True,
+    make_model: MakeModel = make_model,
 ) -> list[Prepared]:
     """Settle what each model offers; look at every endpoint that is going to be asked.
 
@@ -72,8 +73,8 @@ def prepare(
         is counted first, also of a model that cannot be asked now.
     uncertain
         What becomes of answers that a killed command had under way.
-    is_reachable
-        Whether endpoints can be reached from here; where not, nobody looks whether they are there.
+    make_model
+        Makes the models that are looked at.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def prepare(
         If no model can be asked.
     """
     models = [make_model(target.settings, target.function) for target in targets]
-    looks = _Looks(wanted, is_reachable)
+    looks = _Looks(wanted)
     counted = set[str]()
 
     def count(target: Target, budget: Budget | None) -> None:
@@ -164,7 +165,6 @@ class _Looks:
     """Looks at endpoints, at each once."""
 
     wanted: Wanted
-    is_reachable: bool
     looked: set[str] = field(default_factory=set)
 
     async def look(
@@ -204,7 +204,7 @@ class _Looks:
         )
 
     async def _check(self, target: Target, model: RunnableModel) -> None:
-        if self.is_reachable and target.settings.where not in self.looked:
+        if target.settings.where not in self.looked:
             await model.check()
             self.looked.add(target.settings.where)
 

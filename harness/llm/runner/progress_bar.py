@@ -71,11 +71,6 @@ class Progress(AbstractContextManager["Progress"]):
         self._bar.set_postfix_str(self._postfix(), refresh=False)
         self._bar.update(len(rows))
 
-    def others_wrote(self, number: int) -> None:
-        """Take in that other processes stored so many."""
-        self._left -= number
-        self._bar.update(number)
-
     def _postfix(self) -> str:
         parts = []
         if self._usd:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from oversight.harness.config import ModelSection
 from oversight.harness.errors import OversightError
 from oversight.harness.llm.limits import Budget, PriceTable
+from oversight.harness.llm.models import RunnableModel, make_model
 from oversight.harness.llm.runner.preparation import Prepared, prepare
 from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, refuse_without_keys
 from oversight.harness.store import Charge, HeldLocks, Store, Uncertain
 
 DEFAULT_PATIENCE = 600.0
 """Seconds for which an endpoint that answers nothing is waited for, where nobody says otherwise."""
-DEFAULT_LEASE = 60.0
-"""Seconds after which a process that does not show itself is taken for lost, where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +34,28 @@ class BudgetCaps:
     requests: int | None = None
 
 
-class Crew(Protocol):
-    """Workers that are started to ask in a process's place; it watches over what they do.
+class Workers(Protocol):
+    """Processes that make calls, see `THIS_PROCESS` and `oversight.harness.cluster.RayWorkers`."""
 
-    Attributes
-    ----------
-    brings_endpoints
-        Whether endpoints are where the workers are, and cannot be looked at from here.
-    asked
-        How many answers workers that ended asked for, by name of the model.
-    stopped
-        By name of the model why a worker stopped before all was asked; what is about all models is under "".
-    """
+    @property
+    def number(self) -> int:
+        """Number of processes; each makes as many calls at once as a model's `concurrency` says."""
 
-    brings_endpoints: bool
-    asked: Counter[str]
-    stopped: dict[str, str]
+    def make_model(
+        self, settings: ModelSection, function: Callable[[str], Any] | None = None
+    ) -> RunnableModel:
+        """Make the model that settings describe, or one of `function`, as these processes call it."""
 
-    def working(self, work: str) -> AbstractContextManager[None]:
-        """Have workers on what has this id in the database while the block lasts."""
 
-    def is_working(self) -> bool:
-        """Whether any of them works, or is about to."""
+class _ThisProcess:
+    """One process, this one."""
+
+    number = 1
+    make_model = staticmethod(make_model)
+
+
+THIS_PROCESS: Workers = _ThisProcess()
+"""Makes its calls itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,21 +69,21 @@ class RunTerms:
     patience
         Seconds for which an endpoint that answers nothing is waited for.
     wait
-        Whether to wait for other processes that work on the same runs, and do not share them.
+        Whether to wait for another process that works on the same runs.
+    take_over
+        Whether the user says that processes on other machines which hold the runs have ended.
     uncertain
-        What becomes of answers that were under way where a process ended without a word.
-    lease
-        Seconds after which one of several processes is taken for lost that does not show itself.
-    crew
-        Who asks in this process's place.
+        What becomes of answers that were under way when a process ended without a word.
+    workers
+        The processes that make the calls.
     """
 
     limits: BudgetCaps = BudgetCaps()
     patience: float = DEFAULT_PATIENCE
     wait: bool = False
+    take_over: bool = False
     uncertain: Uncertain = "retry"
-    lease: float = DEFAULT_LEASE
-    crew: Crew | None = None
+    workers: Workers = THIS_PROCESS
 
 
 DEFAULT_TERMS = RunTerms()
@@ -95,7 +94,7 @@ DEFAULT_TERMS = RunTerms()
 class RunResult:
     """A target as `prepare` settled it, how many answers were asked for, and what stopped it, if any.
 
-    `asked` counts what it lacked, or of what several processes asked together, what this one did.
+    `asked` counts the answers that it lacked.
     """
 
     target: Target
@@ -128,22 +127,19 @@ class OpenRuns:
 
 @contextmanager
 def open_runs(
-    wanted: Wanted, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms, joins: bool = False
+    wanted: Wanted, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms
 ) -> Iterator[OpenRuns]:
-    """Look at the models of runs and note these; their locks are held while the block lasts.
-
-    `joins` says that they are opened for several processes, see `LockRepository.hold`.
-    """
+    """Look at the models of runs and note these; their locks are held while the block lasts."""
     store, targets = wanted.store, [target.priced(prices) for target in targets]
     budgets = _budgets(targets, terms)  # which refuses unknown prices before anything is sent
     refuse_without_keys(targets)
-    with hold_runs(store, targets, wait=terms.wait, joins=joins) as lock:
+    with hold_runs(store, targets, wait=terms.wait, take_over=terms.take_over) as lock:
         prepared = prepare(
             wanted,
             targets,
             budgets,
             uncertain=terms.uncertain,
-            is_reachable=terms.crew is None or not terms.crew.brings_endpoints,
+            make_model=terms.workers.make_model,
         )
         opened = OpenRuns(targets=targets, prepared=prepared, budgets=budgets, lock=lock)
         for target in opened.ready:

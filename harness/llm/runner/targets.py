@@ -159,14 +159,14 @@ def make_spec(
 
 
 def hold_runs(
-    store: Store, targets: Iterable[Target], *, wait: bool, joins: bool = False
+    store: Store, targets: Iterable[Target], *, wait: bool, take_over: bool = False
 ) -> AbstractContextManager[HeldLocks]:
     """Hold the locks of runs, as `oversight.harness.store.calls.LockRepository.hold` does.
 
     They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
-    return store.locks.hold(runs, wait=wait, joins=joins, tell=say)
+    return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)
 
 
 def make_served(

@@ -3,13 +3,12 @@ from .endpoints import (
     StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
 )
 from .lost_answers import (
-    Charge as Charge, Uncertain as Uncertain, add_charge as add_charge, settle_lost as settle_lost,
+    Charge as Charge, Uncertain as Uncertain,
 )
 from .reservations import (
     ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
     Spending as Spending, Spent as Spent,
 )
 from .run_locks import (
-    HeldLocks as HeldLocks, LockRepository as LockRepository, NOW as NOW,
-    identify_process as identify_process, is_held as is_held,
+    HeldLocks as HeldLocks, LockRepository as LockRepository,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -40,28 +39,20 @@ class Charge:
     output_tokens: int
 
 
-def settle_lost(
-    connection: sa.Connection, whose: sa.ColumnElement[bool], uncertain: Uncertain
-) -> Mapping[str, Charge]:
-    """End the reservations of processes that are gone; return what each run is charged for them.
+def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Charge:
+    """End the reservations of a process that is gone; return what the run is charged for them.
 
     With ``"hold"`` they become failed answers with all they may have used, which nothing asks for again by
-    itself; with ``"retry"`` their runs are charged, and their items are as if never asked about.
+    itself; with ``"retry"`` the run is charged, and its items are as if never asked about.
     """
-    gone = sa.delete(_RESERVATION).where(whose).returning(_RESERVATION)
-    by_run = defaultdict[str, list[sa.Row[tuple[object, ...]]]](list)
-    for row in connection.execute(gone).all():
-        by_run[row.run_id].append(row)
-    charges = {
-        run: Charge(len(rows), *(sum(getattr(row, name) for row in rows) for name in _USED))
-        for run, rows in by_run.items()
-    }
-    for run, charge in sorted(charges.items()):
-        if uncertain == "hold":
-            _hold(connection, by_run[run])
-        else:
-            add_charge(connection, _CHARGE, run, row_of(charge))
-    return charges
+    gone = sa.delete(_RESERVATION).where(_RESERVATION.c.run_id == run_id).returning(_RESERVATION)
+    rows = list(connection.execute(gone).all())
+    charge = Charge(len(rows), *(sum(getattr(row, name) for row in rows) for name in _USED))
+    if rows and uncertain == "hold":
+        _hold(connection, rows)
+    elif rows:
+        add_charge(connection, _CHARGE, run_id, row_of(charge))
+    return charge
 
 
 def add_charge(connection: sa.Connection, table: sa.Table, run_id: str, amounts: Mapping[str, int]) -> None:

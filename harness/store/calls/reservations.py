@@ -39,10 +39,7 @@ _USED = ("requests", "input_tokens", "output_tokens")
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """What an answer to an item has used so far, and the call that goes out now may use at most.
-
-    `worker` asks for it, where several processes make a run together.
-    """
+    """What an answer to an item has used so far, and the call that goes out now may use at most."""
 
     run_id: str
     item_id: str
@@ -50,7 +47,6 @@ class ReservedAnswer:
     requests: int
     input_tokens: int
     output_tokens: int
-    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +88,10 @@ class ReservationRepository(Repository):
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Charge:
         """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
 
-        To be called before a run makes its first call, and while no other command makes any for it. What
-        workers on a joint run reserved is settled with them.
+        To be called before a run makes its first call, and while no other command makes any for it.
         """
-        mine = _RESERVATION.c.run_id == run_id
-        if not self._database.is_file:  # where a study may have been copied to with what workers had reserved
-            mine = sa.and_(mine, _RESERVATION.c.worker == "")
         with self._database.transaction() as connection:
-            return settle_lost(connection, mine, uncertain).get(run_id, Charge(0, 0, 0, 0))
+            return settle_lost(connection, run_id, uncertain)
 
     def charge(self, run_id: str, charge: Charge) -> None:
         """Charge a run with calls that were for no item."""

@@ -14,11 +14,6 @@ from .insertion import (
     execute_many as execute_many, insert_into as insert_into, insert_tuples as insert_tuples,
     upsert as upsert, upsert_tuples as upsert_tuples,
 )
-from .joint_tables import (
-    CallClaimRow as CallClaimRow, JointPartRow as JointPartRow, JointRunRow as JointRunRow,
-    LateAnswerRow as LateAnswerRow, ProgramPortionRow as ProgramPortionRow, ProgramWorkRow as ProgramWorkRow,
-    LeaseRow as LeaseRow, PaceRow as PaceRow, WorkerRow as WorkerRow,
-)
 from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,

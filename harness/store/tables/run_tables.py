@@ -33,10 +33,10 @@ class FirstLookRow(TableRow, table=True):
 
 
 class RunLockRow(TableRow, table=True):
-    """Who works on a run, and until when that holds unless it is renewed, by the database's clock.
+    """Which process works on a run, and since when, in seconds by the database's clock.
 
-    `run_id` need not be stored yet. `owner` is drawn anew by every holder; `machine`, `pid` and `started`
-    tell whether its process still runs.
+    `run_id` need not be stored yet. Every holder draws its own `owner`; on its `machine`, `pid` and `started`
+    tell whether the process still runs.
     """
 
     run_id: str = Field(primary_key=True)
@@ -46,7 +46,6 @@ class RunLockRow(TableRow, table=True):
     pid: int
     started: str
     since: float
-    expires: float
 
 
 class PredictionRow(ModelAnswerRow, table=True):
@@ -82,14 +81,10 @@ class _Used(TableRow):
 
 
 class ReservationRow(_Used, table=True):
-    """What an answer under way may have used at most, with the call that is out; gone once it is stored.
-
-    `worker` asks for it, where several processes make a run together.
-    """
+    """What an answer under way may have used at most, with the call that is out; gone once it is stored."""
 
     item_id: str = Field(primary_key=True, foreign_key="item.id")
     sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    worker: str = Field(index=True, sa_column_kwargs={"server_default": ""})
 
 
 class ChargeRow(_Used, table=True):

@@ -8,6 +8,7 @@ nothing: what was accepted stays, whatever the server made of its annotations.
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ from oversight.protocols.collect.label_studio.server import Client, Project
 from oversight.protocols.collect.label_studio.task_payload import hash_task
 from oversight.protocols.routing import read_pending
 
+_LOGGER = logging.getLogger(__name__)
 OVERLAP = timedelta(seconds=10)
 """Looked back at each pull, for changes that were being written during the last one."""
 
@@ -130,6 +132,7 @@ def pull_queue(
     since: dict[int, str] = {}
     for prediction in sorted(predictions, key=lambda p: p.created_at, reverse=True):
         since[prediction.task] = prediction.created_at
+    _LOGGER.info("%s: %d answered tasks of %d were read", queue.expert, len(rows), project.tasks)
     pulled = examine(queue, rows, known, there=there, predicted=since)
     if find_withdrawn(pulled, known):
         pulled = keep_accepted(queue, pulled, known, client.read_users().values())

@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from oversight.harness.llm import HttpClient
-from oversight.harness.llm.http.reply import HttpReply
+from oversight.harness.llm.models.http_client import HttpReply
 
 Use: TypeAlias = Callable[[HttpClient], Awaitable[Any]]
 Asking: TypeAlias = Callable[..., Any]

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 import trustme
 
-from oversight.harness import ConfigError, FatalModelError
+from oversight.harness.errors import ConfigError, FatalModelError, TransientModelError
 from oversight.harness.llm import HttpClient
-from oversight.harness.llm.http.failures import NoConnection
-from oversight.harness.llm.http.reply import HttpReply
+from oversight.harness.llm.models.http_client import HttpReply
 from tests.fakes.forward_proxy import forward_proxy
 from tests.fakes.raw_server import Listener, answer, raw_server
 from tests.llm.http.conftest import Asking
@@ -66,7 +65,7 @@ def test_a_good_certificate_is_taken_and_the_connection_kept(
 
 
 def test_an_unknown_authority_is_refused_before_the_key_is_sent(server: Listener, asking: Asking) -> None:
-    with pytest.raises(NoConnection, match=r"no connection to localhost:\d+: unable to get local issuer"):
+    with pytest.raises(TransientModelError, match=r"no connection to localhost:\d+: unable to get local"):
         asking(f"https://localhost:{server.port}")
     assert not server.seen
 
@@ -75,14 +74,14 @@ def test_an_unknown_authority_is_refused_before_the_key_is_sent(server: Listener
 def test_a_certificate_of_another_name_is_refused(authority: trustme.CA, asking: Asking) -> None:
     with (
         raw_server(lambda _: [answer()], tls=context_of(authority, "other.test")) as server,
-        pytest.raises(NoConnection, match="certificate is not valid for 'localhost'"),
+        pytest.raises(TransientModelError, match="certificate is not valid for 'localhost'"),
     ):
         asking(f"https://localhost:{server.port}")
     assert not server.seen
 
 
 def test_plain_http_where_tls_is_expected_is_no_connection(asking: Asking) -> None:
-    with raw_server(lambda _: [answer()]) as server, pytest.raises(NoConnection):
+    with raw_server(lambda _: [answer()]) as server, pytest.raises(TransientModelError):
         asking(f"https://localhost:{server.port}")
 
 
@@ -114,7 +113,7 @@ def test_the_server_behind_a_tunnel_is_verified(
 ) -> None:
     with forward_proxy() as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://localhost:{proxy.port}")
-        with pytest.raises(NoConnection, match=r"certificate is not valid for 'wrong\.test'"):
+        with pytest.raises(TransientModelError, match=r"certificate is not valid for 'wrong\.test'"):
             asking(f"https://wrong.test:{server.port}")
     assert not server.seen
 
@@ -139,7 +138,7 @@ def test_a_proxy_that_refuses_is_named_without_its_password(
 ) -> None:
     with raw_server(lambda _: [answer(b"no", status=refusal)]) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://me:hunter2@127.0.0.1:{proxy.port}")
-        with pytest.raises(NoConnection) as raised:
+        with pytest.raises(TransientModelError) as raised:
             asking("https://model.test/v1")
     assert str(raised.value) == (
         f"no connection to model.test:443 through the proxy 127.0.0.1:{proxy.port}: "

@@ -1,0 +1,120 @@
+"""One worker and two on a Ray cluster of this machine, and what the death of a worker costs.
+
+The endpoint answers after 200 ms, and each worker makes so many calls at once. Rates are measured at the
+endpoint, from the first call to the last; runs with one and with two workers are interleaved. Then one of two
+workers is killed half-way.
+
+    python benchmarks/distributed.py [--quick] [--rounds 5] [--items 2000] [--concurrency 8]
+
+The last line is JSON: the median ratio of the rates, the calls beyond one per item after the kill, and the
+answers that are stored after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._loopback import Behaviour, Loopback, loopback
+from oversight.harness.store import Store
+
+ROOT = Path(__file__).parents[1]
+LATENCY = 0.2
+SAID = "run.log"
+QUIET = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="fewer items and rounds, under 4 minutes")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--items", type=int, default=2_000)
+    parser.add_argument("--concurrency", type=int, default=8)
+    args = parser.parse_args()
+    n, rounds = (600, 2) if args.quick else (args.items, args.rounds)
+    ratios = []
+    for _ in range(rounds):
+        one, two = (measure(n, args.concurrency, workers) for workers in (1, 2))
+        ratios.append(two / one)
+        most = args.concurrency / LATENCY
+        print(f"answers a second: one worker {one:,.0f} of {most:,.0f}, two {two:,.0f} of {2 * most:,.0f}")
+    twice, rows = kill(n, args.concurrency)
+    print(f"after a kill at {n // 2:,} of {n:,} calls: {twice} paid twice, {rows:,} answers stored")
+    line = {"two_workers": round(statistics.median(ratios), 3), "paid_twice": twice, "rows": rows}
+    print(json.dumps(line))
+
+
+def measure(n: int, concurrency: int, workers: int) -> float:
+    """Answers a second with so many workers."""
+    with study(n, concurrency) as (folder, server):
+        end(start(folder, workers), folder)
+        assert server.calls == n
+        return n / (server.last - server.first)
+
+
+def kill(n: int, concurrency: int) -> tuple[int, int]:
+    """Calls beyond one per item, and rows, if one of two workers is killed half-way."""
+    with study(n, concurrency) as (folder, server):
+        run = start(folder, 2)
+        while server.calls < n // 2:
+            if run.poll() is not None:
+                sys.exit(f"the run ended before half of the calls: {(folder / SAID).read_text()}")
+            time.sleep(0.01)
+        os.kill(find_worker(folder), signal.SIGKILL)
+        end(run, folder)
+        with Store(f"sqlite:///{folder / 'study.db'}") as store:
+            return server.calls - n, store.count_rows()["prediction"]
+
+
+def find_worker(folder: Path) -> int:
+    """Process of a worker that the run in this folder started, by its environment."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            is_worker = path.read_bytes().startswith(b"ray::NodeWorker")
+            if is_worker and f"BEGUN_BY={folder}".encode() in path.with_name("environ").read_bytes():
+                return int(path.parent.name)
+    sys.exit("no worker runs")
+
+
+@contextmanager
+def study(n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]:
+    """A study, and its endpoint."""
+    with tempfile.TemporaryDirectory() as name, loopback(Behaviour(latency=LATENCY)) as server:
+        folder = Path(name)
+        (folder / "items.csv").write_text("id,text\n" + "".join(f"i{j},number {j}\n" for j in range(n)))
+        (folder / "study.toml").write_text(
+            '[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = ["A", "B", "C"]\n'
+            f'[models.m]\nendpoint = "{server.url}"\nmodel = "bench"\nconcurrency = {concurrency}\n'
+        )
+        yield folder, server
+
+
+def start(folder: Path, workers: int) -> subprocess.Popen[bytes]:
+    """A run on a cluster of its own."""
+    words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--on", "ray"]
+    words += ["--workers", str(workers), "--worker-resources", "CPU=0"]
+    env = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT), "BEGUN_BY": str(folder)}
+    with (folder / SAID).open("ab") as said:
+        return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603  our own command
+
+
+def end(run: subprocess.Popen[bytes], folder: Path) -> None:
+    """Wait for a run, and show what it said if it failed."""
+    if run.wait():
+        sys.exit((folder / SAID).read_text())
+
+
+if __name__ == "__main__":
+    main()

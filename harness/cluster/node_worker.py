@@ -1,0 +1,190 @@
+"""What runs on a node of a Ray cluster: an actor that makes calls, and a model server if one is wanted."""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oversight.harness.distribution import VERSION
+from oversight.harness.errors import ConfigError, ModelError, OversightError
+from oversight.harness.registry import load_module
+
+if TYPE_CHECKING:
+    from oversight.harness.config import ModelSection
+    from oversight.harness.llm import ModelReply, Request
+
+_READY = 1800.0
+"""Seconds that a server has to load its model; weights may have to be fetched first."""
+_LOOK = 0.5
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettings:
+    """What an actor needs to know.
+
+    Attributes
+    ----------
+    keys
+        Environment variables that are secret, with the values of the driver process; never shown.
+    serve
+        Words of the command that serves the model on the node; empty starts none.
+    ports
+        Ports on the loopback interface at which the server must answer.
+    is_local
+        Whether a model's endpoint is ``"local"``, the small model of that node.
+    """
+
+    keys: Mapping[str, str] = field(repr=False)
+    serve: Sequence[str] = ()
+    ports: Sequence[int] = ()
+    is_local: bool = False
+    version: str = VERSION
+
+
+class NodeWorker:
+    """Makes the calls that the driver process sends; each method returns errors as values, as Ray wraps them.
+
+    Parameters
+    ----------
+    settings
+        The same for all actors of a command.
+    """
+
+    def __init__(self, settings: NodeSettings) -> None:
+        os.umask(0o077)
+        os.environ.update(settings.keys)
+        self._settings = settings
+        self._models = dict[str, Any]()
+        self._services = dict[str, Any]()
+        self._stack = ExitStack()
+        self._is_ready = False
+
+    async def open(self, key: str, settings: ModelSection) -> OversightError | None:
+        """Make a model, and serve it first if that is wanted; return why it cannot be called from here."""
+        from oversight.harness.llm import make_model
+
+        try:
+            self._prepare()
+            if key not in self._models:
+                self._models[key] = make_model(settings)
+        except OversightError as error:
+            return error
+        return None
+
+    async def ask(self, key: str, request: Request) -> ModelReply | OversightError:
+        """Make one call."""
+        try:
+            reply: ModelReply = await self._models[key].ask(request)
+        except OversightError as error:
+            return error
+        return reply
+
+    async def check(self, key: str) -> OversightError | None:
+        """Look whether a model's endpoint is there; return the error if it is not."""
+        try:
+            await self._models[key].check()
+        except OversightError as error:
+            return error
+        return None
+
+    async def stream(self, service: str, *args: Any) -> AsyncIterator[Any]:
+        """Have a service work, and yield what it says."""
+        async for message in self._find_service(service).work(*args):
+            yield message
+
+    async def tell(self, service: str, *args: Any) -> None:
+        """Tell a service something."""
+        self._find_service(service).tell(*args)
+
+    async def close(self) -> None:
+        """End services, and what serves the model here."""
+        for service in self._services.values():
+            await service.close()
+        self._stack.close()
+
+    def _find_service(self, service: str) -> Any:
+        """The object of a class that is named as ``module:class``, as nothing here imports upwards."""
+        if service not in self._services:
+            module, _, name = service.partition(":")
+            self._services[service] = getattr(load_module(module), name)()
+        return self._services[service]
+
+    def _prepare(self) -> None:
+        settings = self._settings
+        if self._is_ready:
+            return
+        if settings.version != VERSION:
+            raise ConfigError(
+                f"the node has oversight {VERSION}, and {settings.version} is wanted; install the same there"
+            )
+        if settings.serve:
+            self._stack.enter_context(serving(settings))
+        if settings.is_local:
+            self._stack.enter_context(_serving_locally())
+        self._is_ready = True
+
+
+@contextmanager
+def serving(settings: NodeSettings) -> Iterator[None]:
+    """Serve a model while the block lasts; if its ports answer already, nothing is started."""
+    if all(map(_answers, settings.ports)):
+        yield
+        return
+    words, quiet = list(settings.serve), subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(words, stdin=quiet, stdout=quiet, preexec_fn=_end_with_parent)  # noqa: S603, PLW1509  of who began the work; nothing else runs here
+    except OSError as error:
+        raise ConfigError(f"--serve: {settings.serve[0]}: {error.strerror}") from None
+    try:
+        deadline = time.monotonic() + _READY
+        while not all(map(_answers, settings.ports)):
+            if process.poll() is not None:
+                raise ModelError(f"--serve: {settings.serve[0]} ended with exit code {process.returncode}")
+            if time.monotonic() > deadline:
+                raise ModelError(f"--serve: nothing answers at port {settings.ports[0]} after {_READY:.0f} s")
+            time.sleep(_LOOK)
+        yield
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        process.kill()
+        process.wait()
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def _answers(port: int) -> bool:
+    """Whether a server is ready: many listen at once, and say with 503 that they still load their model."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    with closing(connection), suppress(OSError, http.client.HTTPException):
+        connection.request("GET", "/health")  # unknown to some, who then say 404
+        return connection.getresponse().status != http.HTTPStatus.SERVICE_UNAVAILABLE
+    return False
+
+
+@contextmanager
+def _serving_locally() -> Iterator[None]:
+    """Have the small model run on this node, which is left as it was."""
+    from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
+
+    was_running = find_local_model() is not None
+    start_local_model()
+    try:
+        yield
+    finally:
+        if not was_running:
+            stop_local_model()

@@ -1,0 +1,310 @@
+"""Actors on a Ray cluster that make the calls of this process, the driver.
+
+Database, budget, rates and the cache of calls stay with the driver. An actor holds nothing that must not be
+lost: Ray replaces one whose process or node ended, and the driver makes its calls again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib import import_module
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from oversight.harness.cluster.node_worker import NodeSettings, NodeWorker
+from oversight.harness.cluster.placement import Placement
+from oversight.harness.config import LOCAL_ENDPOINT, ModelSection
+from oversight.harness.errors import ConfigError, Fault, OversightError, TransientModelError
+from oversight.harness.output import counted, say
+
+if TYPE_CHECKING:
+    from oversight.harness.llm import ModelReply, Request
+
+_LOOPBACK = re.compile(r"localhost|127\..*|::1")
+_END = 15.0
+"""Seconds that actors have to end what they serve."""
+_AGAIN = 0.5
+"""Seconds between two tries to reach an actor that Ray replaces."""
+_MOST = 100_000
+"""Calls that an actor may have under way; fewer are sent, see `_RayModel`."""
+_OWN = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
+_MEMORY = 100_000_000
+"""Bytes of shared objects in a cluster that this command starts: calls and replies are small."""
+
+
+class WorkerLost(Exception):
+    """An actor's process or node ended; it may have done what it was asked to, or not."""
+
+
+class RayWorkers:
+    """Actors on a Ray cluster, see `oversight.harness.llm.Workers`; a context manager that ends them.
+
+    The cluster is started, or connected to, when the first actor is needed.
+
+    Parameters
+    ----------
+    models
+        Those that are called: whose keys the actors need, and what a node must serve.
+
+    Raises
+    ------
+    ConfigError
+        If a server is to be started on every node, and no model is called there.
+    """
+
+    def __init__(self, placement: Placement, models: Iterable[ModelSection]) -> None:
+        called = list(models)
+        names = {model.api_key_env for model in called}
+        ports = sorted(set(_find_ports(called))) if placement.serve else []
+        if placement.serve and not ports:
+            raise ConfigError(
+                "--serve: no model has an endpoint on the node itself, such as http://127.0.0.1:8000/v1"
+            )
+        self._placement = placement
+        self._settings = NodeSettings(
+            keys={name: os.environ[name] for name in sorted(names) if os.environ.get(name)},
+            serve=placement.serve,
+            ports=ports,
+            is_local=any(model.endpoint == LOCAL_ENDPOINT for model in called),
+        )
+        self._actors = list[Any]()
+        self._turns: Iterator[Any] = iter(())
+        self._is_own = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the actors, and the cluster if it was started here."""
+        ray = _load_ray() if self._actors else None
+        if ray is None:
+            return
+        with suppress(ray.exceptions.RayError):
+            ray.wait([a.close.remote() for a in self._actors], num_returns=len(self._actors), timeout=_END)
+        for actor in self._actors:
+            ray.kill(actor)
+        self._actors = []
+        if self._is_own:
+            ray.shutdown()
+
+    @property
+    def actors(self) -> list[Any]:
+        """All actors; they are placed now if they were not before."""
+        if not self._actors:
+            self._is_own = _connect(self._placement.address)
+            self._actors = self._place()
+            self._turns = cycle(self._actors)
+        return self._actors
+
+    @property
+    def number(self) -> int:
+        """Number of actors."""
+        return len(self.actors)
+
+    def make_model(self, settings: ModelSection, function: Callable[[str], Any] | None = None) -> _RayModel:
+        """Make a model that is called from the nodes.
+
+        Raises
+        ------
+        ConfigError
+            If it is a program, which the nodes do not have.
+        """
+        if function is not None or settings.python or settings.command:
+            raise ConfigError(f"--on ray: nodes do not have {settings.where!r}; leave its model out")
+        return _RayModel(self, settings)
+
+    async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
+        """Have a service work on the next actor; yield that actor and each message.
+
+        Raises
+        ------
+        WorkerLost
+            If the actor is lost before the end.
+        """
+        ray = _load_ray()
+        assert self.actors  # noqa: S101  places them
+        actor = next(self._turns)
+        try:
+            async for reference in actor.stream.options(num_returns="streaming").remote(service, *args):
+                yield actor, await reference
+        except ray.exceptions.RayTaskError:
+            raise
+        except ray.exceptions.RayError:
+            raise WorkerLost from None
+
+    def tell(self, actor: Any, service: str, *args: Any) -> None:
+        """Tell a service on an actor something; nobody hears of it if the actor is lost."""
+        actor.tell.remote(service, *args)
+
+    def _place(self) -> list[Any]:
+        ray, resources = _load_ray(), dict(self._placement.resources)
+        number = self._count_places()
+        own = {_OWN[name]: resources.pop(name) for name in list(resources) if name in _OWN}
+        remote = ray.remote(
+            **({"num_cpus": 0} | own),
+            resources=resources,
+            max_restarts=-1,  # on another node if this one is lost
+            max_concurrency=_MOST,
+            scheduling_strategy="SPREAD",
+        )(NodeWorker)
+        return [remote.remote(self._settings) for _ in range(number)]
+
+    def _count_places(self) -> int:
+        """Number of actors to start; says so if no node has room for one yet."""
+        nodes = [node["Resources"] for node in _load_ray().nodes() if node["Alive"]]
+        wanted = self._placement.resources
+        room = sum(all(node.get(name, 0) >= n for name, n in wanted.items()) for node in nodes)
+        number = self._placement.workers or max(1, room)
+        say(f"Ray: {counted(number, 'worker')} on {counted(len(nodes), 'node')}")
+        if not room:
+            takes = ", ".join(f"{name}={n:g}" for name, n in wanted.items())
+            say(f"Ray: no node has {takes}; the workers wait for one that has")
+        return number
+
+
+class _RayModel:
+    """A model that is called from the nodes, for one event loop.
+
+    Each actor has as many places as the model takes calls at once: no more calls are lost with it. A place of
+    a lost actor is free again once Ray has replaced it.
+    """
+
+    def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
+        self._workers, self._settings, self._key = workers, settings, uuid.uuid4().hex
+        self._places = asyncio.Queue[Any]()
+        self._opening = set[asyncio.Task[None]]()
+        self._usable = -1
+
+    async def ask(self, request: Request) -> ModelReply:
+        """Make a call from the first actor that has a place."""
+        reply: ModelReply = await self._call("ask", request)
+        return reply
+
+    async def check(self) -> None:
+        """Look at the endpoint from a node."""
+        await self._call("check")
+
+    async def close(self) -> None:
+        """Wait for no more actors."""
+        for task in self._opening:
+            task.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+
+    async def _call(self, method: str, *args: Any) -> Any:
+        if self._usable < 0:
+            self._usable = self._workers.number
+            for actor in self._workers.actors:
+                self._start(self._open(actor, self._settings.concurrency))
+        place = await self._places.get()
+        if isinstance(place, OversightError):  # no actor can call the model
+            self._places.put_nowait(place)
+            raise place
+        try:
+            found = await _wait_for(getattr(place, method).remote(self._key, *args))
+        except WorkerLost:
+            self._start(self._open(place, 1))
+            message = "under way when its worker ended; it may have been answered"
+            raise TransientModelError(message, fault=Fault.LOST) from None
+        except BaseException:
+            self._places.put_nowait(place)
+            raise
+        self._places.put_nowait(place)
+        if isinstance(found, OversightError):
+            raise found
+        return found
+
+    def _start(self, opening: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(opening)
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _open(self, actor: Any, places: int) -> None:
+        """Have an actor make the model, and offer its places then."""
+        error: OversightError | None
+        while True:
+            try:
+                error = await _wait_for(actor.open.remote(self._key, self._settings))
+                break
+            except WorkerLost as lost:
+                if isinstance(lost.__cause__, _load_ray().exceptions.ActorDiedError):
+                    error = ConfigError(_describe(lost.__cause__))
+                    break
+                await asyncio.sleep(_AGAIN)
+        if error is None:
+            for _ in range(places):
+                self._places.put_nowait(actor)
+            return
+        say(f"a worker on Ray cannot work: {error}")
+        self._usable -= 1
+        if not self._usable:
+            self._places.put_nowait(error)
+
+
+async def _wait_for(reference: Any) -> Any:
+    """What an actor returned.
+
+    Raises
+    ------
+    WorkerLost
+        If it was lost before.
+    """
+    ray = _load_ray()
+    try:
+        return await asyncio.wrap_future(reference.future())
+    except ray.exceptions.RayTaskError:
+        raise
+    except ray.exceptions.RayError as error:
+        raise WorkerLost from error
+
+
+def _describe(error: BaseException) -> str:
+    lines = str(getattr(error, "cause", None) or error).strip().splitlines()
+    text = lines[-1] if lines else type(error).__name__
+    hint = "; every node needs the same oversight, with its extra ray" if "No module" in str(error) else ""
+    return f"{text}{hint}"
+
+
+def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
+    """Ports of endpoints on the node itself."""
+    for model in models:
+        address = urlsplit(model.endpoint)
+        if address.port is not None and _LOOPBACK.fullmatch(address.hostname or ""):
+            yield address.port
+
+
+def _load_ray() -> Any:
+    """Ray, which is heavy, and takes more kinds of arguments than its types tell."""
+    return import_module("ray")
+
+
+def _connect(address: str | None) -> bool:
+    """Connect to a cluster, or start one; False if the program that calls is connected already."""
+    ray = _load_ray()
+    if ray.is_initialized():
+        return False
+    own: Mapping[str, Any] = {"include_dashboard": False, "object_store_memory": _MEMORY}
+    os.environ.setdefault("RAY_COLOR_PREFIX", "0")
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing of a study is told to anybody
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(
+            address=address or "local",
+            logging_level=logging.ERROR,
+            **(own if address is None else {}),
+        )
+    except (ConnectionError, ValueError, RuntimeError, ImportError, OSError) as error:
+        why = str(error).strip().splitlines()
+        raise ConfigError(f"--on ray: {why[0] if why else type(error).__name__}") from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)  # Ray's own would end this process at once
+    return True

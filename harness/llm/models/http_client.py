@@ -1,0 +1,228 @@
+"""Requests to one endpoint by aiohttp, and what may go wrong with them as errors of this project."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from oversight.harness.errors import ConfigError, Fault, TransientModelError
+from oversight.harness.llm.models.completions import one_line
+
+_CONNECT_SECONDS = 15.0
+_KEPT = 4.0
+"""Seconds for which an idle connection is used again; widespread servers close theirs after 5."""
+_UNSAFE = re.compile(r"[\x00-\x20\x7f]")
+
+
+class HttpReply(NamedTuple):
+    """A reply of any status; names of headers in any case, the body unpacked."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpClient:
+    """Sends requests to one endpoint; it follows no redirects and keeps no cookies.
+
+    The pool has no limit: callers decide how many requests are under way. A client serves one event loop,
+    from its first request until it is closed.
+
+    Parameters
+    ----------
+    base_url
+        ``http://`` or ``https://``; the paths of requests are appended to it.
+    headers
+        Sent with every request.
+    timeout
+        Seconds for a request, connecting included.
+    max_reply_bytes
+        Largest size of a reply's body, unpacked.
+    query
+        Parameters that are added to every URL.
+
+    Raises
+    ------
+    ConfigError
+        If the URL or the environment's proxy cannot be used; no message shows a value.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        max_reply_bytes: int,
+        query: Mapping[str, str] | None = None,
+    ) -> None:
+        self._server = _parse_url(base_url, "the endpoint")
+        if self._server.user is not None:
+            raise ConfigError("the endpoint holds a user or a password; a key is read from api_key_env")
+        self._proxy = _find_proxy(self._server)
+        self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
+        self._timeout, self._most = timeout, max_reply_bytes
+        self._urls, self._query = dict[str, URL](), query or {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        seconds: float | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> HttpReply:
+        """Send a request and return its reply, whatever its status.
+
+        Parameters
+        ----------
+        method, path
+            Of the request; the path is appended to the base URL's.
+        body
+            JSON, or nothing.
+        seconds
+            Replaces the client's timeout.
+        query
+            Further parameters of the URL.
+
+        Raises
+        ------
+        TransientModelError
+            If there is no reply in time, or none that can be read; with `sent` false if nothing was sent.
+        """
+        url = self._urls.get(path) or self._add_url(path)
+        url = url.update_query(query) if query else url
+        return await self._send(method, url, body, self._timeout if seconds is None else seconds)
+
+    async def upload(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> HttpReply:
+        """Send a file with further fields as a form; return and raise as `request`."""
+        form = aiohttp.FormData(fields)
+        form.add_field("file", data, filename=name)
+        body = form()
+        url, headers = self._add_url(path), {"Content-Type": body.headers["Content-Type"]}
+        return await self._send("POST", url, body, self._timeout, headers)
+
+    async def _send(
+        self,
+        method: str,
+        url: URL,
+        body: bytes | aiohttp.Payload,
+        seconds: float,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpReply:
+        if self._session is None:
+            self._session = self._open_session()
+        timeout = self._session.timeout if seconds == self._timeout else _time_limits(seconds)
+        try:
+            async with self._session.request(
+                method,
+                url,
+                data=body,
+                headers=headers,
+                timeout=timeout,
+                proxy=self._proxy,
+                allow_redirects=False,
+            ) as reply:
+                return HttpReply(reply.status, reply.headers, await self._read(reply))
+        except (TimeoutError, OSError, RuntimeError, aiohttp.ClientError) as error:
+            raise self._translate(error, seconds) from error
+
+    def _add_url(self, path: str) -> URL:
+        url = self._urls[path] = self._server.joinpath(path.lstrip("/")).with_query(self._query)
+        return url
+
+    async def close(self) -> None:
+        """Close all connections; the client can be used again."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        # Reading the certificate authorities takes as long as many requests, so only TLS does it.
+        is_secure = "https" in (self._server.scheme, self._proxy and self._proxy.scheme)
+        connector = aiohttp.TCPConnector(
+            limit=0, keepalive_timeout=_KEPT, ssl=ssl.create_default_context() if is_secure else True
+        )
+        return aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            timeout=_time_limits(self._timeout),
+            skip_auto_headers=("User-Agent",),
+        )
+
+    async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
+        """Read a body, which is never kept beyond the limit."""
+        parts, size = list[bytes](), 0
+        async for part in reply.content.iter_any():
+            size += len(part)
+            if size > self._most:
+                message = f"the reply is larger than {self._most:,} bytes"
+                raise TransientModelError(message, fault=Fault.MALFORMED)
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _translate(self, error: Exception, seconds: float) -> TransientModelError:
+        match error:
+            case aiohttp.ConnectionTimeoutError():
+                return self._unreached(f"not within {_time_limits(seconds).connect:.3g} s")
+            case aiohttp.ClientHttpProxyError():
+                return self._unreached(f"the proxy answers HTTP {error.status}")
+            case aiohttp.ClientConnectorCertificateError(certificate_error=cause):
+                return self._unreached(getattr(cause, "verify_message", None) or str(cause))
+            case aiohttp.ClientConnectorError(os_error=cause):
+                return self._unreached(str(cause) or type(cause).__name__)
+            case TimeoutError():
+                fault, message = Fault.TIMEOUT, f"no answer within {seconds:g} s"
+            case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():  # uvloop raises the last one
+                fault, message = Fault.CONNECTION, "the connection was closed without a reply"
+            case _:
+                fault, message = Fault.MALFORMED, f"this is no HTTP reply: {one_line(str(error), 200)}"
+        return TransientModelError(message, fault=fault)
+
+    def _unreached(self, reason: str) -> TransientModelError:
+        via = f" through the proxy {_authority(self._proxy)}" if self._proxy else ""
+        message = f"no connection to {_authority(self._server)}{via}: {reason}"
+        return TransientModelError(message, fault=Fault.CONNECTION, sent=False)
+
+
+def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
+    # Connecting ends first, so that a request that was never sent is known as such.
+    return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
+
+
+def _authority(url: URL) -> str:
+    host = f"[{url.raw_host}]" if ":" in (url.raw_host or "") else url.raw_host
+    return f"{host}:{url.port}"
+
+
+def _parse_url(url: str, what: str) -> URL:
+    """Parse a base URL; messages name it `what`, as it may hold a password."""
+    if _UNSAFE.search(url):
+        raise ConfigError(f"{what} holds a space, a line break or another control character")
+    try:
+        parsed = URL(url.rstrip("/"))
+    except ValueError:
+        raise ConfigError(f"{what} is no URL") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigError(f"{what} is no URL that begins with http:// or https:// and a host")
+    if parsed.raw_query_string or parsed.raw_fragment:
+        raise ConfigError(f"{what} has a query or a fragment (after ? or #); give the base URL alone")
+    return parsed
+
+
+def _find_proxy(server: URL) -> URL | None:
+    """Return the proxy of HTTP_PROXY or HTTPS_PROXY, in capitals or not, unless NO_PROXY names the server."""
+    url = getproxies().get(server.scheme)
+    if not url or proxy_bypass(_authority(server)) or proxy_bypass(server.raw_host or ""):
+        return None
+    what = f"the proxy in {server.scheme.upper()}_PROXY"
+    return _parse_url(url if "://" in url else f"http://{url}", what)
