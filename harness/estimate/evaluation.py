@@ -34,17 +34,21 @@ from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.data import (
-    REFUSALS,
     UNIFORM_ASSUMPTIONS,
     Conditioning,
     Strata,
-    estimate_refusals,
     estimate_tallies,
-    find_unequal,
     tally_pool,
 )
-from oversight.harness.estimate.evidence import estimate_by_design
-from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
+from oversight.harness.estimate.evidence import (
+    REFUSALS,
+    Estimator,
+    bound_missing,
+    estimate_by_design,
+    estimate_refusals,
+    find_hidden,
+    find_unequal,
+)
 from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import CORRECTED, Counts, Estimate, Note, NoteKind

@@ -18,15 +18,9 @@ from oversight.harness.columns import ItemValues, LabelColumns, PredictionColumn
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.anytime_accuracy import estimate_anytime_tallies
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.data import (
-    Strata,
-    Tallies,
-    Tally,
-    estimate_tallies,
-    find_unequal,
-    tally_columns,
-)
+from oversight.harness.estimate.data import Strata, Tallies, Tally, estimate_tallies, tally_columns
 from oversight.harness.estimate.evaluation import accuracy
+from oversight.harness.estimate.evidence import find_unequal
 from oversight.harness.types import Estimate, Note
 
 _NEAR = 1e-6

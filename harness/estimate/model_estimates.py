@@ -35,9 +35,9 @@ from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.estimate.side_information import (
     Setting,
     SideInformation,
+    Votes,
     add_side_information,
 )
-from oversight.harness.estimate.votes import Votes
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import Estimate, Note, NoteKind
 

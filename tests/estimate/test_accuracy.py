@@ -16,7 +16,7 @@ from oversight.harness.estimate import (
     clopper_pearson,
     estimate_counts,
 )
-from oversight.harness.estimate.core.binomial import blaker
+from oversight.harness.estimate.core.distributions import blaker
 from oversight.harness.estimate.intervals.shares import scale_by_share
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 

@@ -20,11 +20,10 @@ from oversight.harness.estimate import (
     pseudo_outcomes,
     routed_accuracy,
     routed_mean,
-    sampled_mean,
     uniform_design_variance,
 )
-from oversight.harness.estimate.core.binomial import blaker
-from oversight.harness.estimate.routed.doubly_robust import item_variance, optimal_constant
+from oversight.harness.estimate.core.distributions import blaker
+from oversight.harness.estimate.routed.means import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 
@@ -169,16 +168,6 @@ def test_a_sample_without_spread_keeps_an_uncertainty() -> None:
     assert estimate.interval == "tilted-score"
     assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
     assert estimate.high - estimate.low > 0.5
-
-
-def test_item_sampling_corrects_the_prior_mean() -> None:
-    estimate = sampled_mean(
-        np.array([0.8, 0.8]), np.array([1.0, np.nan]), [True, False], np.array([0.5, 0.5])
-    )
-    assert estimate.value == pytest.approx((0.8 + 0.2 / 0.5 + 0.8) / 2)
-    assert estimate.n.unlabelled == 1
-    with pytest.raises(NotIdentified, match=r"rho\[1\]"):
-        sampled_mean(np.zeros(2), np.zeros(2), [True, False], np.array([0.5, 0.0]))
 
 
 GOOD: dict[str, Any] = {

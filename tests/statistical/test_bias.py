@@ -20,7 +20,7 @@ from oversight.harness.estimate import (
     success_probability,
     tally_arrays,
 )
-from oversight.harness.estimate.estimators.likelihood import information
+from oversight.harness.estimate.estimators import information
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 
 pytestmark = pytest.mark.statistical

@@ -16,7 +16,7 @@ the upper ends of intervals allow for it (`oversight.agents.search.fitness.break
 
 Is a child better than its parent? Three answers. The difference is taken item by item on the items both
 answered. Its standard error counts two imaginary items on which they disagree, one each way, as
-`oversight.harness.estimate.comparison.paired` does for proportions (Bonett & Price 2012): otherwise three
+`oversight.harness.estimate.paired` does for proportions (Bonett & Price 2012): otherwise three
 lucky items in a row would pass for proof, though a fair coin does that one time in eight, and programs that
 have not differed yet would pass for equal. The difference is then shrunk by how far candidates differ
 at all. ``better`` needs 95 %: a program compared with itself passes at most one time in twenty.

@@ -24,23 +24,30 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.checks.agreement_of_models import (
+from oversight.harness.estimate.checks.answer_checks import (
     ModelVotes,
+    abstention,
     agreement,
+    readability,
+    resolution,
     routed_yes_rate,
     seen_answers,
+    yes_rate_by_expert,
 )
-from oversight.harness.estimate.checks.check import UNIFORM_CHECKS, Check, FamilyLevels, split_levels
-from oversight.harness.estimate.checks.drawn_options import (
+from oversight.harness.estimate.checks.draw_checks import (
+    UNIFORM_CHECKS,
+    Check,
     DrawnOptions,
+    FamilyLevels,
+    asked_options,
+    asked_predicted,
     coin,
     find_drawn,
     propensities,
     routed_for,
+    split_levels,
+    yes_rate,
 )
-from oversight.harness.estimate.checks.expert_answers import yes_rate_by_expert
-from oversight.harness.estimate.checks.missing import abstention, readability, resolution
-from oversight.harness.estimate.checks.routing import asked_options, asked_predicted, yes_rate
 from oversight.harness.estimate.core import chi2_tail
 from oversight.harness.estimate.data import (
     LabelledArrays,
@@ -48,13 +55,12 @@ from oversight.harness.estimate.data import (
     Tallies,
     estimate_tallies,
     find_strata,
-    find_unequal,
     label_arrays,
     tally_columns,
     to_arrays,
 )
 from oversight.harness.estimate.estimators import information, inside, make_point
-from oversight.harness.estimate.evidence import estimate_by_design
+from oversight.harness.estimate.evidence import estimate_by_design, find_unequal
 from oversight.harness.types import Estimate
 
 LEAST_IN_STRATUM = 30

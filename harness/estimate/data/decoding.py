@@ -1,4 +1,4 @@
-"""Answers become labels."""
+"""Answers become labels, with what uniformly drawn options assume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from collections.abc import Iterable
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
 from oversight.harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
+
+UNIFORM_ASSUMPTIONS = (
+    "the asked option was drawn uniformly, without a look at the predictions",
+    "experts answer without error",
+    "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
+    "no model has seen the experts' answers",
+)
+
 
 _KIND = {
     Verdict.YES: LabelKind.ORDINARY,

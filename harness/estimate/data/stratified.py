@@ -1,5 +1,18 @@
 """The `Estimate` that the tallies of one or several strata give by any estimator.
 
+Strata combined, weighted by their share of the predictions or of the labelled items.
+
+Intervals are those of a sum from the intervals of its independent parts.
+
+For sums the "method of variance estimates recovery" (MOVER) takes from each part's own interval the
+variance that part has near its limit, and adds those: unlike value ± z·se it inherits the asymmetry
+and the small-sample care of the parts. Source: Zou & Donner, "Construction of confidence limits
+about effect measures", Statistics in Medicine 27, 2008. Approximate, also with exact parts:
+enumerations with two strata of 12 to 60 items gave a mean coverage of .96 and a least one of .93
+(.915 where a stratum had 12).
+
+The `Estimate` that the tallies of one or several strata give by any estimator.
+
 An unreadable prediction is wrong, but it must not enter the likelihood as a known wrong one: it is
 resolved with certainty, while a readable wrong prediction is resolved only if the right question
 happened to be asked, as is a right one. Wrong predictions would be over-represented among the
@@ -15,27 +28,165 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import BinomialSample, blaker, check_level, chi2_tail
-from oversight.harness.estimate.data.combine import (
-    StratumEstimate,
-    combine_strata,
-    none_readable,
-    with_unreadable,
+from oversight.harness.estimate.core import (
+    BinomialSample,
+    blaker,
+    check_counts,
+    check_level,
+    chi2_tail,
+    z_value,
 )
-from oversight.harness.estimate.data.uniform_assumptions import UNIFORM_ASSUMPTIONS
-from oversight.harness.estimate.estimators import check_estimator, make_point
+from oversight.harness.estimate.data.decoding import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.estimators import POINTS, check_estimator, make_point
 from oversight.harness.estimate.intervals import (
     check_method,
     join_rows,
     make_interval,
+    scale_by_share,
     tilted_score,
     uniform_rows,
     weighted_score,
 )
-from oversight.harness.types import Counts, Estimate, Interval, Note, NoteKind
+from oversight.harness.types import (
+    Counts,
+    Estimate,
+    HtmlTable,
+    Interval,
+    Note,
+    NoteKind,
+    Shown,
+    estimate_table,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratumEstimate:
+    """Estimate of one stratum or of several; `interval` has its notes.
+
+    Attributes
+    ----------
+    stratum, n
+        Its name, and the labelled items that it rests on.
+    """
+
+    stratum: str = ""
+    n: int = 0
+    value: float
+    se: float | None
+    interval: Interval
+
+
+def combine_strata(
+    parts: Sequence[StratumEstimate], level: float, pool: Mapping[str, int] | None
+) -> StratumEstimate:
+    """Weighted mean of the parts with MOVER's interval; `pool` as in `Tallies`."""
+    weights, between = _weigh(parts, pool)
+    ends = [(p.interval.low, p.interval.high) for p in parts]
+    # an unclipped estimate may lie outside its own interval, which lies within [0, 1]
+    inner = [min(high, max(low, p.value)) for p, (low, high) in zip(parts, ends, strict=True)]
+    lows, highs = zip(*ends, strict=True)
+    low, high = mover_sum(inner, lows, highs, weights, z_value(level) ** 2 * between)
+    errors = [w * p.se for w, p in zip(weights, parts, strict=True) if p.se is not None]
+    return StratumEstimate(
+        value=math.fsum(w * p.value for w, p in zip(weights, parts, strict=True)),
+        se=math.sqrt(sum((e**2 for e in errors), between)) if len(errors) == len(parts) else None,
+        interval=Interval(
+            low=max(0.0, low),
+            high=min(1.0, high),
+            level=level,
+            method="/".join(sorted({p.interval.name for p in parts})),
+            steps=("mover",),
+            notes=tuple(dict.fromkeys(note for p in parts for note in p.interval.notes)),
+            why="strata were combined from an estimate of each, which misses where they are small; "
+            "the exact interval does not",
+        ),
+    )
+
+
+def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> tuple[list[float], float]:
+    """Weight of every part, and the variance that comes from the weights being shares of a sample."""
+    labelled: Counter[str] = Counter()
+    for p in parts:
+        labelled[p.stratum] += p.n
+    sizes = labelled if pool is None else pool
+    total = sum(sizes.values())
+    shares = {name: sizes.get(name, 0) / total for name in labelled}
+    weights = [shares[p.stratum] * p.n / labelled[p.stratum] for p in parts]
+    means = {
+        name: math.fsum(p.n * p.value for p in parts if p.stratum == name) / n for name, n in labelled.items()
+    }
+    centre = math.fsum(w * p.value for w, p in zip(weights, parts, strict=True))
+    between = math.fsum(shares[name] * (mean - centre) ** 2 for name, mean in means.items()) / total
+    for p, w in zip(parts, weights, strict=True):
+        between += shares[p.stratum] * w * (p.value - means[p.stratum]) ** 2 / labelled[p.stratum]
+    return weights, between
+
+
+def mover_sum(
+    values: Sequence[float],
+    lows: Sequence[float],
+    highs: Sequence[float],
+    weights: Sequence[float],
+    between: float = 0.0,
+) -> tuple[float, float]:
+    """Interval of Σ w_h θ_h from independent estimates and their intervals.
+
+    low = θ̂ − √(Σ w_h²(θ̂_h − l_h)² + between), high likewise.
+
+    Parameters
+    ----------
+    values, lows, highs
+        Estimates and ends with low ≤ value ≤ high, one per part.
+    weights
+        Weights ≥ 0.
+    between
+        z² Σ w_h(θ̂_h − θ̂)²/N where the weights are themselves shares of a sample of N items;
+        0 where they are known.
+
+    Raises
+    ------
+    EstimateError
+        If nothing is given, a weight is negative or an estimate lies outside its interval.
+    """
+    if not values:
+        raise EstimateError("values must hold at least one estimate, is empty")
+    for h, (v, lo, hi, w) in enumerate(zip(values, lows, highs, weights, strict=True)):
+        if w < 0:
+            raise EstimateError(f"weights[{h}] must be ≥ 0, is {w!r}")
+        if not lo <= v <= hi:
+            raise EstimateError(f"values[{h}] must lie in its interval [{lo}, {hi}], is {v!r}")
+    centre = math.fsum(w * v for w, v in zip(weights, values, strict=True))
+    below = math.fsum((w * (v - lo)) ** 2 for w, v, lo in zip(weights, values, lows, strict=True))
+    above = math.fsum((w * (hi - v)) ** 2 for w, v, hi in zip(weights, values, highs, strict=True))
+    return centre - math.sqrt(below + between), centre + math.sqrt(above + between)
+
+
+def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
+    """The estimate 0 where no labelled prediction names an option."""
+    low, high = blaker(0, n, level)
+    none = Interval(low=low, high=high, level=level, method="blaker", notes=(Note(NoteKind.ALL_UNREADABLE),))
+    return StratumEstimate(stratum=stratum, n=n, value=0.0, se=None, interval=none)
+
+
+def with_unreadable(
+    value: float, se: float | None, made: Interval, rho: float, size: float, n: int, stratum: str = ""
+) -> StratumEstimate:
+    """A = ρ A_r with its interval (`scale_by_share`), from the accuracy on readable predictions.
+
+    `size` is the number of items of equal weight that would tell the readable share ρ as exactly as these n.
+    """
+    if rho < 1:
+        inner = min(made.high, max(made.low, value))
+        _, low, high = scale_by_share(rho, size, inner, made.low, made.high, made.level)
+        if se is not None:
+            se = math.sqrt((rho * se) ** 2 + value**2 * rho * (1 - rho) / size)
+        value *= rho
+        made = replace(made, low=max(0.0, low), high=high, steps=(*made.steps, "share"))
+    return StratumEstimate(stratum=stratum, n=n, value=value, se=se, interval=made)
+
 
 _ASSUMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -343,3 +494,115 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     # unreadable predictions of a group whose items weigh more leave the share less certain
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
+
+
+class Estimates(dict[str, Estimate], Shown):
+    """Estimates by estimator name; `undefined` says why an estimator is not among them."""
+
+    def __init__(self, estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> None:
+        super().__init__(estimates)
+        self.undefined: Mapping[str, str] = MappingProxyType(dict(undefined))
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row an estimate; one that is undefined has no value, and its reason as `why`."""
+        made = [e.records()[0] | {"estimator": name} for name, e in self.items()]
+        return [*made, *({"estimator": name, "why": why} for name, why in self.undefined.items())]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (estimate_table(self, self.undefined),)
+
+
+class ModelEstimates(dict[str, Estimates], Shown):
+    """All estimates of several models, by the model's name."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row an estimate."""
+        return [{"model": name} | row for name, made in self.items() for row in made.records()]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: a table a model."""
+        return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
+
+
+def all_estimators(
+    tallies: Tallies, *, interval: str | None = None, level: float = 0.95, published: bool = False
+) -> Estimates:
+    """Every estimator of one tally; parameters as in `estimate_tallies`.
+
+    Raises
+    ------
+    EstimateError
+        If none is defined.
+    """
+    found: dict[str, Estimate] = {}
+    undefined: dict[str, str] = {}
+    check_level(level)
+    if interval is not None:
+        check_method(interval)
+    for name in POINTS:
+        try:
+            found[name] = estimate_tallies(
+                tallies, estimator=name, interval=interval, level=level, published=published
+            )
+        except EstimateError as error:
+            undefined[name] = str(error)
+    if not found:
+        raise EstimateError(f"no estimator is defined: {undefined['ml']}")
+    return Estimates(found, undefined)
+
+
+def estimate_counts(
+    K: int,
+    S_o: int,
+    n_o: int,
+    S_c: int,
+    n_c: int,
+    *,
+    level: float = 0.95,
+    interval: str | None = None,
+    published: bool = False,
+) -> Estimates:
+    """Estimate accuracy from the sufficient counts of one ordinary and one complementary set.
+
+    Parameters
+    ----------
+    K
+        Options, ≥ 2.
+    S_o, n_o
+        Right predictions among n_o ordinary labels.
+    S_c, n_c
+        Predictions that are not the refused option, among n_c complementary labels ("weakly
+        correct"; the violations are n_c − S_c). The two sets must be of different items.
+    level
+        Confidence level, in (0, 1).
+    interval
+        A name of `intervals.INTERVALS`; ``exact`` if None (``wald`` with `published`).
+    published
+        The conventions of "Towards Scalable Oversight via Partitioned Human Supervision".
+
+    Returns
+    -------
+    Estimates
+        ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``; `undefined` says why one is left out.
+
+    Examples
+    --------
+    >>> found = estimate_counts(4, S_o=77, n_o=120, S_c=321, n_c=360)
+    >>> str(found["ml"])
+    '0.656 [0.587, 0.717] ML, exact 95% · 120 ordinary + 360 complementary'
+
+    Raises
+    ------
+    EstimateError
+        If the counts are impossible or all zero, or K < 2.
+    """
+    check_counts(K, S_o, n_o, S_c, n_c)
+    one = Tally(
+        K=K,
+        hits=BinomialSample(2, n_o, S_o),
+        misses=(BinomialSample(K, n_c, S_c),) if n_c else (),
+        n_yes=n_o,
+        n_no=n_c,
+    )
+    return all_estimators(Tallies(strata=(one,)), interval=interval, level=level, published=published)

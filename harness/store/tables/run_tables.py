@@ -24,7 +24,7 @@ class ServedModelRow(TableRow, table=True):
 
 
 class FirstLookRow(TableRow, table=True):
-    """The first look that was taken at a run's items: how many `of` all, by which seed."""
+    """The first look at a run's items. Nothing writes it any more; its table is part of migration 0009."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     items: int

@@ -1,0 +1,449 @@
+"""Bets on a mean against a bar, from the answers there are.
+
+Bets that a mean lies above a bar: their wealth is the evidence, at every moment.
+
+Let x_i be independent outcomes with mean θ, none below b + l, where b is the bar and l < 0. If θ ≤ b then
+W(λ) = Π_i (1 + λ(x_i − b)) is a supermartingale for every λ in [0, −1/l], for each factor is at least 0 and
+has a mean of at most 1; and so is any mixture of W over λ that was fixed beforehand. By Ville's inequality
+the mixture ever reaches 1/α with probability at most α, however often it is looked at, and whoever decides
+when to stop (Ville 1939; Waudby-Smith & Ramdas 2024, JRSS B 86). The wealth does not depend on the order of
+the outcomes, only on which are there.
+
+For uniform options and one K the factors with the outcomes of `centre_accuracy` are the likelihood ratios of
+the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood_sequence`).
+
+What every item says of a mean, from the answers there are: outcomes to bet on.
+
+An outcome is equation (G) of `oversight.harness.estimate.routed.means` with a working posterior and a
+constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
+value and its bounds are known before any answer.
+
+Items that were passed over on purpose (an unreadable prediction that nobody need be asked about, an item
+where two models agree) are known before any answer. If all of them counted at once, the items there would
+be no random part of the pool. So all units, items or clusters of them, are laid out in an order that a hash
+of their ids decides; each unit that is answered fills the next place of one that was asked about, and those
+passed over count once the places before them are filled. If items are independent draws, so is what is
+there at any moment.
+
+Verdicts on items that are asked about until they are resolved.
+
+Items resolved early are no random part of all, so those that are not count for the other side: as wrong
+where a pass is at stake, as right where a failure is. What is then decided stays decided whatever the rest
+turns out to be, and the test of a fixed number of items may be looked at any time, at no cost.
+
+* Accuracy: exact binomial tail.
+* Difference D = (n_+ − n_−)/N: exact tail of n_+ − n_− of trinomial items, its largest over the shares of
+  items on which exactly one is right in their Clopper–Pearson interval at 1 − γ, plus γ (Berger & Boos 1994,
+  JASA 89).
+* Clusters: bets on their sums (`refuting_wealth`).
+
+Accuracy of one model against a bar, on items drawn with unequal, recorded chances.
+
+The bets are those of `oversight.harness.estimate.intervals.anytime`: an item's gain is weighted by v,
+and each draw has its own bets, which follow from its chances alone. An unanswered question counts as the
+answer that speaks most against the side bet on. Items asked about until resolved count from the start: until
+they are known, as wrong for bets above the bar and as right for bets below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, gammaln, xlog1py, xlogy
+
+from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.anytime_accuracy import see_draws, see_known_items
+from oversight.harness.estimate.core import binomial_at_least, clopper_pearson
+from oversight.harness.estimate.evidence import number_clusters
+from oversight.harness.estimate.intervals import DrawnAnswers, draw_wealth, weigh_outcomes
+from oversight.harness.estimate.routed import (
+    RoutedSample,
+    accuracy_target,
+    difference_target,
+    optimal_constant,
+    read_item_answers,
+    routed_pool,
+)
+from oversight.harness.seeding import derive_seed
+
+_BETS = np.geomspace(0.03, 1.0, 20)
+"""Shares of the largest bet. Those far below it are for bars that the mean is near to."""
+_SAFE = 0.999
+"""Of the largest bet, so that one outcome ruins nobody."""
+_PORTION = 100_000
+
+
+def refuting_wealth(gains: FloatArray, least: float) -> float:
+    """Wealth of bets that the mean of the gains is above 0; 1/α of it refutes that it is not, at level α.
+
+    Parameters
+    ----------
+    gains
+        Shape (n,): outcomes minus the bar, in any order.
+    least
+        A number below 0 that no gain can fall below, known before any of them.
+    """
+    bets = _SAFE * _BETS / -least
+    logs = np.zeros(len(bets))
+    values, times = np.unique(np.round(gains, 12), return_counts=True)
+    for start in range(0, len(values), _PORTION):
+        part = slice(start, start + _PORTION)
+        logs += np.log1p(bets[:, None] * np.maximum(values[part], least)) @ times[part]
+    most = float(logs.max())
+    return float(np.exp(min(700.0, most + np.log(np.exp(logs - most).mean()))))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gains:
+    """Outcomes minus the bar, summed over units.
+
+    A question that an expert has left unanswered counts with the answer that speaks most against the side
+    bet on, so that bets hold whatever it hides.
+
+    Attributes
+    ----------
+    sums
+        Shape (J,): of every unit that counts by now.
+    low, high
+        Bounds of every sum, known before any answer.
+    answers
+        Number of questions whose answers entered.
+    value
+        Mean outcome, by which the bar is missed or passed; NaN without any.
+    """
+
+    sums: FloatArray
+    low: float
+    high: float
+    answers: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pool:
+    """All items that models answered, with every question drawn about them.
+
+    Attributes
+    ----------
+    data
+        As if every question had been answered.
+    predicted
+        Shape (N, models), −1 for unreadable.
+    answer
+        Shape (questions,): 1 yes, 0 no, NaN open, −1 an abstention.
+    unit
+        Shape (N,): number of the item's cluster, or its own.
+    names
+        Shape (units,): an id of each unit.
+    """
+
+    data: RoutedSample
+    predicted: IntArray
+    answer: FloatArray
+    unit: IntArray
+    names: Sequence[str]
+
+
+def make_pool(labels: LabelColumns, models: Sequence[PredictionColumns]) -> Pool:
+    """The pool of items that all models answered.
+
+    Raises
+    ------
+    EstimateError
+        If nothing was asked about them, or an item has no cluster.
+    """
+    drawn = labels.questions if labels.drawn is None else labels.drawn
+    rows = np.arange(len(labels)) if labels.drawn is None else labels.answers
+    everywhere = np.logical_and.reduce([m.ran for m in models])
+    mine = everywhere[drawn.item]
+    as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
+    data, predicted, items = routed_pool(as_asked, models, error_free=False)
+    kinds = np.append(labels.kind, YES)[rows]  # an open question's is put right below
+    answer = np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
+    clusters = number_clusters(items, labels.index, labels.cluster)
+    unit = np.arange(items.size) if clusters is None else clusters
+    first = np.unique(unit, return_index=True)[1]
+    return Pool(
+        data=data,
+        predicted=predicted.astype(np.int64),
+        answer=answer,
+        unit=unit,
+        names=[labels.index.ids[i] for i in items[first].tolist()],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstRates:
+    """Error rates of experts that speak most against one side of a bar.
+
+    With sensitivity s and specificity t, J = s + t − 1, an item's outcome has the mean J v + C(1 − J) +
+    (1 − t)(Σ_k c_k − K C), v its value. Less that, and J times the bar, it is a gain of mean J (v − bar); it
+    is linear in s and t, so its extremes over ranges are at their corners.
+
+    Attributes
+    ----------
+    sensitivity, specificity
+        Ranges that hold the true rates.
+    side
+        1 takes every item's least gain, for bets above the bar; −1 the greatest, for bets below it. A
+        question without an answer counts so, too.
+    likely
+        The pair (s, t) that a value is given for.
+    """
+
+    sensitivity: tuple[float, float]
+    specificity: tuple[float, float]
+    side: int
+    likely: tuple[float, float]
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """Pairs (s, t)."""
+        return [(s, t) for s in self.sensitivity for t in self.specificity]
+
+
+NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, likely=(1.0, 1.0))
+
+
+def accuracy_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
+    """Outcomes of a model's accuracy against a bar in (0, 1); raises NotIdentified as `optimal_constant`."""
+    options, data = pool.predicted[:, 0], pool.data
+    width = data.propensities.shape[1]
+    c = accuracy_target(options, width)
+    readable = options >= 0
+    rest = np.where(readable, (1 - bar) / np.maximum(1, data.n_options - 1), 1 / data.n_options)
+    p = np.where(c > 0, bar, rest[:, None]) * data.valid
+    constant = np.zeros(len(c))
+    constant[readable] = optimal_constant(
+        c[readable], data.propensities[readable], p[readable], data.valid[readable]
+    )
+    if (readable & (constant >= 1)).any():
+        raise NotIdentified("a prediction had no chance to be asked about; these answers cannot score it")
+    return _gather(pool, c, p, constant, bar, (0.0, 1.0), rates)
+
+
+def difference_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
+    """Outcomes of the first model's accuracy minus the second's against a bar in (−1, 1).
+
+    Raises
+    ------
+    NotIdentified
+        If an item where they differ had no chance to be asked about one of the two predictions.
+    """
+    c = difference_target(pool.predicted[:, 0], pool.predicted[:, 1], pool.data.propensities.shape[1])
+    never = (c != 0) & (pool.data.propensities <= 0)
+    if never.any():
+        raise NotIdentified(
+            f"{int(never.any(axis=1).sum())} items where the two models differ had no chance to be asked "
+            "about one of the two predictions; the questions were drawn for other models"
+        )
+    p = np.where(c != 0, 0.5, 0.0)
+    return _gather(pool, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
+
+
+def _gather(
+    pool: Pool,
+    c: FloatArray,
+    p: FloatArray,
+    constant: FloatArray,
+    bar: float,
+    span: tuple[float, float],
+    rates: WorstRates,
+) -> Gains:
+    data, size = pool.data, len(c)
+    can = data.valid & (data.propensities > 0)
+    weight = np.where(can, (c - constant[:, None]) / np.where(can, data.propensities, 1.0), 0.0)
+    base = (c * p).sum(axis=1)
+    number = np.bincount(data.item, minlength=size)
+    ends = np.stack([weight * (b - p) for b in (0.0, 1.0)])
+    least = base + number * np.minimum(0.0, ends.min(axis=(0, 2)))
+    most = base + number * np.maximum(0.0, ends.max(axis=(0, 2)))
+    of_asked = weight[data.item, data.asked]
+    against = (of_asked < 0) == (rates.side > 0)
+    said = np.where(pool.answer == ABSTAINED, against, np.nan_to_num(pool.answer))
+    told = of_asked * (said - p[data.item, data.asked])
+    g = base + np.bincount(data.item, told, minlength=size)
+    units = len(pool.names)
+    there = _count_units(pool, number > 0)
+    taken = there[pool.unit]
+    heard = taken & (np.bincount(data.item, pool.answer == ABSTAINED, size) == 0)
+    excess = c.sum(axis=1) - data.n_options * constant
+
+    def shift(s: float, t: float) -> FloatArray:
+        J = s + t - 1
+        shifted: FloatArray = (constant * (1 - J) + (1 - t) * excess) * (number > 0)
+        return shifted
+
+    corners = [(shift(s, t), s + t - 1) for s, t in rates.corners]
+    moved = np.array([by + J * bar for by, J in corners])
+    off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
+    sums = np.bincount(pool.unit[taken], (g - off)[taken], minlength=units)[there]
+    largest = int(np.bincount(pool.unit).max(initial=1))
+    likely, J = shift(*rates.likely), sum(rates.likely) - 1
+    return Gains(
+        sums=sums.astype(np.float64),
+        low=largest * min(min(J * span[0], float((least - by).min())) - J * bar for by, J in corners),
+        high=largest * max(max(J * span[1], float((most - by).max())) - J * bar for by, J in corners),
+        answers=int(np.count_nonzero(heard[data.item])),
+        value=float((g - likely)[heard].mean()) / J if heard.any() and J > 0 else float("nan"),
+    )
+
+
+def _count_units(pool: Pool, put: BoolArray) -> BoolArray:
+    """Which units count by now, shape (units,): see the module. A cluster does when no question is open."""
+    size, units = len(put), len(pool.names)
+    is_open = np.bincount(pool.data.item, np.isnan(pool.answer), size) > 0
+    waits = np.bincount(pool.unit, is_open, units) > 0
+    was_put = np.bincount(pool.unit, put, units) > 0
+    there: BoolArray = was_put & ~waits
+    if not was_put.all():
+        turn = np.array([derive_seed(0, "gate", name) for name in pool.names], dtype=np.uint64)
+        places = np.sort(turn[was_put])
+        filled = int(np.count_nonzero(there))
+        there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
+    return there
+
+
+_GAMMA = 0.001
+_SHARES = 15
+
+
+def resolved_ends(
+    labels: LabelColumns, models: Sequence[PredictionColumns]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Places of items, and least and largest value of each: correctness of one model, or a difference.
+
+    Raises
+    ------
+    EstimateError
+        If no item was asked about, or answers contradict each other.
+    """
+    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
+    ran = np.logical_and.reduce([m.ran for m in models])
+    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    if not items.size:
+        raise EstimateError("labels: no item asked about has a prediction of every model; there are 0")
+    predicted = options[items]
+    correct = read_item_answers(labels).correctness(predicted, items)
+    least, most = np.where(correct == UNKNOWN, 0, correct), np.where(correct == UNKNOWN, 1, correct)
+    if len(models) == 1:
+        return items, least[:, 0], most[:, 0]
+    alike = predicted[:, 0] == predicted[:, 1]
+    low, high = least[:, 0] - most[:, 1], most[:, 0] - least[:, 1]
+    return items, np.where(alike, 0, low), np.where(alike, 0, high)
+
+
+def worst_p_values(
+    low: IntArray, high: IntArray, cluster: IntArray | None, bar: float, floor: int
+) -> tuple[float, float]:
+    """p-values of a mean below the bar and above it, from ends of every item's value.
+
+    Parameters
+    ----------
+    floor
+        The least value there is: 0 of a correctness, −1 of a difference; the largest is 1.
+    """
+    if cluster is not None:
+        size = int(np.bincount(cluster).max())
+        up = refuting_wealth(_sums(cluster, low - bar), size * (floor - bar))
+        down = refuting_wealth(_sums(cluster, bar - high), size * (bar - 1))
+        return min(1.0, 1 / up), min(1.0, 1 / down)
+    n = len(low)
+    if floor == 0:
+        right, wrong = int(low.sum()), n - int(high.sum())
+        return binomial_at_least(right, n, bar), binomial_at_least(wrong, n, 1 - bar)
+    known = (low == high) & (low != 0)
+    least = clopper_pearson(int(known.sum()), n, 1 - _GAMMA)[0]
+    most = clopper_pearson(int(((low != 0) | (high != 0)).sum()), n, 1 - _GAMMA)[1]
+    shares = np.unique(np.clip(np.linspace(least, most, _SHARES), abs(bar), 1.0))
+    up = max(_difference_tail(int(low.sum()), n, bar, float(d)) for d in shares)
+    down = max(_difference_tail(-int(high.sum()), n, -bar, float(d)) for d in shares)
+    return min(1.0, up + _GAMMA), min(1.0, down + _GAMMA)
+
+
+def _sums(cluster: IntArray, gains: NDArray[np.floating[Any]]) -> FloatArray:
+    return np.bincount(cluster, gains).astype(np.float64)
+
+
+def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
+    """P(n_+ − n_− ≥ lead) of n items, each 1 or −1 with probability `share` together, of this mean."""
+    if share <= 0:
+        return float(lead <= 0)
+    d = np.arange(n + 1)
+    least = np.ceil((d + lead) / 2)
+    # of d items that tell, the first is right on at least so many
+    tail: FloatArray = np.where(least <= 0, 1.0, 0.0)
+    inside = (least > 0) & (least <= d)
+    tail[inside] = 1 - bdtr(least[inside] - 1, d[inside], (1 + mean / share) / 2)
+    ways = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
+    chance = np.exp(ways + xlogy(d, share) + xlog1py(n - d, -share))
+    return float(chance @ tail)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DrawnBets:
+    """What bets on both sides of the bar have won.
+
+    Attributes
+    ----------
+    up, down
+        Wealth of bets on "above the bar" and "below it".
+    gains
+        Weighted outcomes minus the bar, shape (n,), of items without an unanswered question.
+    hides
+        Whether unanswered questions alone could put the value on the other side of the bar.
+    """
+
+    up: float
+    down: float
+    gains: FloatArray
+    hides: bool
+
+
+def bet_on_draws(model: PredictionColumns, labels: LabelColumns, bar: float) -> DrawnBets:
+    """Bet on both sides of the bar.
+
+    Raises
+    ------
+    EstimateError
+        If no answered item has a prediction.
+    NotIdentified
+        If several models' predictions were asked about, or items have several questions.
+    """
+    above, below, heard = _see_sides(model, labels)
+    size = 0 if labels.pool is None else labels.pool.size
+    ends = [float(weigh_outcomes(draws, bar).mean()) for draws in (above, below)]
+    return DrawnBets(
+        up=draw_wealth(above, size, bar)[0],
+        down=draw_wealth(below, size, bar)[1],
+        gains=weigh_outcomes(heard, bar),
+        hides=ends[0] < 0 <= ends[1] and above is not below,
+    )
+
+
+def _see_sides(
+    model: PredictionColumns, labels: LabelColumns
+) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
+    """Draws with what is unknown against the model, for it, and left out."""
+    if labels.is_resolved:
+        items, low, high = resolved_ends(labels, [model])
+        known = low == high
+        above, below = (see_known_items(labels, items, right) for right in (low, high))
+        return above, below, see_known_items(labels, items[known], low[known])
+    heard = see_draws(model, labels)
+    if not (labels.kind == ABSTAINED).any():
+        return heard, heard, heard
+    own = model.option[labels.item] == labels.option
+    against, in_favour = (_fill(labels, np.where(own, *kinds)) for kinds in ((NO, YES), (YES, NO)))
+    return see_draws(model, against), see_draws(model, in_favour), heard
+
+
+def _fill(labels: LabelColumns, kind: IntArray) -> LabelColumns:
+    """The labels with these answers in place of abstentions."""
+    return replace(labels, kind=np.where(labels.kind == ABSTAINED, kind, labels.kind), passed=None)
