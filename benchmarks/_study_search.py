@@ -184,8 +184,11 @@ def _search(folder: Path, seed: int, parity: str | None) -> dict[str, Any]:
     """
     call(folder, "label", "route")
     call(folder, "label", "simulate", "--key", str(folder / "key.csv"))
-    terms = ("--parity", parity) if parity else ()
-    begun = call(folder, "search", "start", "--seed", str(seed), *terms)["search"]["id"]
+    if parity:
+        study = folder / "study.toml"
+        text = study.read_text(encoding="utf-8")
+        study.write_text(text.replace("[search]", f'[search]\nparity = "{parity}"'), encoding="utf-8")
+    begun = call(folder, "search", "start", "--seed", str(seed))["search"]["id"]
     shown = call(folder, "search", "show", begun, "--open-key", str(folder / "key.csv"))
     winner: dict[str, Any] = shown["search"]["winner"]
     if parity:

@@ -44,7 +44,7 @@ _LOOP = 4
 """What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
 _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
-_NO_PART = {"shared_limits", "max_reply_bytes", "limit_as"}
+_NO_PART = {"shared_limits", "limit_as"}
 """Settings of a model that change no answer."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
 """Those that change none either, and may change while a search goes on; they are part of its id."""

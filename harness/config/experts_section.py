@@ -20,7 +20,7 @@ class ExpertsSection(Section):
     roster
         File with the experts, their classes and capacities.
     protocol
-        Rule by which questions are drawn, or items given to annotators; see docs/protocols.md and
+        Rule by which questions are drawn, or items given to annotators; see docs/choose.md and
         docs/panels.md.
     options_per_item
         Partitioned questions: ask about so many different options of each item.

@@ -110,8 +110,8 @@ class LabelStudioSection(Section):
     page
         File with a labelling page of one's own for Label Studio.
     isolated
-        Whether every expert has a server of their own on this machine (``oversight label-studio start
-        --isolated``), so that nobody sees another's answers.
+        Whether every expert has a server of their own on this machine started by
+        ``oversight label-studio start``, so that nobody sees another's answers.
     """
 
     instructions: str = ""

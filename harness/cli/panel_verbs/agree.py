@@ -37,9 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_panel(parser)
     told = "what the labels are, default nominal"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000"
-    )
     parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
 
 
@@ -51,9 +48,7 @@ def run(args: argparse.Namespace) -> int:
         panel,
         args.measurement,
         values=values,
-        bootstrap=args.bootstrap,
-        seed=args.seed,
-        confidence=args.confidence,
+        confidence=args.level,
     )
     payload = agreement_to_json(report)
     if args.pairs:

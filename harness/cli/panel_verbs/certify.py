@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from oversight.harness.cli.conventions import parse_json, parse_numbers
+from oversight.harness.cli.conventions import parse_numbers
 from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
@@ -36,6 +36,7 @@ from oversight.harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
+_AGGREGATES = [name for name in AGGREGATES if name != "weighted"]
 _SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
 
 
@@ -45,13 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_panel(parser)
     add("--model", help="a file with item, label, or the name of a model that the study ran")
     add("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
-    add("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
+    add("--aggregate", choices=_AGGREGATES, default="plurality", help="default: plurality")
     add(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
     )
     told = "split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)"
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
-    add("--weights", help='with "weighted": a JSON object, annotator to weight')
     add("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
 
 
@@ -71,7 +71,7 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoin
     if args.ratings or args.model or args.svg or args.test != "split":
         raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
-    return assess_superhuman_from_counts(**counts, level=args.confidence), ()
+    return assess_superhuman_from_counts(**counts, level=args.level), ()
 
 
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
@@ -85,25 +85,12 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint
         panel,
         predicted,
         aggregate=args.aggregate,
-        weights=_weights(args),
         oracle=oracle,
         pool=args.pool or None,
         test=args.test,
-        seed=args.seed,
-        level=args.confidence,
+        level=args.level,
     )
-    return found, compute_bounds_by_size(panel, predicted, seed=args.seed) if args.svg else ()
-
-
-def _weights(args: argparse.Namespace) -> dict[str, float] | None:
-    if args.aggregate != "weighted":
-        return None
-    weights = parse_json("--weights", args.weights or "")
-    if not isinstance(weights, dict) or not all(
-        isinstance(w, int | float) and not isinstance(w, bool) for w in weights.values()
-    ):
-        raise BadInput("--weights: give a JSON object, annotator to number")
-    return weights
+    return found, compute_bounds_by_size(panel, predicted) if args.svg else ()
 
 
 def _text(found: Superhuman) -> list[Any]:

@@ -21,8 +21,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     emit_panel,
     panel_study,
 )
-from oversight.harness.errors import BadInput
-from oversight.harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
+from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import draw_svg, parity
 from oversight.harness.report import parity_to_json
 from oversight.harness.types import format_number
@@ -36,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--humans", type=split_names, help="annotators that are judged, by commas (default: all)")
     add("--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)")
     add("--circular", action="store_true", help="leave a rater's vote in, as published")
-    add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
     add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 
@@ -53,11 +50,8 @@ def run(args: argparse.Namespace) -> int:
         humans=args.humans,
         voters=args.voters,
         circular=args.circular,
-        edges=_edges(args.edges),
         positive=args.positive,
-        level=args.confidence,
-        bootstrap=args.bootstrap,
-        seed=args.seed,
+        level=args.level,
     )
     level = None
     if named := args.reference or study.reference:
@@ -69,13 +63,6 @@ def run(args: argparse.Namespace) -> int:
 
     emit_panel(args, parity_to_json(found, level), _text(found, level), draw)
     return 0
-
-
-def _edges(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(edge) for edge in text.split(",") if edge.strip())
-    except ValueError as error:
-        raise BadInput(f"--edges: numbers by commas; {error}") from None
 
 
 def _answer(found: Parity) -> list[str]:

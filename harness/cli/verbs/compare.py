@@ -21,7 +21,7 @@ from rich.text import Text
 from oversight.harness.analysis import compare_study, compare_study_classes
 from oversight.harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
 from oversight.harness.errors import BadInput
-from oversight.harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
+from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
 from oversight.harness.output import counted, plain_table
 from oversight.harness.report import (
     comparison_to_json,
@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
-    parser.add_argument("--adjust", choices=ADJUSTMENTS, default="max-z")
     add_class_options(parser)
     parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
 
@@ -54,10 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare_classes(args: argparse.Namespace) -> int:
-    if args.test != "auto" or args.adjust != "max-z":
-        raise BadInput(
-            "--test, --adjust: have no effect on results by class (all pairs hold together); leave them out"
-        )
+    if args.test != "auto":
+        raise BadInput("--test has no effect on results by class (all pairs hold together); leave it out")
     found = compare_study_classes(
         study_of(args),
         args.model,
@@ -70,7 +67,7 @@ def _compare_classes(args: argparse.Namespace) -> int:
 
 
 def _compare_accuracies(args: argparse.Namespace) -> int:
-    made = compare_study(study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level)
+    made = compare_study(study_of(args), args.model, test=args.test, level=args.level)
     pairs, ranking = made.found.pairs, made.found.ranking
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "

@@ -77,8 +77,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("paper",),
         help="paper: Ord, Comp, IVW and ML by the conventions of the partitioned-supervision paper",
     )
-    # the name of this option before `--estimators`
-    add("--published", action="store_const", dest="estimators", const="paper", help=argparse.SUPPRESS)
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
     add("--joint", action="store_true", help="widen the intervals so that those of all models hold together")
