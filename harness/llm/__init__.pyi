@@ -19,8 +19,7 @@ from .reading import (
     option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
-    Batches as Batches, BudgetCaps as BudgetCaps,
-    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
+    Batches as Batches, DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress, RandomPart as RandomPart,
     RunResult as RunResult, RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target,
     Wanted as Wanted, Workers as Workers,

@@ -20,7 +20,7 @@ from oversight.harness.store import UNDER_WAY, HeldLocks, NotedPrice, Store, Usa
 from oversight.harness.types import Item
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """One model to run: what is asked, how it is reached, what it costs (None: unknown).
 
