@@ -10,7 +10,7 @@ from .local import (
     stop_local_model as stop_local_model,
 )
 from .models import (
-    CallCounts as CallCounts, HttpClient as HttpClient, LimitedModel as LimitedModel,
+    HttpClient as HttpClient, LimitedModel as LimitedModel,
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     make_model as make_model,
 )

@@ -34,5 +34,6 @@ from .records import (
     Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
     PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
 )
+from .usage import Usage as Usage
 from .shown import Shown as Shown, to_frame as to_frame
 from .reading_words import reading_lines as reading_lines

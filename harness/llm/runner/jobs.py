@@ -20,14 +20,14 @@ from oversight.harness.errors import (
     TransientModelError,
 )
 from oversight.harness.llm.limits import Budget, Limiter, Reservation
-from oversight.harness.llm.models import CUT, CallCounts, LimitedModel, Request
+from oversight.harness.llm.models import CUT, LimitedModel, Request
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
 from oversight.harness.llm.runner.targets import Target, Wanted, load_items, make_served
 from oversight.harness.llm.runner.terms import RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import ReservedAnswer, add_usage
-from oversight.harness.types import Item, Prediction
+from oversight.harness.types import Item, Prediction, Usage
 
 _UNBOUNDED = (
     "{}: without max_tokens nothing bounds an answer, so the budget takes each to be a quarter longer than "
@@ -93,7 +93,7 @@ class Job:
         An answer that the token limit cut before it could be read is asked for once more with a higher
         limit.
         """
-        started, counts, asked = time.perf_counter(), CallCounts(), reply_form_of(self.spec)
+        started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
             reply = await self.model.ask(request, counts, hold)
@@ -115,7 +115,7 @@ class Job:
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.attempts:  # paid for, and not yet an answer
+            if counts.requests:  # paid for, and not yet an answer
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
@@ -130,7 +130,7 @@ class Job:
         budget: Budget,
         item: Item,
         sample: int,
-        counts: CallCounts,
+        counts: Usage,
         guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
         """Reserve what the next call for an answer may use, here and in the store."""
@@ -143,11 +143,11 @@ class Job:
         return held
 
     async def _note(
-        self, item: Item, sample: int, counts: CallCounts, sent: int, received: int, requests: int = 0
+        self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
         """Store what an answer used so far, and what its next call may use."""
         if self.reserve is not None:
-            used = counts.attempts + requests, counts.input_tokens + sent, counts.output_tokens + received
+            used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:

@@ -23,12 +23,11 @@ from typing import Any, TypeAlias, cast
 
 from oversight.harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
 from oversight.harness.llm.limits import Limiter
-from oversight.harness.llm.models import CallCounts
 from oversight.harness.llm.runner.batches import Batches
+from oversight.harness.llm.runner.event_loop import DRAIN, on_stop_signals
 from oversight.harness.llm.runner.jobs import Job
 from oversight.harness.llm.runner.prediction import make_failed
-from oversight.harness.llm.runner.stop_signals import DRAIN, on_stop_signals
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 
 StoredRow: TypeAlias = tuple[str, Prediction]
 _LOGGER = logging.getLogger(__name__)
@@ -131,7 +130,7 @@ class _Course:
             return None
         except Exception as error:  # noqa: BLE001  nothing that one item brings about is another's concern
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
-            prediction = make_failed(item, sample, reason, CallCounts())
+            prediction = make_failed(item, sample, reason, Usage())
         finally:
             self.under_way.discard(lane)
         self._count(prediction)

@@ -22,7 +22,7 @@ from oversight.harness.llm.runner.progress_bar import Progress
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
 from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, make_spec, refuse_without_keys
 from oversight.harness.llm.runner.terms import DEFAULT_PATIENCE, DEFAULT_TERMS, RunResult, RunTerms
-from oversight.harness.store import Charge, ReservedAnswer, Store
+from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
 _LOGGER = logging.getLogger(__name__)
@@ -155,9 +155,8 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
     """Charge the runs with what trying the features of their models took, for this command and later ones."""
     for one in prepared:
-        if one.error is None and one.used.attempts:
-            used = Charge(0, one.used.attempts, one.used.input_tokens, one.used.output_tokens)
-            store.reservations.charge(one.target.spec.id, used)
+        if one.error is None and one.used.requests:
+            store.reservations.charge(one.target.spec.id, one.used)
 
 
 def _ask(
