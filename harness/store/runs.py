@@ -285,7 +285,10 @@ class RunRepository(Repository):
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
         rows = self._database.read_rows(query.where(table.run_id == run_id).group_by(table.source))
-        return [Usage(*map(int, sums), answers=n, source=Source(source)) for source, n, *sums in rows]
+        return [
+            Usage(int(requests), int(sent), int(received), n, Source(source))
+            for source, n, requests, sent, received in rows
+        ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
         """What a run was charged without an answer."""

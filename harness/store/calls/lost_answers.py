@@ -34,7 +34,8 @@ def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) ->
     """
     gone = sa.delete(_RESERVATION).where(_RESERVATION.c.run_id == run_id).returning(_RESERVATION)
     rows = list(connection.execute(gone).all())
-    charge = Usage(*(sum(getattr(row, name) for row in rows) for name in _USED), answers=len(rows))
+    requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
+    charge = Usage(requests, sent, received, answers=len(rows))
     if rows and uncertain == "hold":
         _hold(connection, rows)
     elif rows:

@@ -232,5 +232,5 @@ def _usage_of(row: sa.Row[Any]) -> tuple[Usage, ...]:
     return tuple(_make_usage(source, *numbers) for source, *numbers in row.counts["usage"])
 
 
-def _make_usage(source: str, answers: int, *used: int) -> Usage:
-    return Usage(*used, answers=answers, source=Source(source))
+def _make_usage(source: str, answers: int, requests: int, sent: int, received: int) -> Usage:
+    return Usage(requests, sent, received, answers, Source(source))
