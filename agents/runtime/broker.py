@@ -175,7 +175,7 @@ class Broker(RequestDraws):
             await self._keep(call, None, _describe(error))
             raise
         except (BudgetSpent, NotSent, asyncio.CancelledError) as error:
-            if call.account.used.attempts:
+            if call.account.used.requests:
                 await self._keep(call, None, str(error) or "cut off")
             elif call.is_noted:
                 await self._keep(call, None, "not sent")

@@ -10,7 +10,8 @@ from uuid import uuid4
 from oversight.agents.runtime.run_account import RequestAccount
 from oversight.harness import Fault
 from oversight.harness.llm import ModelReply, Price
-from oversight.harness.store import Spent, StoredCall
+from oversight.harness.store import StoredCall
+from oversight.harness.types import Usage
 
 BESIDE = "beside: tries that were paid for and brought no answer"
 """The error of what a call that was answered used beside its answer."""
@@ -57,7 +58,7 @@ class CallInMaking:
             rows.append(self._row(f"{self.key}/{uuid4().hex}", paid, price, error or BESIDE))
         return rows
 
-    def lose(self, used: Spent, price: Price | None) -> StoredCall:
+    def lose(self, used: Usage, price: Price | None) -> StoredCall:
         """What is stored while a call is out: if nothing replaces it, the call is lost, and was paid for."""
         reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         return self._row(self.key, reply, price, LOST)

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TypeAlias
 
 from oversight.agents.runtime.call_cache import LINGER
-from oversight.harness.llm import Batches, Budget, CallCounts, Reservation, Target
+from oversight.harness.llm import Batches, Budget, Reservation, Target
 from oversight.harness.output import say
-from oversight.harness.store import Spending, Spent, Store, Usage
-from oversight.harness.types import Source
+from oversight.harness.store import Spending, Store
+from oversight.harness.types import Usage
 
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
@@ -35,8 +35,7 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
 def read_used(store: Store, run_id: str) -> list[Usage]:
     """What a workflow's run has paid for: calls that are over, and those that it was charged with."""
     spent = _read_spent(store, run_id)
-    calls = Usage(Source.CALL, 0, spent.requests, spent.input_tokens, spent.output_tokens)
-    return [calls, *store.runs.sum_charges(run_id)]
+    return [spent, *store.runs.sum_charges(run_id)]
 
 
 def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
@@ -60,10 +59,10 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
     return note
 
 
-def _read_spent(store: Store, run_id: str) -> Spent:
+def _read_spent(store: Store, run_id: str) -> Usage:
     """What calls that are over used; of a run from before that was kept, what its answers used."""
     spent = store.reservations.read_spent(run_id)
-    return Spent.sum(store.runs.sum_answers(run_id)) if spent is None else spent
+    return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
 
 @dataclass(slots=True)
@@ -82,14 +81,14 @@ class RequestAccount:
 
     budget: Budget
     note: Note | None
-    used: CallCounts = field(default_factory=CallCounts)
+    used: Usage = field(default_factory=Usage)
     _noted: Spending = field(init=False, default_factory=Spending)
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
         """Reserve what the next call may use at most; see `Budget.hold`."""
         held = await self.budget.hold(guess)
         try:
-            await self._note(Spent(1, held.input_tokens, held.output_tokens))
+            await self._note(Usage(1, held.input_tokens, held.output_tokens))
         except BaseException:
             held.release()
             raise
@@ -97,11 +96,11 @@ class RequestAccount:
 
     async def close(self) -> None:
         """Store what all calls used: none is under way any more."""
-        await self._note(Spent())
+        await self._note(Usage())
 
-    async def _note(self, under_way: Spent) -> None:
+    async def _note(self, under_way: Usage) -> None:
         used, before = self.used, self._noted
-        now = Spending(Spent(used.attempts, used.input_tokens, used.output_tokens), under_way)
+        now = Spending(Usage(used.requests, used.input_tokens, used.output_tokens), under_way)
         if self.note is not None and now != before:
             await self.note(Spending(now.paid - before.paid, now.under_way - before.under_way))
             self._noted = now

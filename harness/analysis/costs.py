@@ -7,8 +7,8 @@ from typing import Any
 
 from oversight.harness.config import LOCAL_ENDPOINT, Study
 from oversight.harness.llm import FREE, PriceTable, dollars, read_prices
-from oversight.harness.store import Store, Usage
-from oversight.harness.types import Estimate
+from oversight.harness.store import Store
+from oversight.harness.types import Estimate, Usage
 
 
 def study_prices(study: Study) -> PriceTable:

@@ -10,7 +10,7 @@ from .local import (
     stop_local_model as stop_local_model,
 )
 from .models import (
-    CallCounts as CallCounts, HttpClient as HttpClient, LimitedModel as LimitedModel,
+    HttpClient as HttpClient, LimitedModel as LimitedModel,
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     make_model as make_model,
 )
@@ -19,8 +19,7 @@ from .reading import (
     option_letters_of as option_letters_of, read_reply as read_reply,
 )
 from .runner import (
-    Batches as Batches, BudgetCaps as BudgetCaps,
-    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
+    Batches as Batches, DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TEMPLATE as DEFAULT_TEMPLATE,
     DEFAULT_TERMS as DEFAULT_TERMS, Forecast as Forecast, Progress as Progress, RandomPart as RandomPart,
     RunResult as RunResult, RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Target as Target,
     Wanted as Wanted, Workers as Workers,

@@ -5,8 +5,8 @@ from .audit import (
     RowsDigest as RowsDigest, START as START, append_events as append_events, write_moment as write_moment,
 )
 from .calls import (
-    Batch as Batch, Charge as Charge, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
-    Spending as Spending, Spent as Spent, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
+    Batch as Batch, HeldLocks as HeldLocks, ReservedAnswer as ReservedAnswer,
+    Spending as Spending, StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
     Uncertain as Uncertain,
 )
 from .columns import (
@@ -26,7 +26,7 @@ from .labelling import (
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
-    ImportedFields as ImportedFields, Usage as Usage, add_usage as add_usage, take_vote as take_vote,
+    ImportedFields as ImportedFields, add_usage as add_usage, take_vote as take_vote,
     NotedPrice as NotedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository

@@ -28,7 +28,7 @@ from oversight.harness.store.tables import (
     upsert,
     upsert_tuples,
 )
-from oversight.harness.types import Prediction, PredictionStatus, Source
+from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
 _GUESSED, _SERVED = GuessedUsageRow.__table__, ServedModelRow.__table__
@@ -48,17 +48,6 @@ ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, flo
 _IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a run used so far, from one source."""
-
-    source: Source
-    predictions: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,14 +272,17 @@ class RunRepository(Repository):
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
         rows = self._database.read_rows(query.where(table.run_id == run_id).group_by(table.source))
-        return [Usage(Source(source), n, *map(int, sums)) for source, n, *sums in rows]
+        return [
+            Usage(int(requests), int(sent), int(received), n, Source(source))
+            for source, n, requests, sent, received in rows
+        ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
         """What a run was charged without an answer."""
         charge = _CHARGE.c
         charged = sa.select(charge.requests, charge.input_tokens, charge.output_tokens)
         rows = self._database.read_rows(charged.where(charge.run_id == run_id))
-        return [Usage(Source.CALL, 0, *sums) for sums in rows]
+        return [Usage(*sums) for sums in rows]
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:

@@ -52,7 +52,7 @@ from oversight.harness.store.tables import (
     execute_many,
 )
 from oversight.harness.store.words import clear_words
-from oversight.harness.types import Item
+from oversight.harness.types import Item, Usage
 
 _EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__
 _TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
@@ -311,10 +311,7 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
-        amounts = {
-            "answers": 0, "requests": int(requests), "input_tokens": int(input_tokens),
-            "output_tokens": int(output_tokens),
-        }  # fmt: skip
-        add_charge(connection, ChargeRow.__table__, run, amounts)
+        used = Usage(int(requests), int(input_tokens), int(output_tokens))
+        add_charge(connection, ChargeRow.__table__, run, used)
         number += rows
     return number

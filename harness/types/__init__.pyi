@@ -33,3 +33,4 @@ from .records import (
 from .shown import (
     Shown as Shown, to_frame as to_frame,
 )
+from .usage import Usage as Usage

@@ -202,7 +202,7 @@ def test_the_budget_is_never_passed_whatever_is_under_way() -> None:
     items = [an_item(name=f"i{n}") for n in range(50)]
     with pytest.raises(BudgetSpent):
         answer(load_program("cot"), broker=broker, items=items, shape=PromptFormat(max_tokens=60))
-    assert 0 < budget.spent_tokens <= 1000
+    assert 0 < budget.spent.tokens <= 1000
     assert budget.under_way == 0
 
 
@@ -227,8 +227,8 @@ def test_dollars_are_counted_and_stored(tmp_path: Path) -> None:
         broker = Broker(Scripted(), "m", budget=budget, price=price, store=store)
         answer(load_program("cot"), broker=broker)
         [call] = read_all(store)
-    assert budget.spent_usd == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
-    assert call == (100, 10, budget.spent_usd)
+    assert budget.spent.usd == pytest.approx((100 * 1.0 + 10 * 2.0) / 1e6)
+    assert call == (100, 10, budget.spent.usd)
 
 
 def test_an_unknown_price_is_refused_and_never_free() -> None:

@@ -175,7 +175,7 @@ def test_a_cut_reply_is_kept_if_the_budget_leaves_no_room_for_another(tmp_path: 
         budget = Budget(None, 150, None)
         with pytest.raises(BudgetSpent):
             ask_again(Broker(Scripted(lambda _: CUT), "m", budget=budget, store=store))
-        assert budget.spent_tokens == 70
+        assert budget.spent.tokens == 70
         assert {row[1:3] for row in read_rows(store)} == {("", 0), (CUT.text, 70)}
         with pytest.raises(BudgetSpent):  # of which nothing was sent
             ask_again(Broker(Scripted(), "another", budget=Budget(None, 9, None), store=store))
@@ -192,7 +192,7 @@ def test_tries_that_were_paid_for_are_kept_beside_the_answer(tmp_path: Path) -> 
         answered, beside = read_rows(store)
         assert answered[:3] == ("", GOOD.text, 30)
         assert beside[:2] == (BESIDE, "")
-        assert answered[2] + beside[2] == budget.spent_tokens
+        assert answered[2] + beside[2] == budget.spent.tokens
 
 
 def test_half_a_surrogate_pair_is_the_same_text_whether_it_comes_or_is_stored(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_wrong_table_is_refused_by_key(text: str, message: str, tmp_path: Path
 def test_dollars_without_a_price_are_refused() -> None:
     with pytest.raises(ConfigError, match="price, which is unknown"):
         Budget(1.0, None, None)
-    assert Budget(None, 10, None).spent_usd == 0.0
+    assert Budget(None, 10, None).spent.usd == 0.0
     Budget(0.0, None, FREE).reserve(10**9, 10**9)
 
 
@@ -70,10 +70,10 @@ def test_calls_under_way_count_against_the_limit() -> None:
         budget.reserve(1_000, 100)
     assert budget.under_way == 2
     budget.settle(first, 1_000, 0)  # used less than held back: half of it is free again
-    assert budget.spent_usd == pytest.approx(0.001)
+    assert budget.spent.usd == pytest.approx(0.001)
     budget.release(second)
     budget.reserve(1_000, 100)
-    assert (budget.spent_tokens, budget.under_way) == (1_000, 1)
+    assert (budget.spent.tokens, budget.under_way) == (1_000, 1)
 
 
 def test_tokens_are_limited_without_a_price() -> None:
@@ -90,7 +90,7 @@ def test_models_of_several_prices_draw_on_one_budget() -> None:
     cheap = dear.at(Price(0.5, 5.0))
     dear.reserve(1_000, 100)
     cheap.settle(cheap.reserve(1_000, 100), 1_000, 100)
-    assert dear.spent_usd == cheap.spent_usd == pytest.approx(0.001)
+    assert dear.spent.usd == cheap.spent.usd == pytest.approx(0.001)
     with pytest.raises(BudgetSpent):
         dear.reserve(1_000, 100)
     cheap.reserve(1_000, 100)

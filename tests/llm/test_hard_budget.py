@@ -12,8 +12,8 @@ from oversight import harness as h
 from oversight.harness import BudgetSpent
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import Price, PriceTable, Target, Wanted, make_spec, run_alone
-from oversight.harness.store import Store, Usage
-from oversight.harness.types import Item
+from oversight.harness.store import Store
+from oversight.harness.types import Item, Usage
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 PRICE = Price(10.0, 100.0)  # 12 + 20 tokens cost 0.212 cents

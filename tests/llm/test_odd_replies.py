@@ -16,7 +16,6 @@ from oversight import harness as h
 from oversight.harness import TransientModelError
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault
-from oversight.harness.llm import CallCounts
 from oversight.harness.llm.asking.batch_file import read_answer, read_lines
 from oversight.harness.llm.models.chat_completions import retry_after
 from oversight.harness.llm.models.completions import parse_completion
@@ -24,7 +23,7 @@ from oversight.harness.llm.models.interface import Request
 from oversight.harness.llm.models.served_model import ServedModel
 from oversight.harness.llm.models.token_guess import TokenGuess
 from oversight.harness.llm.runner.prediction import read_prediction
-from oversight.harness.types import Item, PredictionStatus
+from oversight.harness.types import Item, PredictionStatus, Usage
 from tests.conftest import empty_database
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.llm.odd_replies import ODD, Odd, body
@@ -80,7 +79,7 @@ def test_an_item_with_a_nul_is_asked_and_the_same_item_again_is_no_other(tmp_pat
 
 def test_an_error_in_reading_is_the_items_own() -> None:
     damaged = Item("i", "a", ("red", "green"), (0, 7))  # shows an option that it does not have
-    reply, counts = parse_completion(body().payload("m").encode()), CallCounts(attempts=1, input_tokens=7)
+    reply, counts = parse_completion(body().payload("m").encode()), Usage(requests=1, input_tokens=7)
     found = read_prediction(damaged, 0, reply, counts)
     assert (found.status, found.option, found.input_tokens, found.raw) == ("failed", None, 7, "green")
     assert found.reason.startswith("unexpected error: IndexError: ")
@@ -145,7 +144,7 @@ def test_of_a_mutated_reply_comes_a_prediction_or_a_fault() -> None:
         except TransientModelError as error:
             faults.append(error.fault)
             continue
-        found = read_prediction(ITEMS[0], 0, reply, CallCounts(attempts=1))
+        found = read_prediction(ITEMS[0], 0, reply, Usage(requests=1))
         assert found.status is not PredictionStatus.FAILED, found.reason
         assert found.confidence is None or 0 <= found.confidence <= 1
         predicted += 1

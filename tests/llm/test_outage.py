@@ -9,7 +9,8 @@ import pytest
 
 from oversight.harness import FatalModelError, TransientModelError
 from oversight.harness.errors import Fault
-from oversight.harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
+from oversight.harness.llm import LimitedModel, Limiter, ModelReply, Request
+from oversight.harness.types import Usage
 from tests.llm.clock import Clock
 
 CALLS = 40
@@ -48,7 +49,7 @@ def ask_all(endpoint: Endpoint, clock: Clock, patience: float, concurrency: int 
         async def worker() -> None:
             for j in left:
                 try:
-                    found.append((await model.ask(Request.of(str(j)), CallCounts())).text)
+                    found.append((await model.ask(Request.of(str(j)), Usage())).text)
                 except TransientModelError as error:
                     found.append(error.fault)
 
@@ -122,9 +123,9 @@ def test_a_refused_call_waits_as_long_as_it_was_told_and_the_others_do_not(clock
         limiter = Limiter(2, clock=clock, sleep=clock.sleep)
         endpoint = Endpoint(clock, answer)
         model = LimitedModel(endpoint, limiter)
-        first = asyncio.create_task(model.ask(Request.of("first"), CallCounts()))
+        first = asyncio.create_task(model.ask(Request.of("first"), Usage()))
         await asyncio.sleep(0)
-        await model.ask(Request.of("other"), CallCounts())
+        await model.ask(Request.of("other"), Usage())
         await first
         assert endpoint.asked[1] == 1000
         assert 1030 <= endpoint.asked[2] <= 1033
@@ -152,6 +153,6 @@ def test_under_a_learnt_pace_a_refused_call_lines_up_again_while_others_are_take
         return ModelReply(text, input_tokens=1, output_tokens=1)
 
     endpoint = Endpoint(clock, answer)
-    asyncio.run(LimitedModel(endpoint, limiter).ask(Request.of("it"), CallCounts()))
+    asyncio.run(LimitedModel(endpoint, limiter).ask(Request.of("it"), Usage()))
     first, second = endpoint.asked
     assert least <= second - first <= most

@@ -10,8 +10,9 @@ from statistics import mean, median
 import pytest
 
 from oversight.harness.errors import Fault, TransientModelError
-from oversight.harness.llm import CallCounts, LimitedModel, Limiter, ModelReply, Request
+from oversight.harness.llm import LimitedModel, Limiter, ModelReply, Request
 from oversight.harness.llm.models import limited_model
+from oversight.harness.types import Usage
 
 SECONDS, LATENCY, WORKERS = 6.0, 0.05, 64
 
@@ -79,7 +80,7 @@ def take(rate: int, seed: int, share: float, seconds: float) -> tuple[float, int
 
         async def work() -> None:
             for _ in todo:
-                await model.ask(Request.of("?"), CallCounts())
+                await model.ask(Request.of("?"), Usage())
 
         async def all_of_them() -> None:
             await asyncio.gather(*(work() for _ in range(WORKERS)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from oversight.harness.config import ModelSection
 from oversight.harness.llm import make_spec
-from oversight.harness.store import Charge, Spending, Spent, Store
+from oversight.harness.store import Spending, Store
+from oversight.harness.types import Usage
 
 RUN = make_spec("m", ModelSection(model="m", endpoint="http://127.0.0.1:9/v1"), "$text", None)
-GOES_OUT = Spending(under_way=Spent(1, 10, 2_000_000_000))
-COMES_BACK = Spending(Spent(1, 9, 5), Spent(-1, -10, -2_000_000_000))
+GOES_OUT = Spending(under_way=Usage(1, 10, 2_000_000_000))
+COMES_BACK = Spending(Usage(1, 9, 5), Usage(-1, -10, -2_000_000_000))
 
 
 def test_what_a_dead_command_had_under_way_is_charged_once(url: str) -> None:
@@ -16,17 +17,17 @@ def test_what_a_dead_command_had_under_way_is_charged_once(url: str) -> None:
         store.runs.add_run(RUN)
         account = store.reservations
         assert account.read_spent(RUN.id) is None
-        assert account.charge_calls_left(RUN.id) == Charge(0, 0, 0, 0)
+        assert account.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
         account.spend(RUN.id, [GOES_OUT, GOES_OUT])
         account.spend(RUN.id, [COMES_BACK, GOES_OUT, COMES_BACK])
     with Store(url) as store:
         account = store.reservations
-        assert account.read_spent(RUN.id) == Spent(2, 18, 10)
-        left = Charge(1, 1, 10, 2_000_000_000)
+        assert account.read_spent(RUN.id) == Usage(2, 18, 10)
+        left = Usage(1, 10, 2_000_000_000, 1)
         assert account.charge_calls_left(RUN.id) == left
-        assert account.charge_calls_left(RUN.id) == Charge(0, 0, 0, 0)
+        assert account.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
         assert account.read_charge(RUN.id) == left
-        assert account.read_spent(RUN.id) == Spent(2, 18, 10)
+        assert account.read_spent(RUN.id) == Usage(2, 18, 10)
 
 
 def test_calls_that_all_came_back_leave_nothing(url: str) -> None:
@@ -34,5 +35,5 @@ def test_calls_that_all_came_back_leave_nothing(url: str) -> None:
         store.runs.add_run(RUN)
         for change in (GOES_OUT, COMES_BACK):
             store.reservations.spend(RUN.id, [change])
-        assert store.reservations.charge_calls_left(RUN.id) == Charge(0, 0, 0, 0)
-        assert store.reservations.read_charge(RUN.id) == Charge(0, 0, 0, 0)
+        assert store.reservations.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
+        assert store.reservations.read_charge(RUN.id) == Usage(0, 0, 0, 0)

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from benchmarks.servers import empty_server, run_sql
 from oversight.harness.config import read_study
 from oversight.harness.errors import DataError, LostConnection, StoreError
-from oversight.harness.store import Spending, Spent, Store
-from oversight.harness.types import Item, Prediction
+from oversight.harness.store import Spending, Store
+from oversight.harness.types import Item, Prediction, Usage
 from tests.store.test_study_store import SPEC
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "postgresql.md"
@@ -144,7 +144,7 @@ def test_predictions_are_stored_once_over_a_lost_connection(event: str, server: 
 
 
 def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
-    used = Spending(Spent(1, 20, 3), Spent())
+    used = Spending(Usage(1, 20, 3), Usage())
     with Store(server) as store:
         store.content.add_items(ITEMS)
         store.runs.add_run(SPEC)

@@ -103,10 +103,12 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
-    from oversight.harness.llm import DEFAULT_PATIENCE, BudgetCaps, RunTerms
+    from oversight.harness.llm import DEFAULT_PATIENCE, RunTerms
 
     return RunTerms(
-        limits=BudgetCaps(args.budget_usd, args.budget_tokens, args.budget_requests),
+        budget_usd=args.budget_usd,
+        budget_tokens=args.budget_tokens,
+        budget_requests=args.budget_requests,
         patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
         take_over=args.take_over,

@@ -184,7 +184,9 @@ class BatchEndpoint:
         """Return the bytes of a file."""
         return await self._call("GET", f"/files/{name}/content")
 
-    async def _call(self, method: str, path: str, body: bytes = b"", **query: str) -> bytes:
+    async def _call(
+        self, method: str, path: str, body: bytes = b"", query: Mapping[str, str] | None = None
+    ) -> bytes:
         return self._read(await self.client.request(method, path, body, query=query))
 
     def _read(self, reply: HttpReply) -> bytes:
@@ -237,7 +239,7 @@ class BatchEndpoint:
         seen, query = set[str](), dict[str, str]()
         while True:
             try:
-                listed = await self._call("GET", "/batches", limit="100", **query)
+                listed = await self._call("GET", "/batches", query={"limit": "100"} | query)
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise

@@ -12,7 +12,6 @@ import orjson
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import Fault, ModelError, TransientModelError
 from oversight.harness.llm.models import (
-    CallCounts,
     LimitField,
     ModelReply,
     Request,
@@ -26,7 +25,7 @@ from oversight.harness.llm.models import (
 )
 from oversight.harness.llm.reading import ANY_FORM, ReplyForm
 from oversight.harness.llm.runner import make_failed, read_prediction
-from oversight.harness.types import Item, Prediction, Source
+from oversight.harness.types import Item, Prediction, Source, Usage
 
 
 def name(number: int) -> str:
@@ -86,7 +85,7 @@ def read_answer(
     guess
         Charges answers to the request that do not say what they used.
     """
-    counts, failed = CallCounts(attempts=1), dict[str, None]()
+    counts, failed = Usage(requests=1), dict[str, None]()
     for line in lines or (None,):
         is_booked = False
         try:
@@ -118,7 +117,7 @@ def _read_line(line: Any, settings: ModelSection) -> ModelReply:
             raise TransientModelError("no answer came before the batch ended", fault=Fault.EXPIRED)
 
 
-def _book(counts: CallCounts, sent: int, received: int, n_guessed: int) -> None:
+def _book(counts: Usage, sent: int, received: int, n_guessed: int) -> None:
     counts.input_tokens += sent
     counts.output_tokens += received
     counts.guessed += n_guessed

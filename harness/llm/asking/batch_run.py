@@ -14,7 +14,7 @@ from typing import Any
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint, UncertainBatch, copy_error
 from oversight.harness.llm.asking.batch_file import name, read_answer, read_lines, write_line
-from oversight.harness.llm.models import CallCounts, TokenGuess
+from oversight.harness.llm.models import TokenGuess
 from oversight.harness.llm.runner import (
     Target,
     Wanted,
@@ -26,7 +26,7 @@ from oversight.harness.llm.runner import (
 )
 from oversight.harness.output import say
 from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain, split_into_batches
-from oversight.harness.types import Item, Prediction, PredictionStatus, Source
+from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
 LONGEST_POLL = 60.0
 _TRIES = 5  # to hand over or cancel a batch
@@ -165,7 +165,7 @@ class BatchRun:
 
     def _make_lost(self, item: Item, sample: int, why: str) -> Prediction:
         used = TokenGuess().guess(make_request(self.target.spec, item))
-        counts = CallCounts(attempts=1, input_tokens=used[0], output_tokens=used[1], guessed=1)
+        counts = Usage(requests=1, input_tokens=used[0], output_tokens=used[1], guessed=1)
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
     async def _settle(self, batch: Batch, *, is_new: bool) -> None:

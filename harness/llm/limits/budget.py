@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 
 from oversight.harness.errors import BudgetSpent, ConfigError
 from oversight.harness.llm.limits.prices import FREE, Price, dollars
-from oversight.harness.types import Source
+from oversight.harness.types import Source, Usage
 
 if TYPE_CHECKING:
-    from oversight.harness.store import NotedPrice, Usage
-
-
-@dataclass(slots=True)
-class _Amount:
-    usd: float = 0.0
-    tokens: int = 0
-    requests: int = 0
-
-    def add(self, usd: float, tokens: int, requests: int) -> None:
-        self.usd += usd
-        self.tokens += tokens
-        self.requests += requests
+    from oversight.harness.store import NotedPrice
 
 
 @dataclass(slots=True, eq=False)
@@ -49,8 +37,8 @@ class Reservation:
 class _Account:
     """What has been spent and what is held back; shared by all models under one budget."""
 
-    spent: _Amount = field(default_factory=_Amount)
-    held: _Amount = field(default_factory=_Amount)
+    spent: Usage = field(default_factory=Usage)
+    held: Usage = field(default_factory=Usage)
     calls: set[Reservation] = field(default_factory=set)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -109,19 +97,9 @@ class Budget:
         return self._usd is not None or self._tokens is not None
 
     @property
-    def spent_usd(self) -> float:
-        """Dollars settled so far; calls of models without a price count nothing."""
-        return self._account.spent.usd
-
-    @property
-    def spent_tokens(self) -> int:
-        """Tokens settled so far, sent and received together."""
-        return self._account.spent.tokens
-
-    @property
-    def spent_requests(self) -> int:
-        """Calls sent so far."""
-        return self._account.spent.requests
+    def spent(self) -> Usage:
+        """What was settled so far; calls of models without a price count no dollars."""
+        return self._account.spent
 
     @property
     def under_way(self) -> int:
@@ -148,7 +126,7 @@ class Budget:
         if self._requests is not None and spent.requests + held.requests + 1 > self._requests:
             raise BudgetSpent(f"the budget of {self._requests:,} requests is spent: {spent.requests:,} used")
         self._account.calls.add(call)
-        held.add(call.usd, tokens, 1)
+        held.add(Usage(1, input_tokens, output_tokens, usd=call.usd))
         return call
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
@@ -181,7 +159,7 @@ class Budget:
         account.calls.remove(call)
         if output_tokens > call.output_tokens:
             self._expect(output_tokens)
-        account.held.add(-call.usd, -call.input_tokens - call.output_tokens, -1)
+        account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
             account.held.usd = 0.0  # sums of floats drift; nothing held is exactly nothing
         account.changed.set()
@@ -193,7 +171,7 @@ class Budget:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
                 usd = self._price.dollars(0, more)
-                self._account.held.add(usd, more, 0)
+                self._account.held.add(Usage(0, 0, more, usd=usd))
                 call.output_tokens, call.usd = output_tokens, call.usd + usd
 
     def release(self, call: Reservation) -> None:
@@ -203,15 +181,15 @@ class Budget:
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
         """Count what was used without a reservation."""
         usd = self._price.dollars(input_tokens, output_tokens)
-        self._account.spent.add(usd, input_tokens + output_tokens, requests)
+        self._account.spent.add(Usage(requests, input_tokens, output_tokens, usd=usd))
 
     def charge_amounts(self, usd: float, tokens: int) -> None:
         """Count dollars and tokens that were used before, at whatever prices."""
-        self._account.spent.add(usd, tokens, 0)
+        self._account.spent.add(Usage(0, tokens, usd=usd))
 
     def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
         """Count what earlier commands used for the same run, at the prices that were `noted` of it."""
         paid = [part for part in used if part.source is not Source.IMPORT]
-        tokens = sum(part.input_tokens + part.output_tokens for part in paid)
-        usd = dollars(self._price, paid, noted) or 0.0
-        self._account.spent.add(usd, tokens, sum(part.requests for part in paid))
+        total = Usage.sum(paid)
+        total.usd = dollars(self._price, paid, noted) or 0.0
+        self._account.spent.add(total)

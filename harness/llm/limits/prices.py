@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.errors import DataError
 from oversight.harness.output import read_text
-from oversight.harness.types import Source
+from oversight.harness.types import Source, Usage
 
 if TYPE_CHECKING:
-    from oversight.harness.store import NotedPrice, Usage
+    from oversight.harness.store import NotedPrice
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from .interface import (
     RunnableModel as RunnableModel,
 )
 from .made_models import make_model as make_model
-from .limited_model import CallCounts as CallCounts, LimitedModel as LimitedModel
+from .limited_model import LimitedModel as LimitedModel
 from .reported_usage import read_usage as read_usage
 from .served_model import ServedModel as ServedModel
 from .token_guess import TokenGuess as TokenGuess

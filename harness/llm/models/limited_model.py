@@ -17,6 +17,7 @@ from oversight.harness.errors import FatalModelError, Fault, TransientModelError
 from oversight.harness.llm.limits import LONGEST_PAUSE, Limiter, Reservation
 from oversight.harness.llm.models.interface import Model, ModelReply, Request
 from oversight.harness.llm.models.token_guess import TokenGuess
+from oversight.harness.types import Usage
 
 LONGEST_WAIT = 60.0
 PATIENCE = 3
@@ -31,20 +32,6 @@ _random = random.Random()  # noqa: S311  so that not all try again at the same m
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
 """Reserves most tokens sent and received before a call goes out."""
-
-
-@dataclass(slots=True)
-class CallCounts:
-    """What the calls for one answer used, also those whose reply was not taken.
-
-    `guessed` calls did not say what they used; an upper guess is counted for them.
-    """
-
-    attempts: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
-    guessed: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +75,7 @@ class LimitedModel:
         """Whether so many replies in a row could not be read that more tries would only cost."""
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
-    async def ask(self, request: Request, counts: CallCounts, hold: Hold | None = None) -> ModelReply:
+    async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
         """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
 
         Calls that fell into an outage of the endpoint, or were refused together with many others, do not
@@ -135,7 +122,7 @@ class LimitedModel:
         """Free the model's connections."""
         await self.model.close()
 
-    async def _call(self, request: Request, counts: CallCounts, hold: Hold | None) -> ModelReply:
+    async def _call(self, request: Request, counts: Usage, hold: Hold | None) -> ModelReply:
         """Make one call in a place of its own, and tell the limiter what came of it."""
         limiter = self.limiter
         expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
@@ -161,9 +148,9 @@ class LimitedModel:
             self.recognise(reply.model)
         return reply
 
-    async def _send(self, request: Request, counts: CallCounts, held: Reservation | None) -> ModelReply:
+    async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
         """Send a request and count what that took, whatever comes of it."""
-        counts.attempts += 1
+        counts.requests += 1
         # Whatever else happens, it may have to be paid: None stands for a guess.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
@@ -188,7 +175,7 @@ class LimitedModel:
                 held.settle(*used)
         return reply
 
-    def _tell(self, error: TransientModelError, started: float, counts: CallCounts) -> None:
+    def _tell(self, error: TransientModelError, started: float, counts: Usage) -> None:
         """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
         limiter = self.limiter
         if error.fault is Fault.LOST:  # which says nothing of the endpoint

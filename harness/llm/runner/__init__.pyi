@@ -12,13 +12,12 @@ from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
     reply_form_of as reply_form_of,
 )
-from .run_opening import (
-    BudgetCaps as BudgetCaps, DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS,
-    RunResult as RunResult, RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Workers as Workers,
-)
-from .stop_signals import on_stop_signals as on_stop_signals
 from .targets import (
     Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
     draw_sample as draw_sample, forecast as forecast, hold_runs as hold_runs, load_items as load_items,
     make_served as make_served, make_spec as make_spec,
+)
+from .terms import (
+    DEFAULT_PATIENCE as DEFAULT_PATIENCE, DEFAULT_TERMS as DEFAULT_TERMS, RunResult as RunResult,
+    RunTerms as RunTerms, THIS_PROCESS as THIS_PROCESS, Workers as Workers,
 )

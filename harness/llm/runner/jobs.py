@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from oversight.harness.config import RunSpec
+from oversight.harness.config import ModelSection, RunSpec
 from oversight.harness.errors import (
     BudgetSpent,
     FatalModelError,
@@ -18,13 +19,20 @@ from oversight.harness.errors import (
     RefusedRequest,
     TransientModelError,
 )
-from oversight.harness.llm.limits import Budget, Reservation
-from oversight.harness.llm.models import CUT, CallCounts, LimitedModel, Request
+from oversight.harness.llm.limits import Budget, Limiter, Reservation
+from oversight.harness.llm.models import CUT, LimitedModel, Request
 from oversight.harness.llm.runner.prediction import make_failed, read_option, read_prediction
 from oversight.harness.llm.runner.prompt import make_request, reply_form_of
+from oversight.harness.llm.runner.targets import Target, Wanted, load_items, make_served
+from oversight.harness.llm.runner.terms import RunTerms
+from oversight.harness.output import say
 from oversight.harness.store import ReservedAnswer, add_usage
-from oversight.harness.types import Item, Prediction
+from oversight.harness.types import Item, Prediction, Usage
 
+_UNBOUNDED = (
+    "{}: without max_tokens nothing bounds an answer, so the budget takes each to be a quarter longer than "
+    "the longest seen; set max_tokens for a hard stop"
+)
 MORE = 4
 """An answer that was cut by the token limit is asked for once more with this many times as many."""
 
@@ -85,7 +93,7 @@ class Job:
         An answer that the token limit cut before it could be read is asked for once more with a higher
         limit.
         """
-        started, counts, asked = time.perf_counter(), CallCounts(), reply_form_of(self.spec)
+        started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
         try:
             reply = await self.model.ask(request, counts, hold)
@@ -107,7 +115,7 @@ class Job:
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.attempts:  # paid for, and not yet an answer
+            if counts.requests:  # paid for, and not yet an answer
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
@@ -122,7 +130,7 @@ class Job:
         budget: Budget,
         item: Item,
         sample: int,
-        counts: CallCounts,
+        counts: Usage,
         guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
         """Reserve what the next call for an answer may use, here and in the store."""
@@ -135,14 +143,78 @@ class Job:
         return held
 
     async def _note(
-        self, item: Item, sample: int, counts: CallCounts, sent: int, received: int, requests: int = 0
+        self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
         """Store what an answer used so far, and what its next call may use."""
         if self.reserve is not None:
-            used = counts.attempts + requests, counts.input_tokens + sent, counts.output_tokens + received
+            used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
         """Add what an earlier answer used that this one replaces."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
+
+
+def make_jobs(
+    wanted: Wanted,
+    targets: Mapping[Target, Budget | None],
+    terms: RunTerms,
+    *,
+    reserve: Callable[[ReservedAnswer], Awaitable[None]],
+    served: dict[str, str],
+) -> list[Job]:
+    """Make a job for every model; those of one endpoint share its limits.
+
+    Parameters
+    ----------
+    targets
+        Models with the budget of each; None has no limit.
+    reserve
+        Stores what an answer may have used, before each of its calls under a budget goes out.
+    served
+        Receives the names in the models' first replies, by id of the run.
+    """
+    store, workers = wanted.store, terms.workers
+    limiters = _make_limiters([target.settings for target in targets], terms.patience, workers.number)
+    jobs = []
+    for target, budget in targets.items():
+        settings = target.settings
+        is_bounded = target.spec.max_tokens is not None or target.is_program
+        if budget is not None and budget.counts_tokens and not is_bounded:
+            say(_UNBOUNDED.format(target.spec.name))
+        model = LimitedModel(
+            workers.make_model(settings, target.function),
+            limiters[_limits_of(settings)],
+            settings.tries,
+            make_served(store, target, served.__setitem__).recognise,
+            is_billed=not target.is_program,
+            name=target.spec.name,
+            holds_lost=terms.uncertain == "hold",
+        )
+        todo = load_items(store, wanted.find_left(target))
+        jobs.append(Job(target.spec, model, todo, budget, reserve, store.runs.read_failed(target.spec.id)))
+    return jobs
+
+
+def _limits_of(settings: ModelSection) -> tuple[str, str]:
+    """What a limiter is shared by: limits are mostly set per model."""
+    return settings.where, "" if settings.shared_limits else settings.model
+
+
+def _make_limiters(
+    settings: Sequence[ModelSection], patience: float, workers: int
+) -> dict[tuple[str, str], Limiter]:
+    """One per model of an endpoint; of shared ones the widest window and the lowest rates."""
+    shared = defaultdict[tuple[str, str], list[ModelSection]](list)
+    for one in settings:
+        shared[_limits_of(one)].append(one)
+    return {
+        where: Limiter(
+            workers * max(m.concurrency for m in models),
+            min((m.requests_per_minute for m in models if m.requests_per_minute), default=None),
+            min((m.tokens_per_minute for m in models if m.tokens_per_minute), default=None),
+            patience=patience,
+        )
+        for where, models in shared.items()
+    }

@@ -23,12 +23,11 @@ from typing import Any, TypeAlias, cast
 
 from oversight.harness.errors import BudgetSpent, FatalModelError, Fault, OversightError, first_of
 from oversight.harness.llm.limits import Limiter
-from oversight.harness.llm.models import CallCounts
 from oversight.harness.llm.runner.batches import Batches
+from oversight.harness.llm.runner.event_loop import DRAIN, on_stop_signals
 from oversight.harness.llm.runner.jobs import Job
 from oversight.harness.llm.runner.prediction import make_failed
-from oversight.harness.llm.runner.stop_signals import DRAIN, on_stop_signals
-from oversight.harness.types import Item, Prediction, PredictionStatus
+from oversight.harness.types import Item, Prediction, PredictionStatus, Usage
 
 StoredRow: TypeAlias = tuple[str, Prediction]
 _LOGGER = logging.getLogger(__name__)
@@ -36,23 +35,9 @@ IN_A_ROW = 20
 """So many items in a row that end in a refusal, a malformed reply or an unexpected error end a run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsEnd:
-    """How jobs ended.
-
-    Attributes
-    ----------
-    errors
-        What stopped each of them before all its items were asked; None where nothing did.
-    signal
-        Number of the signal that stopped them all, if one did.
-    """
-
-    errors: Sequence[OversightError | None]
-    signal: int | None
-
-
-async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]) -> JobsEnd:
+async def run_jobs(
+    jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]
+) -> tuple[list[OversightError | None], int | None]:
     """Ask every model about all its items and hand over the predictions as they come; close the models then.
 
     A failure ends the items of its own model alone.
@@ -64,6 +49,11 @@ async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], N
     write
         Called from one thread with run ids and predictions that are finished since the last call; it
         must have stored them when it returns.
+
+    Returns
+    -------
+    list of OversightError or None, int or None
+        What stopped each job before all its items were asked; the number of the signal that stopped all.
 
     Raises
     ------
@@ -89,7 +79,7 @@ async def run_jobs(jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], N
     finally:
         for job in jobs:
             await job.model.close()
-    return JobsEnd(errors=[course.error for course in courses], signal=signals[0] if signals else None)
+    return [course.error for course in courses], signals[0] if signals else None
 
 
 @dataclass(slots=True, eq=False)
@@ -140,7 +130,7 @@ class _Course:
             return None
         except Exception as error:  # noqa: BLE001  nothing that one item brings about is another's concern
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
-            prediction = make_failed(item, sample, reason, CallCounts())
+            prediction = make_failed(item, sample, reason, Usage())
         finally:
             self.under_way.discard(lane)
         self._count(prediction)

@@ -6,29 +6,22 @@ Nobody else works on the same runs meanwhile.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from oversight.harness.config import ModelSection
-from oversight.harness.errors import OversightError, Stopped, WrongType
+from oversight.harness.errors import Stopped, WrongType
 from oversight.harness.expected import check_records
 from oversight.harness.llm.limits import Budget, PriceTable
 from oversight.harness.llm.runner.batches import Batches
 from oversight.harness.llm.runner.event_loop import collecting_rarely, run_in_loop
-from oversight.harness.llm.runner.job_making import Questions, make_jobs
-from oversight.harness.llm.runner.jobs import Job
+from oversight.harness.llm.runner.jobs import make_jobs
 from oversight.harness.llm.runner.lanes import StoredRow, run_jobs
+from oversight.harness.llm.runner.preparation import Prepared, prepare
 from oversight.harness.llm.runner.progress_bar import Progress
 from oversight.harness.llm.runner.prompt import DEFAULT_TEMPLATE, check_template
-from oversight.harness.llm.runner.run_opening import (
-    DEFAULT_PATIENCE,
-    DEFAULT_TERMS,
-    BudgetCaps,
-    RunResult,
-    RunTerms,
-    open_runs,
-)
-from oversight.harness.llm.runner.targets import Target, Wanted, load_items, make_spec
+from oversight.harness.llm.runner.targets import Target, Wanted, hold_runs, make_spec, refuse_without_keys
+from oversight.harness.llm.runner.terms import DEFAULT_PATIENCE, DEFAULT_TERMS, RunResult, RunTerms
 from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
@@ -93,8 +86,12 @@ def run(
     target = _make_target(model, check_template(template), system, settings)
     with Store(store if "://" in store else f"sqlite:///{store}") as repository:
         wanted = Wanted(repository, repository.content.add_items(items))
-        limits = BudgetCaps(budget_usd, budget_tokens, budget_requests)
-        terms = RunTerms(limits=limits, patience=patience)
+        terms = RunTerms(
+            budget_usd=budget_usd,
+            budget_tokens=budget_tokens,
+            budget_requests=budget_requests,
+            patience=patience,
+        )
         [outcome] = run_alone(wanted, [target], prices=prices or PriceTable(), terms=terms)
         if outcome.error is not None:
             raise outcome.error
@@ -123,81 +120,75 @@ def run_alone(
     Models that share an endpoint's limits are asked in turn; what stops one of them stops no other. Raises as
     `run` does, but what stopped one model after the first was asked is in its result.
     """
-    with open_runs(wanted, targets, prices=prices, terms=terms) as opened:
-        by_name = {t.spec.name: budget for t, budget in zip(opened.targets, opened.budgets, strict=True)}
-        own = [by_name[target.spec.name] for target in opened.ready]
-        asked, errors = _ask(wanted, opened.ready, own, terms=terms, check=opened.lock.check)
-    done = zip(opened.ready, asked, errors, strict=True)
-    return opened.report([RunResult(target=t, asked=n, error=error) for t, n, error in done])
+    store, targets = wanted.store, [target.priced(prices) for target in targets]
+    budgets = _make_budgets(targets, terms)  # which refuses unknown prices before anything is sent
+    refuse_without_keys(targets)
+    with hold_runs(store, targets, wait=terms.wait, take_over=terms.take_over) as lock:
+        prepared = prepare(
+            wanted, targets, budgets, uncertain=terms.uncertain, make_model=terms.workers.make_model
+        )
+        ready = {
+            one.target: budget for one, budget in zip(prepared, budgets, strict=True) if one.error is None
+        }
+        for target in ready:
+            target.announce(wanted)
+            target.refuse_waiting(store)
+        _charge_looks(store, prepared)  # which the budgets have counted
+        done = _ask(wanted, ready, terms, lock.check)
+    return [
+        done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared
+    ]
+
+
+def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
+    """Make one budget for all; refused here, before anything is sent, if a price is unknown.
+
+    If lost answers are held, there is a budget without limits, since reservations need one.
+    """
+    usd, tokens, requests = terms.budget
+    if terms.budget == (None, None, None) and terms.uncertain == "retry":
+        return [None] * len(targets)
+    budget = Budget(usd, tokens, targets[0].price, requests=requests)
+    return [budget.at(target.price) for target in targets]
+
+
+def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
+    """Charge the runs with what trying the features of their models took, for this command and later ones."""
+    for one in prepared:
+        if one.error is None and one.used.requests:
+            store.reservations.charge(one.target.spec.id, one.used)
 
 
 def _ask(
-    wanted: Wanted,
-    targets: Sequence[Target],
-    budgets: Sequence[Budget | None],
-    *,
-    terms: RunTerms,
-    check: Callable[[], None],
-) -> tuple[list[int], Sequence[OversightError | None]]:
-    """Ask what is left of every target; return how many answers each lacked, and what stopped each.
-
-    Parameters
-    ----------
-    budgets
-        Of the targets; None of one without.
-    check
-        Raises if a run is another process's by now.
-    """
+    wanted: Wanted, targets: Mapping[Target, Budget | None], terms: RunTerms, check: Callable[[], None]
+) -> dict[Target, RunResult]:
+    """Ask what is left of every target; `check` raises if a run is another process's by now."""
     store, served = wanted.store, dict[str, str]()
-    left = [sum(map(len, wanted.find_left(target))) for target in targets]
-    if not any(left):
-        return left, [None] * len(left)
-    for target, number in zip(targets, left, strict=True):
+    left = {target: sum(map(len, wanted.find_left(target))) for target in targets}
+    if not any(left.values()):
+        return {target: RunResult(target=target, asked=0) for target in targets}
+    for target, number in left.items():
         if number:
             _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
     reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
-    questions = [
-        Questions(target=target, todo=load_items(store, wanted.find_left(target)), budget=budget)
-        for target, budget in zip(targets, budgets, strict=True)
-    ]
-    jobs = make_jobs(
-        store,
-        questions,
-        patience=terms.patience,
-        reserve=reservations.put,
-        served=served,
-        workers=terms.workers,
-        holds_lost=terms.uncertain == "hold",
-    )
-    is_reserved = any(budget is not None for budget in budgets)
-
-    def write(rows: Sequence[StoredRow]) -> None:
-        store.runs.store_predictions(rows, reserved=is_reserved)
-        while served:
-            store.runs.note_served_as(*served.popitem())
-        check()
-
-    return left, _ask_all(wanted, jobs, targets, left, write)
-
-
-def _ask_all(
-    wanted: Wanted,
-    jobs: Sequence[Job],
-    targets: Sequence[Target],
-    left: Sequence[int],
-    store: Callable[[Sequence[StoredRow]], None],
-) -> Sequence[OversightError | None]:
-    """Ask what is left of every target; what stopped each, if anything did."""
+    jobs = make_jobs(wanted, targets, terms, reserve=reservations.put, served=served)
+    is_reserved = any(budget is not None for budget in targets.values())
     total = sum(len(wanted.ids) * target.settings.samples for target in targets)
-    with Progress.of(targets, total, total - sum(left)) as progress:
+    with Progress.of(list(targets), total, total - sum(left.values())) as progress:
 
         def write(rows: Sequence[StoredRow]) -> None:
-            store(rows)
+            store.runs.store_predictions(rows, reserved=is_reserved)
+            while served:
+                store.runs.note_served_as(*served.popitem())
+            check()
             progress.wrote(rows)
 
         with collecting_rarely():
-            end = run_in_loop(run_jobs(jobs, write))
-    if end.signal is not None:
-        raise Stopped(end.signal)
-    return end.errors
+            errors, signal = run_in_loop(run_jobs(jobs, write))
+    if signal is not None:
+        raise Stopped(signal)
+    return {
+        target: RunResult(target=target, asked=number, error=error)
+        for (target, number), error in zip(left.items(), errors, strict=True)
+    }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -29,11 +28,12 @@ from oversight.harness.types import (
     Prediction,
     PredictionStatus,
     Source,
+    Usage,
     find_option,
 )
 
 if TYPE_CHECKING:
-    from oversight.harness.llm.models import CallCounts, ModelReply
+    from oversight.harness.llm.models import ModelReply
 
 _BRIEF = 200
 """Characters of a text that may come again, so that what it says is kept."""
@@ -43,7 +43,7 @@ def read_prediction(
     item: Item,
     sample: int,
     reply: ModelReply,
-    counts: CallCounts,
+    counts: Usage,
     *,
     source: Source = Source.CALL,
     asked: ReplyForm = ANY_FORM,
@@ -83,7 +83,7 @@ def read_prediction(
         input_tokens=counts.input_tokens,
         output_tokens=counts.output_tokens,
         seconds=counts.seconds,
-        attempts=counts.attempts,
+        attempts=counts.requests,
         source=source,
         guessed=counts.guessed,
         step=step,
@@ -91,11 +91,23 @@ def read_prediction(
 
 
 def make_failed(
-    item: Item, sample: int, reason: str, counts: CallCounts, source: Source = Source.CALL
+    item: Item, sample: int, reason: str, counts: Usage, source: Source = Source.CALL
 ) -> Prediction:
     """Record that no answer came; the reason shows no password of a URL."""
     status = PredictionStatus.FAILED
-    return Prediction(item.id, None, status, redact(reason), sample, source=source, **asdict(counts))
+    return Prediction(
+        item.id,
+        None,
+        status,
+        redact(reason),
+        sample,
+        source=source,
+        attempts=counts.requests,
+        input_tokens=counts.input_tokens,
+        output_tokens=counts.output_tokens,
+        seconds=counts.seconds,
+        guessed=counts.guessed,
+    )
 
 
 def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus, str]:

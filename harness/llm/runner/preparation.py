@@ -12,7 +12,6 @@ from oversight.harness.config import ModelSection
 from oversight.harness.errors import BudgetSpent, ConfigError, ModelError, OversightError, RefusedRequest
 from oversight.harness.llm.limits import Budget, Limiter
 from oversight.harness.llm.models import (
-    CallCounts,
     LimitedModel,
     ModelReply,
     Request,
@@ -24,6 +23,7 @@ from oversight.harness.llm.runner.prompt import CHOICES, answer_schema
 from oversight.harness.llm.runner.targets import Target, Wanted
 from oversight.harness.output import say
 from oversight.harness.store import Store, Uncertain
+from oversight.harness.types import Usage
 
 _NEVER_SAID = ("green-4", "blue-7")
 """Texts that no model says unless it must."""
@@ -50,7 +50,7 @@ class Prepared:
 
     target: Target
     error: OversightError | None
-    used: CallCounts
+    used: Usage
 
 
 def prepare(
@@ -96,7 +96,7 @@ def prepare(
         found = list[Prepared]()
         try:
             for target, model, budget in zip(targets, models, budgets or [None] * len(targets), strict=True):
-                used = CallCounts()
+                used = Usage()
                 try:
                     settled = await looks.look(target, model, budget, used)
                     count(settled, budget)
@@ -167,9 +167,7 @@ class _Looks:
     wanted: Wanted
     looked: set[str] = field(default_factory=set)
 
-    async def look(
-        self, target: Target, model: RunnableModel, budget: Budget | None, used: CallCounts
-    ) -> Target:
+    async def look(self, target: Target, model: RunnableModel, budget: Budget | None, used: Usage) -> Target:
         settings, update = target.settings, dict[str, bool | str]()
         limited = LimitedModel(model, Limiter(1), settings.tries, is_billed=not target.is_program)
         hold = None if budget is None else budget.hold

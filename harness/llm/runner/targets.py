@@ -16,11 +16,11 @@ from oversight.harness.llm.models import ServedModel, TokenGuess
 from oversight.harness.llm.runner.prompt import make_request
 from oversight.harness.output import say
 from oversight.harness.seeding import derive_seed
-from oversight.harness.store import UNDER_WAY, HeldLocks, NotedPrice, Store, Usage
-from oversight.harness.types import Item
+from oversight.harness.store import UNDER_WAY, HeldLocks, NotedPrice, Store
+from oversight.harness.types import Item, Usage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """One model to run: what is asked, how it is reached, what it costs (None: unknown).
 
@@ -241,8 +241,8 @@ def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
     for item, _ in load_items(store, wanted.find_left(target)):
         calls += 1
         sent += guess.guess(make_request(spec, item))[0]
-    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens and u.predictions]
-    answers = sum(u.predictions for u in known)
+    known = [u for u in store.runs.sum_usage(spec.id) if u.input_tokens and u.answers]
+    answers = sum(u.answers for u in known)
     if answers:
         sent = round(calls * sum(u.input_tokens for u in known) / answers)
         received: int | None = round(calls * sum(u.output_tokens for u in known) / answers)

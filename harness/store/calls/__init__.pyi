@@ -3,11 +3,11 @@ from .endpoints import (
     StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
 )
 from .lost_answers import (
-    Charge as Charge, Uncertain as Uncertain, add_charge as add_charge,
+    Uncertain as Uncertain, add_charge as add_charge,
 )
 from .reservations import (
     ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,
-    Spending as Spending, Spent as Spent,
+    Spending as Spending,
 )
 from .run_locks import (
     HeldLocks as HeldLocks, LockRepository as LockRepository,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
@@ -15,10 +13,9 @@ from oversight.harness.store.tables import (
     PredictionRow,
     ReservationRow,
     insert_into,
-    row_of,
     upsert,
 )
-from oversight.harness.types import PredictionStatus, Source
+from oversight.harness.types import PredictionStatus, Source, Usage
 
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _PREDICTION, _GUESSED = PredictionRow.__table__, GuessedUsageRow.__table__
@@ -29,17 +26,7 @@ Uncertain: TypeAlias = Literal["retry", "hold"]
 """What becomes of answers under way on a process that ended: asked for again, or held as failed ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What answers were charged that no row is stored of."""
-
-    answers: int
-    requests: int
-    input_tokens: int
-    output_tokens: int
-
-
-def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Charge:
+def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
     """End the reservations of a process that is gone; return what the run is charged for them.
 
     With ``"hold"`` they become failed answers with all they may have used, which nothing asks for again by
@@ -47,16 +34,18 @@ def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) ->
     """
     gone = sa.delete(_RESERVATION).where(_RESERVATION.c.run_id == run_id).returning(_RESERVATION)
     rows = list(connection.execute(gone).all())
-    charge = Charge(len(rows), *(sum(getattr(row, name) for row in rows) for name in _USED))
+    requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
+    charge = Usage(requests, sent, received, answers=len(rows))
     if rows and uncertain == "hold":
         _hold(connection, rows)
     elif rows:
-        add_charge(connection, _CHARGE, run_id, row_of(charge))
+        add_charge(connection, _CHARGE, run_id, charge)
     return charge
 
 
-def add_charge(connection: sa.Connection, table: sa.Table, run_id: str, amounts: Mapping[str, int]) -> None:
+def add_charge(connection: sa.Connection, table: sa.Table, run_id: str, used: Usage) -> None:
     """Add to a run's row, which is made if there is none."""
+    amounts = {name: getattr(used, name) for name in (*_USED, "answers") if name in table.c}
     insert = insert_into(table, connection.dialect).values(run_id=run_id, **amounts)
     more = {name: table.c[name] + value for name, value in amounts.items()}
     connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))

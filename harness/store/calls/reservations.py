@@ -11,13 +11,12 @@ in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from oversight.harness.store.calls.lost_answers import Charge, Uncertain, add_charge, settle_lost
+from oversight.harness.store.calls.lost_answers import Uncertain, add_charge, settle_lost
 from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables import (
     CallsUnderWayRow,
@@ -25,12 +24,9 @@ from oversight.harness.store.tables import (
     ReservationRow,
     SpentRow,
     row_of,
-    select_values,
     upsert,
 )
-
-if TYPE_CHECKING:
-    from oversight.harness.store.runs import Usage
+from oversight.harness.types import Usage
 
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _SPENT, _UNDER_WAY = SpentRow.__table__, CallsUnderWayRow.__table__
@@ -50,30 +46,11 @@ class ReservedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What calls used, or use at most; what is less than before is negative."""
-
-    requests: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def __sub__(self, other: Spent) -> Spent:
-        """What has come since `other`."""
-        return Spent(*(getattr(self, name) - getattr(other, name) for name in _USED))
-
-    @classmethod
-    def sum(cls, parts: Iterable[Spent | Usage]) -> Spent:
-        """All together."""
-        known = list(parts)
-        return cls(*(sum(getattr(part, name) for part in known) for name in _USED))
-
-
-@dataclass(frozen=True, slots=True)
 class Spending:
     """How calls change what a run has paid, and what its calls under way may use at most."""
 
-    paid: Spent = Spent()
-    under_way: Spent = Spent()
+    paid: Usage = field(default_factory=Usage)
+    under_way: Usage = field(default_factory=Usage)
 
 
 class ReservationRepository(Repository):
@@ -85,7 +62,7 @@ class ReservationRepository(Repository):
         with self._database.transaction() as connection:
             upsert(connection, _RESERVATION, [row_of(answer) for answer in answers])
 
-    def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Charge:
+    def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
         """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
 
         To be called before a run makes its first call, and while no other command makes any for it.
@@ -93,17 +70,16 @@ class ReservationRepository(Repository):
         with self._database.transaction() as connection:
             return settle_lost(connection, run_id, uncertain)
 
-    def charge(self, run_id: str, charge: Charge) -> None:
+    def charge(self, run_id: str, charge: Usage) -> None:
         """Charge a run with calls that were for no item."""
         with self._database.transaction() as connection:
-            add_charge(connection, _CHARGE, run_id, row_of(charge))
+            add_charge(connection, _CHARGE, run_id, charge)
 
-    def read_charge(self, run_id: str) -> Charge:
+    def read_charge(self, run_id: str) -> Usage:
         """What a run was charged for answers that never came to an end."""
-        found = self._database.read_values(
-            Charge, select_values(Charge, _CHARGE).where(_CHARGE.c.run_id == run_id)
-        )
-        return found[0] if found else Charge(0, 0, 0, 0)
+        columns = (_CHARGE.c[name] for name in (*_USED, "answers"))
+        rows = self._database.read_rows(sa.select(*columns).where(_CHARGE.c.run_id == run_id))
+        return Usage(*rows[0]) if rows else Usage()
 
     @repeated(twice=False)
     def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
@@ -113,9 +89,9 @@ class ReservationRepository(Repository):
                 (_SPENT, (change.paid for change in changes)),
                 (_UNDER_WAY, (change.under_way for change in changes)),
             ):
-                add_charge(connection, table, run_id, row_of(Spent.sum(parts)))
+                add_charge(connection, table, run_id, Usage.sum(parts))
 
-    def charge_calls_left(self, run_id: str) -> Charge:
+    def charge_calls_left(self, run_id: str) -> Usage:
         """Charge a workflow's run with what a dead command had under way, as `charge_left` does.
 
         An answer is one to a call here.
@@ -123,15 +99,14 @@ class ReservationRepository(Repository):
         columns = (_UNDER_WAY.c[name] for name in _USED)
         gone = sa.delete(_UNDER_WAY).where(_UNDER_WAY.c.run_id == run_id).returning(*columns)
         with self._database.transaction() as connection:
-            left = Spent.sum(Spent(*row) for row in connection.execute(gone))
-            charge = Charge(left.requests, left.requests, left.input_tokens, left.output_tokens)
-            if left != Spent():
-                add_charge(connection, _CHARGE, run_id, row_of(charge))
+            charge = Usage.sum(Usage(*row) for row in connection.execute(gone))
+            charge.answers = charge.requests
+            if charge != Usage():
+                add_charge(connection, _CHARGE, run_id, charge)
         return charge
 
-    def read_spent(self, run_id: str) -> Spent | None:
+    def read_spent(self, run_id: str) -> Usage | None:
         """What a workflow's run paid for calls that are over; None if it has no such row."""
-        found = self._database.read_values(
-            Spent, select_values(Spent, _SPENT).where(_SPENT.c.run_id == run_id)
-        )
-        return found[0] if found else None
+        columns = (_SPENT.c[name] for name in _USED)
+        rows = self._database.read_rows(sa.select(*columns).where(_SPENT.c.run_id == run_id))
+        return Usage(*rows[0]) if rows else None

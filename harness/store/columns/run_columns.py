@@ -17,9 +17,9 @@ from oversight.harness.columns import ABSENT, ItemIndex, PredictionColumns
 from oversight.harness.errors import StoreError
 from oversight.harness.store.columns.study_columns import ColumnRepository
 from oversight.harness.store.database import Database, Repository
-from oversight.harness.store.runs import RunRepository, Usage
+from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.tables import ItemRow, PredictionRow, RunColumnsRow, RunVersionRow
-from oversight.harness.types import PredictionStatus, Source
+from oversight.harness.types import PredictionStatus, Source, Usage
 
 _PREDICTION = PredictionRow.__table__.c
 _KEPT, _VERSION = RunColumnsRow.__table__, RunVersionRow.__table__.c
@@ -86,9 +86,7 @@ class RunColumnsRepository(Repository):
         """Stored answers of a run, of every sample: as was kept, else counted, five millions a second."""
         kept = self._find(run_id, sa.select(_KEPT.c.counts))
         return (
-            self._runs.count_predictions(run_id)
-            if kept is None
-            else sum(u.predictions for u in _usage_of(kept))
+            self._runs.count_predictions(run_id) if kept is None else sum(u.answers for u in _usage_of(kept))
         )
 
     def keep(self, run_ids: Iterable[str]) -> None:
@@ -163,7 +161,7 @@ class RunColumnsRepository(Repository):
             reasons += [(row, s, text.partition(":")[0]) for row, s, text in told if text]
             _sum_up(used, source, numbers)
         kinds = [(status, kind) for _, status, kind in sorted(reasons, key=itemgetter(0))]
-        usage = [Usage(Source(source), *used[source].tolist()) for source in sorted(used)]
+        usage = [_make_usage(source, *used[source].tolist()) for source in sorted(used)]
         return _columns(PredictionColumns(index=index, option=option, confidence=sure), kinds, usage, steps)
 
 
@@ -200,7 +198,7 @@ def _count(kinds: Iterator[str]) -> dict[str, int]:
 
 def _pack(found: RunColumns) -> dict[str, Any]:
     sure = found.predictions.confidence
-    usage = [[str(u.source), u.predictions, u.requests, u.input_tokens, u.output_tokens] for u in found.usage]
+    usage = [[str(u.source), u.answers, u.requests, u.input_tokens, u.output_tokens] for u in found.usage]
     return {
         "options": found.predictions.option.astype(_OPTION).tobytes(),
         "confidences": b"" if sure is None else sure.astype(_CONFIDENCE).tobytes(),
@@ -231,4 +229,8 @@ def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
 
 
 def _usage_of(row: sa.Row[Any]) -> tuple[Usage, ...]:
-    return tuple(Usage(Source(source), *numbers) for source, *numbers in row.counts["usage"])
+    return tuple(_make_usage(source, *numbers) for source, *numbers in row.counts["usage"])
+
+
+def _make_usage(source: str, answers: int, requests: int, sent: int, received: int) -> Usage:
+    return Usage(requests, sent, received, answers, Source(source))

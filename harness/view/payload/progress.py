@@ -11,8 +11,8 @@ from oversight.harness.analysis import run_cost, study_prices
 from oversight.harness.columns import ItemIndex
 from oversight.harness.config import Study
 from oversight.harness.llm import PriceTable
-from oversight.harness.store import Store, Usage
-from oversight.harness.types import PredictionStatus
+from oversight.harness.store import Store
+from oversight.harness.types import PredictionStatus, Usage
 from oversight.harness.view.payload.frame import count_shown
 
 
@@ -40,7 +40,7 @@ def _describe_run(
     if store.run_columns.is_kept(name):
         kept = store.run_columns.read_run(name, index)
         used: Sequence[Usage] = kept.usage
-        answers = sum(u.predictions for u in used)
+        answers = sum(u.answers for u in used)
         unreadable = int(np.count_nonzero(kept.predictions.is_unreadable))
         failed = int(np.count_nonzero(kept.predictions.has_failed))
     else:

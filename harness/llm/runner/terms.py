@@ -1,0 +1,92 @@
+"""On which terms models are asked, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from oversight.harness.config import ModelSection
+from oversight.harness.errors import OversightError
+from oversight.harness.llm.models import RunnableModel, make_model
+from oversight.harness.llm.runner.targets import Target
+from oversight.harness.store import Uncertain
+
+DEFAULT_PATIENCE = 600.0
+"""Seconds for which an endpoint that answers nothing is waited for, where nobody says otherwise."""
+
+
+class Workers(Protocol):
+    """Processes that make calls, see `THIS_PROCESS` and `oversight.harness.cluster.RayWorkers`."""
+
+    @property
+    def number(self) -> int:
+        """Number of processes; each makes as many calls at once as a model's `concurrency` says."""
+
+    def make_model(
+        self, settings: ModelSection, function: Callable[[str], Any] | None = None
+    ) -> RunnableModel:
+        """Make the model that settings describe, or one of `function`, as these processes call it."""
+
+
+class _ThisProcess:
+    """One process, this one."""
+
+    number = 1
+    make_model = staticmethod(make_model)
+
+
+THIS_PROCESS: Workers = _ThisProcess()
+"""Makes its calls itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTerms:
+    """How models are asked.
+
+    Attributes
+    ----------
+    budget_usd, budget_tokens, budget_requests
+        What may be spent by the runs, counting what they have cost before; None has no limit. Dollars;
+        tokens sent and received together; calls sent, also those that were refused.
+    patience
+        Seconds for which an endpoint that answers nothing is waited for.
+    wait
+        Whether to wait for another process that works on the same runs.
+    take_over
+        Whether the user says that processes on other machines which hold the runs have ended.
+    uncertain
+        What becomes of answers that were under way when a process ended without a word.
+    workers
+        The processes that make the calls.
+    """
+
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_requests: int | None = None
+    patience: float = DEFAULT_PATIENCE
+    wait: bool = False
+    take_over: bool = False
+    uncertain: Uncertain = "retry"
+    workers: Workers = THIS_PROCESS
+
+    @property
+    def budget(self) -> tuple[float | None, int | None, int | None]:
+        """The limits in dollars, tokens and requests."""
+        return self.budget_usd, self.budget_tokens, self.budget_requests
+
+
+DEFAULT_TERMS = RunTerms()
+"""Without limits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A target as `prepare` settled it, how many answers were asked for, and what stopped it, if any.
+
+    `asked` counts the answers that it lacked.
+    """
+
+    target: Target
+    asked: int
+    error: OversightError | None = None
