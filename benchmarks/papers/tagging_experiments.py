@@ -138,7 +138,7 @@ def simulate(people: int, seed: int) -> dict[str, HumanLevel]:
 
 
 def _rank(people: dict[str, FloatArray], correction: str) -> HumanLevel:
-    return rank(people, {"AI-2": AI_2}, "mean average precision", PAIRED_T, correction, 0.05, {})
+    return rank(people, {"AI-2": AI_2}, "mean average precision", PAIRED_T, correction, {})
 
 
 def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:

@@ -124,7 +124,9 @@ class EstimateOptions:
         from oversight.harness.estimate import find_reason
 
         if self.joint and self.anytime:
-            raise BadInput("joint, anytime: an interval at any time is of one model; leave one of them out")
+            raise BadInput(
+                "joint, anytime: an interval for looking on is of one model; leave one of them out"
+            )
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")

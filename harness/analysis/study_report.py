@@ -178,8 +178,8 @@ class StudyEvidence:
     ----------
     labels
         What was asked and answered, with the predictions of all reported models to hold checks against.
-    strata, options
-        How estimates are made.
+    strata
+        How estimates are stratified.
     level
         Confidence level at this look.
     truth
@@ -195,7 +195,6 @@ class StudyEvidence:
 
     labels: LabelColumns
     strata: Strata
-    options: EstimateOptions
     level: float
     truth: IntArray | None
     correction: Correction | None
@@ -470,7 +469,6 @@ def report_study(
     evidence = StudyEvidence(
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
-        options=options,
         level=level,
         truth=None if truth is None else np.array([truth[name] for name in opened.index.ids], np.int64),
         correction=correction,

@@ -18,7 +18,7 @@ from .presets import (
     read_preset as read_preset,
 )
 from .row import (
-    CsvPortion as CsvPortion, Portion as Portion, are_texts as are_texts, BadRows as BadRows, Row as Row,
+    CsvPortion as CsvPortion, Portion as Portion, BadRows as BadRows, Row as Row,
 )
 from .rows import (
     read_filled_portions as read_filled_portions, read_hub_portions as read_hub_portions,

@@ -7,7 +7,7 @@ import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat, starmap
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ import numpy as np
 from oversight.harness.datasets.frames import Source, name_source
 from oversight.harness.datasets.row import (
     BadRows,
-    Columns,
     Portion,
     Row,
     RowPortion,
-    are_texts,
     split_records,
 )
 from oversight.harness.datasets.rows import read_portions, read_rows
@@ -233,12 +231,7 @@ def _read_contents(
 ) -> Iterator[list[_Content]]:
     seen: dict[str, int] = {}
     for portion in _collect_unreadable(portions, bad):
-        contents = _read_columns(portion, mapping)
-        ids = [content[0] for content in contents or ()]
-        if contents and len(set(ids)) == len(ids) and seen.keys().isdisjoint(ids):
-            seen.update(zip(ids, portion.lines, strict=True))
-        else:
-            contents = list(_read_rows(portion, mapping, seen, bad))
+        contents = list(_read_rows(portion, mapping, seen, bad))
         if contents and (mapping.skip_bad or not bad.number):
             yield contents
     if bad.number and not (mapping.skip_bad and seen):
@@ -269,40 +262,6 @@ def _read_rows(
             yield _read_content(row, mapping, seen)
         except DataError as error:
             bad.add(error)
-
-
-def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | None:
-    """The contents of a portion whose fields are plainly good; None where one is to be looked at."""
-    columns, names = portion.columns(), (mapping.text, mapping.id, *mapping.meta)
-    if columns is None or not columns.keys() >= set(names):
-        return None
-    options = _read_every_option(columns, mapping)
-    if options is None or not are_texts(*(columns[name] for name in names)):
-        return None
-    texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
-    if "" in texts or "" in ids:
-        return None
-    values = list(zip(*(columns[name] for name in mapping.meta), strict=True)) or [()] * len(ids)
-    each = {found: dict(zip(mapping.meta, found, strict=True)) for found in set(values)}
-    return list(zip(ids, texts, options, [each[found] for found in values], strict=False))
-
-
-def _read_every_option(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:
-    """The options of every record; None where they are to be looked at."""
-    if mapping.classes:
-        return repeat(mapping.classes)
-    names = (mapping.options,) if isinstance(mapping.options, str) else mapping.options
-    if not columns.keys() >= set(names):
-        return None
-    given = [columns[name] for name in names]
-    lists = [column for column in given if set(map(type, column)) == {list}]
-    if not are_texts(*(column for column in given if column not in lists), *map(chain.from_iterable, lists)):
-        return None
-    try:
-        rows = (Row("", 0, dict(zip(names, values, strict=True))) for values in zip(*given, strict=True))
-        return [read_options(row, mapping) for row in rows]
-    except DataError:
-        return None
 
 
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:

@@ -6,18 +6,15 @@ Plain tables of predictions are one of the formats: CSV, JSON Lines or Parquet w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
-from types import NoneType
-from typing import Any
 
 from oversight.harness.datasets.helm_logs import read_helm
 from oversight.harness.datasets.json_logs import read_inspect
 from oversight.harness.datasets.lm_eval_logs import read_lm_eval
-from oversight.harness.datasets.row import Portion, Row, are_texts, split_records
-from oversight.harness.datasets.rows import read_portions
+from oversight.harness.datasets.row import Row, split_records
+from oversight.harness.datasets.rows import read_rows
 from oversight.harness.datasets.text_files import no_file
 from oversight.harness.errors import DataError
 from oversight.harness.output import shorten, unguard_cell
@@ -42,8 +39,7 @@ def read_table(path: Path) -> Iterator[ForeignAnswer]:
     DataError
         If a needed column is missing or a number is none.
     """
-    for portion in read_portions(path):
-        yield from _read_columns(portion) or map(_table_answer, portion)
+    return map(_table_answer, read_rows(path))
 
 
 def _exported_answer(row: Row) -> ForeignAnswer:
@@ -95,55 +91,6 @@ def _table_answer(row: Row) -> ForeignAnswer:
         output_tokens=row.count("output_tokens"),
         confidence=confidence,
     )
-
-
-def _read_columns(portion: Portion) -> list[ForeignAnswer] | None:
-    """The answers of a portion that is plainly good; None where a row is to be looked at."""
-    columns, n = portion.columns(), len(portion.lines)
-    if (
-        columns is None
-        or columns.keys() >= _EXPORTED
-        or not ({"id", *_ASKED} & columns.keys() and {"prediction", "raw"} & columns.keys())
-    ):
-        return None
-    asked = next((name for name in _ASKED if name in columns), "text")
-    given = [columns.get(name, ("",) * n) for name in ("id", asked, "prediction", "raw", "error")]
-    numbers = [_read_counts(columns.get(name), n) for name in ("sample", "input_tokens", "output_tokens")]
-    counts = [column for column in numbers if column is not None]
-    sure = _read_shares(columns.get("confidence"), n)
-    if not are_texts(*given) or len(counts) < len(numbers) or sure is None:
-        return None
-    ids, texts, said, raw, errors = (list(map(str.strip, column)) for column in given)
-    written = [text or answer for text, answer in zip(raw, said, strict=True)]
-    answers = [answer or None for answer in said]
-    fields: tuple[Iterable[Any], ...] = (
-        *(portion.lines, ids, texts, repeat(()), answers, written, errors, repeat(False)),
-        *(*counts, repeat(0.0), sure, *repeat(repeat(""), 6)),
-    )
-    return list(map(ForeignAnswer._make, zip(*fields, strict=False)))
-
-
-def _read_counts(column: Sequence[Any] | None, n: int) -> list[int] | None:
-    """Whole numbers of a column that holds nothing else, 0 where it is not there."""
-    if column is None:
-        return [0] * n
-    is_plain = are_texts(column) and all(
-        text.isascii() and text.isdecimal() and len(text) < 10 for text in column
-    )
-    return list(map(int, column)) if is_plain else None
-
-
-def _read_shares(column: Sequence[Any] | None, n: int) -> list[float | None] | None:
-    """Numbers from 0 to 1 of a column that holds nothing else, or nothing."""
-    if column is None:
-        return [None] * n
-    if not set(map(type, column)) <= {str, float, NoneType}:
-        return None
-    try:
-        found = [None if value is None or value == "" else float(value) for value in column]
-    except ValueError:
-        return None
-    return found if all(value is None or 0 <= value <= 1 for value in found) else None
 
 
 _Key = str | tuple[str, str, int]

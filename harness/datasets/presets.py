@@ -307,14 +307,7 @@ class PresetReading:
 
 
 def read_preset(
-    name: str,
-    file: str | Path | None = None,
-    *,
-    seed: int = 0,
-    limit: int | None = None,
-    config: str | None = None,
-    split: str | None = None,
-    revision: str | None = None,
+    name: str, file: str | Path | None = None, **options: Any
 ) -> tuple[list[Item], dict[str, int]]:
     """Read a benchmark: its items, and apart from them the sealed key (item id → true option).
 
@@ -324,12 +317,10 @@ def read_preset(
         One of `PRESETS`.
     file
         Local file in the columns of the hub's; None reads from the hub.
-    seed
-        Seed of the shuffle of the options, and of distractors that are drawn.
-    limit
-        Read at most so many items; from the hub nothing beyond is fetched.
-    config, split, revision
-        Of the hub's data set, as in ``datasets.load_dataset``; what the paper uses by default.
+    options
+        ``seed`` of the shuffle of the options and of distractors that are drawn, by default 0; ``limit``, the
+        most items to read and fetch; ``config``, ``split`` and ``revision`` of the hub's data set, as in
+        ``datasets.load_dataset``, by default what the paper uses.
 
     Raises
     ------
@@ -339,7 +330,7 @@ def read_preset(
     DataError
         Naming row and column, if a row is not as the benchmark publishes it; or if the hub cannot be read.
     """
-    read = load_preset(name, file, seed=seed, limit=limit, config=config, split=split, revision=revision)
+    read = load_preset(name, file, **options)
     return read.items, read.truth
 
 

@@ -1,7 +1,7 @@
 """One record of a file, and portions of many.
 
-A record holds fields by name, each of its type, and makes errors that name its place. A portion is checked
-quickly by columns, and row by row wherever something may be wrong.
+A record holds fields by name, each of its type, and makes errors that name its place. A portion is some
+thousand records that follow each other in a file.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol, TypeVar
-
-import orjson
 
 from oversight.harness.errors import DataError, InMemory
 from oversight.harness.output import did_you_mean, make_printable, shorten
@@ -207,7 +205,7 @@ def _refuse_half_pairs(found: Any, file: object, line: int | None) -> None:
 PORTION = 2_000
 """Records that are read and looked at together."""
 
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Sequence[str]]
 T = TypeVar("T")
 
 
@@ -217,19 +215,10 @@ class Portion(Protocol):
     Iterating gives their rows, and raises `DataError` at the first that is none.
     """
 
-    @property
-    def lines(self) -> Sequence[int]:
-        """Where each record begins."""
-        ...
-
     def __iter__(self) -> Iterator[Row]: ...
 
     def attempts(self) -> Iterator[Row | DataError]:
         """The row of every record, or the error that names one that is none."""
-        ...
-
-    def columns(self) -> Columns | None:
-        """Every column's values, one a record; None where a record is none or has other fields."""
         ...
 
 
@@ -256,7 +245,7 @@ class CsvPortion:
                 yield DataError(message, file=self.file, line=line)
 
     def columns(self) -> Columns | None:
-        """As of `Portion`; all values are texts."""
+        """Every column's values, one a record, all texts; None if a record has too few or too many."""
         if set(map(len, self.records)) != {len(self.header)}:
             return None
         return dict(zip(self.header, zip(*self.records, strict=True), strict=True))
@@ -286,16 +275,6 @@ class JsonPortion:
             else:
                 yield DataError("every line must be a JSON object", file=self.file, line=line)
 
-    def columns(self) -> Columns | None:
-        """As of `Portion`; an integer of more than 64 bits may be a floating-point number here."""
-        try:
-            records = list(map(orjson.loads, self.texts))
-        except orjson.JSONDecodeError:
-            return None
-        if set(map(type, records)) != {dict} or len(set(map(tuple, records))) != 1:
-            return None
-        return dict(zip(records[0], zip(*map(dict.values, records), strict=True), strict=True))
-
 
 @dataclass(frozen=True, slots=True)
 class RowPortion:
@@ -303,21 +282,12 @@ class RowPortion:
 
     rows: Sequence[Row]
 
-    @property
-    def lines(self) -> Sequence[int]:
-        """Number of each record."""
-        return [row.line for row in self.rows]
-
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
     def attempts(self) -> Iterator[Row | DataError]:
         """As of `Portion`; every record is a row."""
         return iter(self.rows)
-
-    def columns(self) -> Columns | None:
-        """None: values have types of their own."""
-        return None
 
 
 def _row_or_raise(found: Row | DataError) -> Row:
@@ -340,8 +310,3 @@ def split_records(records: Iterable[T]) -> Iterator[list[T]]:
         if bad is not None:
             raise bad
         number = len(portion)
-
-
-def are_texts(*columns: Iterable[Any]) -> bool:
-    """Whether all values of some columns are texts."""
-    return all(set(map(type, column)) == {str} for column in columns)

@@ -28,7 +28,7 @@ def compute_certainty(votes: IntArray) -> FloatArray:
     return divide(votes.max(axis=1), m, where=m > 0)
 
 
-def assign_bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:
+def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
     """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 where p_d is nan.
 
     Raises
@@ -43,7 +43,7 @@ def assign_bins(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> IntArray:
     return found
 
 
-def bin_names(edges: tuple[float, ...] = EDGES) -> tuple[str, ...]:
+def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
     """``("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")``."""
     if not edges:
         return ("all",)
@@ -51,16 +51,16 @@ def bin_names(edges: tuple[float, ...] = EDGES) -> tuple[str, ...]:
     return (f"p ≤ {edges[0]:g}", *middle, f"p > {edges[-1]:g}")
 
 
-def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...] = EDGES) -> dict[str, BoolArray]:
+def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
     """Name of every bin that is not empty → which p_d lie in it."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 
 
-def stratify_by_certainty(panel: Panel, edges: tuple[float, ...] = EDGES) -> dict[str, str]:
+def stratify_by_certainty(panel: Panel) -> dict[str, str]:
     """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
-    names = bin_names(edges)
-    bins = assign_bins(compute_certainty(panel.votes()), edges)
+    names = bin_names(EDGES)
+    bins = assign_bins(compute_certainty(panel.votes()), EDGES)
     return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}
 
 

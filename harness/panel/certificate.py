@@ -327,7 +327,7 @@ def heuristic_score(L: float, U: float, N: int) -> float | None:
     return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
-def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float = 1e-4) -> float | None:
+def published_score(L: float, U: float, N: int) -> float | None:
     """OMS: S after gradient ascent as the paper runs it (Algorithm 2); None without a margin."""
     _check_score(L, U, N)
     if L <= U:
@@ -335,8 +335,8 @@ def published_score(L: float, U: float, N: int, *, steps: int = 100, rate: float
     t_u = (L - U) / 2
     if margin_score(t_u, L, U, N) < 0:
         return margin_score(t_u, L, U, N)
-    for _ in range(steps):
-        t_u += rate * _slope(t_u, L, U, N)
+    for _ in range(100):
+        t_u += 1e-4 * _slope(t_u, L, U, N)
     return margin_score(t_u, L, U, N)
 
 

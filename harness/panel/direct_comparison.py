@@ -24,7 +24,7 @@ from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import binomial_at_least, paired_proportions
 from oversight.harness.panel.ratings import Panel
 
-MOST = 20_000
+MOST, POWER = 20_000, 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,8 @@ def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
     return np.flatnonzero(drawn != predicted)
 
 
-def direct_plan(
-    disagreement: float, win_share: float, *, neither: float = 0.0, level: float = 0.95, power: float = 0.8
-) -> DirectPlan:
-    """Fewest decisive items on which the exact one-sided test reaches `power`, and what they cost.
+def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -> DirectPlan:
+    """Fewest decisive items on which the exact one-sided test reaches a power of 80 %, and what they cost.
 
     Parameters
     ----------
@@ -113,8 +111,6 @@ def direct_plan(
         P(model ≠ random annotator), in (0, 1].
     win_share
         Above ½.
-    neither
-        Share of disagreements on which both are wrong, in [0, 1).
 
     Raises
     ------
@@ -124,19 +120,16 @@ def direct_plan(
     for name, value, ok in (
         ("disagreement", disagreement, 0 < disagreement <= 1),
         ("win_share", win_share, 0.5 < win_share <= 1),
-        ("neither", neither, 0 <= neither < 1),
         ("level", level, 0 < level < 1),
-        ("power", power, 0 < power < 1),
     ):
         if not ok:
             raise EstimateError(f"{name} is out of range: {value}")
-    rough = float(ndtri(level) + ndtri(power)) ** 2 / (2 * win_share - 1) ** 2
+    rough = float(ndtri(level) + ndtri(POWER)) ** 2 / (2 * win_share - 1) ** 2
     for n in range(1, MOST if rough < MOST else 0):
         critical = critical_wins(n, level)
-        if critical <= n and binomial_at_least(critical, n, win_share) >= power:
-            questions = ceil(n / (1 - neither))
-            screened = ceil(questions / disagreement)
-            return DirectPlan(win_share=win_share, questions=questions, decisive=n, screened=screened)
+        if critical <= n and binomial_at_least(critical, n, win_share) >= POWER:
+            screened = ceil(n / disagreement)
+            return DirectPlan(win_share=win_share, questions=n, decisive=n, screened=screened)
     raise EstimateError(f"win_share {win_share} is too near 1/2: more than {MOST} decisive items are needed")
 
 

@@ -37,8 +37,8 @@ from oversight.harness.panel.alpha import krippendorff_alpha
 from oversight.harness.types import Note, Noted, NoteKind
 
 CORRECTIONS = ("holm", "none")
-FEWEST = 5
-"""People the source asks for at least."""
+FEWEST, SIGNIFICANCE = 5, 0.05
+"""People the source asks for at least, and its level of tests."""
 
 
 def paired_t(first: ArrayLike, second: ArrayLike) -> float:
@@ -189,7 +189,6 @@ def rank(
     measure: str,
     test: PairedTest,
     correction: str,
-    significance: float,
     alphas: Mapping[str, float | None],
 ) -> HumanLevel:
     """Scores of every person and system over the same units (categories or items) to a ranking.
@@ -215,7 +214,7 @@ def rank(
         p = [test.p_value(x, y) for y in people.values()] + [test.p_value(y, x) for y in people.values()]
         p = holm(p).tolist() if correction == "holm" else p
         ahead, behind = dict(zip(people, p, strict=False)), dict(zip(people, p[len(people) :], strict=True))
-        b, w = (sum(q <= significance for q in side.values()) for side in (ahead, behind))
+        b, w = (sum(q <= SIGNIFICANCE for q in side.values()) for side in (ahead, behind))
         score = float(np.nanmean(x))
         standings.append(
             HumanLevelStanding(
@@ -239,7 +238,7 @@ def rank(
         measure=measure,
         test=test.name,
         correction=correction,
-        significance=significance,
+        significance=SIGNIFICANCE,
         alphas=alphas,
         notes=(few,) if len(people) < FEWEST else (),
     )
@@ -262,7 +261,6 @@ def human_level_tagging(
     *,
     order: str = "expected",
     correction: str = "holm",
-    significance: float = 0.05,
 ) -> HumanLevel:
     """Rank by mean average precision over categories, paired t over categories.
 
@@ -294,7 +292,7 @@ def human_level_tagging(
     by_system = {n: _precisions(n, x, reference, order) for n, x in systems.items()}
     measure = f"mean average precision, ties {order}"
     alphas = {str(c): _alpha([x[:, c] for x in people.values()], 2) for c in range(reference.shape[1])}
-    return rank(by_person, by_system, measure, PAIRED_T, correction, significance, alphas)
+    return rank(by_person, by_system, measure, PAIRED_T, correction, alphas)
 
 
 def human_level_choices(
@@ -304,7 +302,6 @@ def human_level_choices(
     *,
     cluster: IntArray | None = None,
     correction: str = "holm",
-    significance: float = 0.05,
 ) -> HumanLevel:
     """Rank by accuracy on one label an item, exact sign test over items both judged.
 
@@ -335,7 +332,7 @@ def human_level_choices(
     K = 1 + max(int(reference.max()), *(int(x.max()) for x in people.values()))
     alphas = {"all": _alpha(list(people.values()), max(2, K))}
     test = SIGN if cluster is None else over_clusters(cluster)
-    return rank(right, machine, "accuracy", test, correction, significance, alphas)
+    return rank(right, machine, "accuracy", test, correction, alphas)
 
 
 def _precisions(name: str, x: FloatArray | IntArray, reference: IntArray, order: str) -> FloatArray:

@@ -86,7 +86,7 @@ def differences_table(found: ClassComparison) -> RenderableType:
     table = Table("result", "better?", "difference", "interval", "p", "method", title="Differences by class")
     for name, pairs in found.results.items():
         for c in pairs:
-            table.add_row(Text(name), *_cells(c, cost=name == "cost"))
+            table.add_row(Text(name), *_pair_cells(c, cost=name == "cost"))
     notes = dict.fromkeys(str(note) for pairs in found.results.values() for c in pairs for note in c.notes)
     cautions = dict.fromkeys(
         f"(!) the interval may not hold: {c.why}" for pairs in found.results.values() for c in pairs if c.why
@@ -95,7 +95,8 @@ def differences_table(found: ClassComparison) -> RenderableType:
     return Group(table, *map(Text, [*found.left_out, *cautions, *notes, *withheld]))
 
 
-def _cells(c: Comparison, *, cost: bool) -> list[str]:
+def _pair_cells(c: Comparison, *, cost: bool = False) -> list[str]:
+    """Which of two models is better, and by how much, as the cells of a row."""
     low, value, high = (f"{x:+.4g}" if cost else f"{100 * x:+.1f}" for x in (c.low, c.difference, c.high))
     return [
         f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",

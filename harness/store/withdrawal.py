@@ -23,7 +23,7 @@ from oversight.harness.store.audit import (
     AuditRecord,
     AuditRepository,
     BatchDigest,
-    KeptAnswerRepository,
+    DesignRepository,
     append_events,
 )
 from oversight.harness.store.calls import add_charge
@@ -218,7 +218,9 @@ class WithdrawalRepository(Repository):
 
     def reseal_batches(self) -> list[AuditRecord]:
         """Events of batches of which answers were taken back or renamed, with the digests of what is left."""
-        answers = KeptAnswerRepository(self._database)
+        answers = DesignRepository(self._database)
+        alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
+        last_about = {record.asked_id: record.position for record in alone}
         batches = self.find_records(lambda record: record.kind == "batch")
         found = list[AuditRecord]()
         for table in REPLY_TABLES:
@@ -227,7 +229,7 @@ class WithdrawalRepository(Repository):
             for answer in answers.read_answers(table) if ranges else ():
                 for record in ranges:
                     is_in = record.detail["first"] <= answer.position <= record.detail["last"]
-                    if is_in and (answer.event is None or answer.event <= record.position):
+                    if is_in and last_about.get(answer.asked_id, -1) <= record.position:
                         said = [answer.asked_id], [answer.person], [answer.value]
                         digests[record.position].add(*said)
             for record in ranges:

@@ -17,8 +17,6 @@ def test_plan_of_the_published_setting() -> None:
     plan = direct_plan(38 / 322, 0.7)
     assert plan.questions == 37
     assert plan.screened == pytest.approx(322, abs=12)
-    more = direct_plan(38 / 322, 0.7, neither=0.2)
-    assert (more.decisive, more.questions) == (37, 47)
 
 
 def test_plan_is_the_fewest_that_reach_the_power() -> None:

@@ -14,10 +14,10 @@ unbiased where groups differ, and the observed variance sees the difference.
 
 Finite-sample deviation bounds: Hoeffding, empirical Bernstein, and their union for a mixture.
 
-Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and Proposition 3. All return
-the half-width of an interval around the estimate. The n − 1 under the empirical variance in the statements is
-right, because the bound of Maurer & Pontil 2009 is about the unbiased variance; the n in the paper's proof is
-a slip.
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and Proposition 3. All
+return the half-width of an interval around the estimate. The n − 1 under the empirical variance in the
+statements is right, because the bound of Maurer & Pontil 2009 is about the unbiased variance; the n in the
+paper's proof is a slip.
 
 Exact interval of A: inversion of the exact test that orders outcomes by the score statistic.
 

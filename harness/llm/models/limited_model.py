@@ -65,10 +65,10 @@ class LimitedModel:
         How many tokens a call will use, learnt from those before.
     is_billed
         Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
-    holds_lost
-        Whether a call that was lost with its worker is never made again, as it may have been answered.
     name
         What logs call it.
+    holds_lost
+        Whether a call that was lost with its worker is never made again, as it may have been answered.
     malformed
         Number of replies in a row that could not be read.
     """
@@ -79,8 +79,8 @@ class LimitedModel:
     recognise: Callable[[str], None] = lambda _: None
     guess: TokenGuess = field(default_factory=TokenGuess)
     is_billed: bool = True
-    holds_lost: bool = False
     name: str = ""
+    holds_lost: bool = False
     malformed: int = field(default=0, init=False)
 
     @property
@@ -215,7 +215,7 @@ class _Tries:
         """Count a failed call; return whether another may succeed."""
         if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
             return False
-        if error.fault is Fault.LOST:  # with its worker: no try of the endpoint's is spent on it
+        if error.fault is Fault.LOST:  # which says nothing of the endpoint
             return not self._model.holds_lost
         is_refused = error.fault is Fault.RATE_LIMIT
         if not self._waits_out(error):

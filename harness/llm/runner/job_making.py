@@ -69,8 +69,8 @@ def make_jobs(
             settings.tries,
             make_served(store, target, served.__setitem__).recognise,
             is_billed=not target.is_program,
-            holds_lost=holds_lost,
             name=target.spec.name,
+            holds_lost=holds_lost,
         )
         before = store.runs.read_failed(target.spec.id)
         jobs.append(Job(target.spec, model, asked.todo, budget, reserve, before))

@@ -7,7 +7,7 @@ from itertools import compress, repeat
 from pathlib import Path
 
 from oversight.harness import DataError, check_mapping, check_names
-from oversight.harness.datasets import BadRows, Portion, Row, are_texts, read_filled_portions
+from oversight.harness.datasets import BadRows, CsvPortion, Portion, Row, read_filled_portions
 from oversight.harness.store import ReplyFields, Response, mark_shown
 from oversight.harness.types import Answer, Item, Question, Verdict
 from oversight.protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
@@ -131,13 +131,13 @@ class VerdictFiles:
 
     def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
         """The replies of a portion that is plainly good; None where a row is to be looked at."""
-        columns = portion.columns()
+        columns = portion.columns() if isinstance(portion, CsvPortion) else None
         if columns is None or not columns.keys() >= set(_YES_NO):
             return None
         shown: list[Sequence[str]] = [columns[name] for name in SHOWN if name in columns]
         names, experts, said = (columns[name] for name in _YES_NO)
         comments = columns.get("comment", [""] * len(names))
-        if len(shown) not in (0, len(SHOWN)) or not are_texts(names, experts, said, comments, *shown):
+        if len(shown) not in (0, len(SHOWN)):
             return None
         if any("\r" in text or "_x" in text or text[:1] == "'" for text in set(comments)):
             return None
