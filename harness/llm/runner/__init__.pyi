@@ -1,14 +1,12 @@
 from .batches import Batches as Batches
 from .event_loop import collecting_rarely as collecting_rarely, run_in_loop as run_in_loop
-from .job_making import Questions as Questions, make_jobs as make_jobs
-from .lanes import JobsEnd as JobsEnd, StoredRow as StoredRow, run_jobs as run_jobs
 from .lone_run import run as run, run_alone as run_alone
 from .prediction import (
     make_failed as make_failed, read_prediction as read_prediction,
     read_foreign_option as read_foreign_option,
     read_named_options as read_named_options, refuse_stranger as refuse_stranger,
 )
-from .preparation import Prepared as Prepared, prepare as prepare
+from .preparation import prepare as prepare
 from .progress_bar import Progress as Progress
 from .prompt import (
     DEFAULT_TEMPLATE as DEFAULT_TEMPLATE, check_template as check_template, make_request as make_request,
@@ -22,5 +20,5 @@ from .stop_signals import on_stop_signals as on_stop_signals
 from .targets import (
     Forecast as Forecast, RandomPart as RandomPart, Target as Target, Wanted as Wanted,
     draw_sample as draw_sample, forecast as forecast, hold_runs as hold_runs, load_items as load_items,
-    make_served as make_served, make_spec as make_spec, refuse_without_keys as refuse_without_keys,
+    make_served as make_served, make_spec as make_spec,
 )

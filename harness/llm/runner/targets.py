@@ -66,7 +66,7 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: Wanted) -> None:
-        """Note the run and the sample, and say what a changed run has otherwise than the one before."""
+        """Note the run, and say what a changed run has otherwise than the one before."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
         if spec.id not in known:
