@@ -23,7 +23,11 @@ RETIRED |= {
     "compare": {"--adjust": "intervals always hold jointly; in Python: ov.compare(..., adjustment=...)"},
     "demo": {"--fresh": "delete the folder, or name another one with --folder"},
     "estimate": {"--published": "use --estimators paper"},
-    "label-studio": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
+    "label watch": {"--webhook": "label watch looks every 15 seconds; set another number with --every"},
+    "label-studio": {
+        "--hooks": "a server never calls this machine; leave it out",
+        "--isolated": "set isolated = true under [label_studio] in study.toml",
+    },
     "search start": {
         "--candidates": "set candidates under [search] in study.toml",
         "--parity": "set parity under [search] in study.toml",

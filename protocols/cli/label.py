@@ -238,8 +238,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
     option("--model", action="append", help="name of a model that was run; may be repeated")
-    wake = "have a server on this machine wake the next pull early"
-    option("--webhook", type=int, metavar="PORT", help=wake)
     option("--once", action="store_true", help="look once and stop")
     option = verb["audit"].add_argument
     option("--out", default="audit.jsonl", metavar="FILE", help="default: %(default)s")

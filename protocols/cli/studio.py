@@ -29,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", type=int, default=0, help="port to listen on (default: any free one)")
     behind = "address by which others reach it, through a proxy with TLS on this machine"
     add("--public-url", metavar="URL", default="", help=behind)
-    add("--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,10 +40,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"stopped": stopped}, text)
         return 0
     if args.action == "start":
-        found = {
-            name: start_server(name, args.port, hooks=args.hooks, public_url=args.public_url)
-            for name in names
-        }
+        found = {name: start_server(name, args.port, public_url=args.public_url) for name in names}
     else:
         found = {name: there for name in names if (there := find_server(name)) is not None}
     lines = [

@@ -232,7 +232,7 @@ def test_counts_without_a_certificate_say_what_would_settle_it(
     bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
     assert main(["certify", "--counts", bert + "}"]) == 0
     out = capsys.readouterr().out
-    assert "not certified; the same margin on 3,783 items would be" in out
+    assert "Not certified; the same margin on 3,783 items would be" in out
     assert 'add "disagreement"' in out
     found = oversight("certify", "--counts", bert + ', "disagreement": 0.118}')
     plans = found["direct"]

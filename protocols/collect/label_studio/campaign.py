@@ -67,16 +67,6 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         queue = self.labels.read_queues().get(expert.name)
         return make_account_email(expert, make_study_mark(self.study), queue.email if queue else "")
 
-    def find_projects(self) -> list[tuple[Client, int]]:
-        """Every open project and the server it lies on.
-
-        Raises
-        ------
-        BadInput
-            If nothing was pushed yet.
-        """
-        return [(self.open_client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
-
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
