@@ -18,12 +18,11 @@ from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCr
 
 from oversight.agents.sandbox import gate
 from oversight.agents.sandbox.base import Host, Payload, Sandbox, Stopped, TimedHost
-from oversight.agents.sandbox.jail.session import NOW
 from oversight.agents.sandbox.shim import for_monty, prelude_text
 from oversight.harness import SandboxError
 
 _RUN = "await _answer(forward, _payload, _host)"
-_NOW = datetime(*NOW, tzinfo=UTC)
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)  # as in the jail
 _SETTLING = 0.05
 """Seconds."""
 _PRINTED = 1 << 20

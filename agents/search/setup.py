@@ -12,7 +12,7 @@ from typing import Any
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.checked_settings import check_settings, optimiser_name
+from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness import (
     Archive,
@@ -32,7 +32,6 @@ from oversight.agents.search.item_splits import (
     refuse_silent,
     refuse_unscorable,
 )
-from oversight.agents.search.published_settings import LEAST, as_published
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
 from oversight.harness.columns import AnyLabels

@@ -217,10 +217,18 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
     cost = ""
     if w.tokens is not None and w.start_tokens:
         cost = f"; {w.tokens:,.0f} tokens per question, {w.tokens / w.start_tokens:.1f} times the start's"
-    lines = [
-        f"winner: {on_one_line(w.name)} [{w.id}]: {said(w.reported)}, about 95 % {said(w.low)} – "
-        f"{said(w.high)}, corrected for being the best of many (uncorrected {said(w.naive)}{confirmed}){cost}"
-    ]
+    name = f"winner: {on_one_line(w.name)} [{w.id}]: "
+    chosen = (
+        f"{said(w.reported)}, about 95 % {said(w.low)} – {said(w.high)}, corrected for being the best of "
+        f"many (uncorrected {said(w.naive)}{confirmed})"
+    )
+    if w.test is None:
+        lines = [f"{name}{chosen}{cost}"]
+    else:
+        test = w.test
+        ends = f"{percent(max(0.0, test.low))} – {percent(min(1.0, test.high))}"
+        lines = [f"{name}{percent(test.clipped)} on the sealed test, {100 * test.level:.0f} % {ends}{cost}"]
+        lines.append(f"on the items that it was chosen by, which may be too high: {chosen}")
     if w.why:
         lines.append(f"the winner's interval may not hold: {on_one_line(w.why)}")
     if w.test is not None and w.start_test is not None:

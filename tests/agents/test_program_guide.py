@@ -14,7 +14,7 @@ from oversight.agents import operators
 from oversight.agents.programs import DEFAULT_FORMAT, Example, PromptFormat
 from oversight.agents.runtime import dry_run_program
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.policies.program_guide import quote_data, write_guide
+from oversight.agents.search.policies.optimizer import quote_data, write_guide
 from oversight.agents.workflow import Task
 from oversight.harness.types import Program
 from tests.agents.helpers import ROLES
