@@ -128,9 +128,12 @@ def _route_questions(
         freeze.end(new + woven.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
+        asked += woven.asked
+        if not study.experts.statement.asks_on:  # what is stored, whoever an earlier draw put it to
+            asked = Counter(store.count_asked(panel=False))
     controls = woven if study.experts.has_controls else None
     return Routed(
-        asked=asked + woven.asked,
+        asked=asked,
         new=new + woven.new,
         items=len(ids),
         controls=controls,
