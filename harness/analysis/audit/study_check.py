@@ -231,6 +231,7 @@ def audit_store(study: Study, store: Store, head: str | None = None) -> StudyAud
         findings.add(f"the answer to question {name}, of event {event}, is missing")
     check_handovers(store.handovers.read_handovers(), trail, findings)
     _check_looks(store, trail, findings)
+    _check_revisions(store, trail, findings)
     ids = IdCheck(findings, store.question_key.read_key())
     _check_design(study, store.design.measure(watch=ids.add), trail, findings)
     numbers = store.design.count_parts()
@@ -271,6 +272,21 @@ def _check_looks(store: Store, trail: TrailCheck, findings: AuditFindings) -> No
                 findings.add(f"look {number} is stored, and no event tells of it")
         elif stored[number] != trail.looks[number]:
             findings.add(f"look {number} is stored as another than its event tells")
+
+
+def _check_revisions(store: Store, trail: TrailCheck, findings: AuditFindings) -> None:
+    """Hold the states of annotations that were seen on a server against their events."""
+    stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
+    for key, event in trail.revisions.items():
+        name = f"the state of annotation {key[1]} of event {event.position}"
+        row = stored.get(key)
+        if row is None:
+            if not event.is_redacted:
+                findings.add(f"{name} is missing")
+            continue
+        is_same = (row.question_id or "", row.task_id) == (event.asked_id, event.detail.get("task_id"))
+        if not is_same or not (row.is_whole or event.is_redacted):
+            findings.add(f"{name} is not what was seen")
 
 
 def _check_design(
