@@ -260,7 +260,7 @@ def import_answers(
 
 
 def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
-    """Store new answers, and replace or withdraw those that earlier files brought; each change is an event."""
+    """Store new answers; replace or withdraw those of earlier files, with an event each."""
     portions = list(read)  # whether one is contradicted is known at the end
     given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
     replies = store.replies(panel=False)
