@@ -45,7 +45,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         now = datetime.now(UTC)
         links = list_links(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
-        made = list[MadeLink]()
+        made: list[MadeLink] = []
         if without and _is_logged(args):
             number = counted(len(without), "expert")
             say(f"{number} without a link; make links with: oversight label links --all")
