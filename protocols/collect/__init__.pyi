@@ -18,7 +18,8 @@ from .progress import (
 )
 from .simulated import SimulatedExperts as SimulatedExperts
 from .spreadsheets import (
-    AnswerWords as AnswerWords, VerdictFiles as VerdictFiles, export_questions as export_questions,
+    AnswerWords as AnswerWords, VerdictFiles as VerdictFiles, WITHDRAWN as WITHDRAWN,
+    export_questions as export_questions,
     make_words as make_words, mark_cells as mark_cells, read_answers as read_answers,
     read_panel as read_panel, write_cells as write_cells, write_options as write_options,
     write_ratings as write_ratings,

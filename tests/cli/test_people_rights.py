@@ -127,3 +127,24 @@ def test_altered_redaction_is_found(study: Callable[..., Oversight]) -> None:
     with sqlite3.connect("study.db") as connection:
         connection.execute("UPDATE audit_event SET person = 'x' WHERE kind = 'absent'")
     assert "was redacted" in oversight("verify", code=1)["findings"][0]
+
+
+def test_later_file_changes_and_withdraws_answers(study: Callable[..., Oversight]) -> None:
+    oversight = study()
+    path = Path("questions/questions-bea.csv")
+    with path.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    before = oversight("label", "status")["experts"]["bea"]["answered"]
+    rows[0]["answer"], rows[1]["answer"] = "no", "withdraw"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    oversight("label", "import", path, code=2)
+    assert oversight("label", "import", path, "--change")["new"] == 2
+    assert oversight("label", "import", path, "--change")["new"] == 0
+    assert oversight("label", "status")["experts"]["bea"]["answered"] == before - 1
+    oversight("experts", "export", "bea")
+    events = [event["kind"] for event in json.loads(Path("bea.json").read_text())["events"]]
+    assert events == ["answer", "withdrawn"]
+    assert oversight("verify")["holds"]

@@ -56,6 +56,7 @@ def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
         pass
     unchecked = check.end()
     _check_looks(store, check)
+    _check_revisions(store, check)
     check.compare_design(store.design.count_parts())
     _check_settings(study, check)
     return check.tell(check.trail.head, unchecked)
@@ -126,3 +127,19 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
                 findings.add(f"look {number} is stored, and no event tells of it")
         elif stored[number] != trail.looks[number]:
             findings.add(f"look {number} is stored as another than its event tells")
+
+
+def _check_revisions(store: Store, check: AuditCheck) -> None:
+    """Hold the states of annotations that were seen on a server against their events."""
+    trail, findings = check.trail, check.findings
+    stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
+    for key, event in trail.revisions.items():
+        name = f"the state of annotation {key[1]} of event {event.position}"
+        row = stored.get(key)
+        if row is None:
+            if not event.is_redacted:
+                findings.add(f"{name} is missing")
+            continue
+        is_same = (row.question_id or "", row.task_id) == (event.asked_id, event.detail.get("task_id"))
+        if not is_same or not (row.is_whole or event.is_redacted):
+            findings.add(f"{name} is not what was seen")

@@ -48,6 +48,8 @@ class TrailCheck:
         Question → the handover that follows from the events about it.
     looks
         Number of a look → what its event tells.
+    revisions
+        Person, annotation and version → the event of that state of an annotation on a server.
     redacted
         Place of an event whose content was erased → seal of what is left of it.
     allowed
@@ -64,6 +66,7 @@ class TrailCheck:
         self.last_withdrawn: dict[str, int] = {}
         self.handed: dict[str, ToldHandover] = {}
         self.looks: dict[int, dict[str, Any]] = {}
+        self.revisions: dict[tuple[str, int, str], AuditRecord] = {}
         self.redacted = dict[int, str]()
         self._seals = dict[int, str]()
         self._noted, self._findings = head, findings
@@ -134,6 +137,9 @@ class TrailCheck:
                 event=record.position, giver=first.giver if first else told["from"], taker=told["to"],
                 place=told.get("place"), tells_place="place" in told,
             )  # fmt: skip
+        elif record.kind == "revision" and "version" in record.detail:
+            key = record.person, int(record.detail["annotation_id"]), str(record.detail["version"])
+            self.revisions[key] = record
         elif record.kind == "redacted":
             seals = {int(place): str(seal) for place, seal in record.detail["events"].items()}
             self._seals |= {place: seal for place, seal in seals.items() if place < record.position}

@@ -27,6 +27,8 @@ def test_a_window_shows_whose_it_is_and_the_text(
         expect(person).to_have_text("ana")
         text.scroll_into_view_if_needed()
         page.mouse.wheel(0, 300)
+        if height > 300:
+            expect(page.locator(".who")).to_be_in_viewport()
         page.screenshot(path=tmp_path / f"{width}x{height}.png")
         middle = f"document.elementFromPoint({width} / 2, {height} / 2).closest('#text') !== null"
         assert page.evaluate(middle), "the text is hidden by what sticks to the edges"

@@ -76,7 +76,7 @@ export function openComment() {
 }
 
 /** The buttons at the bottom, within reach of a thumb. */
-export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
+export function drawBar({ question, value, reviewed }, { answer, back, goOn, person }) {
   const verdict = ([name, label, key]) => el("button", { class: "answer", "data-value": name,
     "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, label, kbd(key));
   const bar = part("bar");
@@ -86,6 +86,7 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
       VERDICTS.map(verdict)),
     el("div", { class: "row quietly" },
       el("button", { class: "plain", id: "back", onclick: back }, "‹ Back", kbd("z")),
+      prose("span", { class: "quiet small who" }, person()),
       reviewed && el("button", { class: "plain", id: "go-on", onclick: goOn }, "Keep it ›", kbd("Esc")),
       el("button", { class: "plain", "data-value": "skip", onclick: () => answer("skip"),
         "aria-pressed": reviewed ? String(value === "skip") : null }, "Skip", kbd("s"))));

@@ -31,7 +31,7 @@ let ended = false;
 let isFresh = false; // the link was exchanged for a cookie, which was not used yet
 
 const actions = { answer, back, goOn, saveComment, keepDraft, instructions, comment: openComment, signOut, listGiven,
-  question: () => shown?.question ?? null };
+  question: () => shown?.question ?? null, person: () => state?.person ?? "" };
 
 async function begin() {
   const found = /^#pass=([0-9a-f]{12})\.([\w-]+)$/.exec(location.hash);
