@@ -130,9 +130,10 @@ class EstimateOptions:
         given = [*self.given, *(["strata"] if strata else [])]
         if given and not labels.tells_accuracy:
             raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
-        if self.published and not labels.is_even:
+        if self.published and (not labels.is_even or labels.cluster is not None):
             raise BadInput(
-                "estimators: the paper's estimators need options drawn with equal chances; leave it out"
+                "estimators: the paper's estimators need options drawn with equal chances and independent "
+                "items; leave it out"
             )
 
 
