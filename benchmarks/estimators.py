@@ -13,12 +13,19 @@ import os
 import resource
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from oversight.harness.estimate import Estimates, LabelledArrays, Tallies, all_estimators, tally_arrays
+from oversight.harness.columns import (
+    ItemIndex,
+    LabelColumns,
+    OfferedOptions,
+    PredictionColumns,
+    QuestionColumns,
+)
+from oversight.harness.estimate import Estimates, Tallies, all_estimators, tally
 
 K = 10
 T = TypeVar("T")
@@ -41,10 +48,31 @@ def make(n_items: int, n_models: int, seed: int) -> Data:
 
 def ours(data: Data) -> tuple[tuple[Tallies, ...], list[Estimates]]:
     y_hat, option, kind, n_options, item = data
-    tallies = tally_arrays(
-        LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=n_options, item=item)
-    )
+    labels = label_columns(option, kind, n_options, item)
+    models = [PredictionColumns(index=labels.index, option=row) for row in y_hat]
+    tallies = tuple(tally(model, labels) for model in models)
     return tallies, [all_estimators(t, interval="score") for t in tallies]
+
+
+def label_columns(
+    option: NDArray[Any], kind: NDArray[Any], n_options: NDArray[Any], item: NDArray[Any]
+) -> LabelColumns:
+    """Labels about options drawn uniformly: option, kind and place of the item of each; K of every item."""
+    count, index = len(option), ItemIndex(len(n_options), lambda: list(map(str, range(len(n_options)))))
+    zeros = np.zeros(count + 1, np.int64)
+    questions = QuestionColumns(
+        index=index,
+        item=item,
+        option=option,
+        n_options=n_options[item].astype(np.int64),
+        propensity=1 / n_options[item],
+        expert=zeros[1:],
+        experts=[""],
+        offered=OfferedOptions(start=zeros, values=np.zeros(0)),
+        place=zeros[1:] - 1,
+    )
+    asked = np.zeros(index.size, np.bool_)
+    return LabelColumns(questions=questions, kind=kind, statements=(), drawn=None, asked=asked)
 
 
 def with_pandas(data: Data) -> list[tuple[int, int, int, int]]:

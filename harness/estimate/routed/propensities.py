@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError
+from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
 
 
@@ -329,3 +329,60 @@ def questions_asked(
     hit = order == np.asarray(truth, dtype=np.int64)[:, None]
     number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
     return number
+
+
+def optimal_constant(
+    c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
+) -> FloatArray:
+    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
+
+    All arguments have shape (N, K); ``valid`` marks the options of each item.
+    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
+    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
+
+    Raises
+    ------
+    NotIdentified
+        If options that are never asked about differ in c: no number of such answers tells θ.
+    """
+    never = valid & (propensities <= 0)
+    fixed = _fix_constant(c, never) if never.any() else None
+    pi = np.where(propensities > 0, propensities, np.inf)
+    s = posterior * (1 - posterior)
+    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
+    weight = s / pi
+    total = weight.sum(axis=1)
+    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
+    if fixed is None:
+        return free
+    constant: FloatArray = np.where(never.any(axis=1), fixed, free)
+    return constant
+
+
+def _fix_constant(c: FloatArray, never: NDArray[np.bool_]) -> FloatArray:
+    """The c of every item's options that are never asked about, −∞ without one; raises where they differ."""
+    high = np.where(never, c, -np.inf).max(axis=1)
+    low = np.where(never, c, np.inf).min(axis=1)
+    bad = np.flatnonzero(high - low > 1e-12)
+    if bad.size:
+        row = int(bad[0])
+        options = ", ".join(str(k) for k in np.flatnonzero(never[row]))
+        raise NotIdentified(
+            f"row {row} (and {bad.size - 1} more): the options {options} have propensity 0, but the "
+            "target tells them apart; these answers were asked for other predictions and cannot score these"
+        )
+    fixed: FloatArray = high
+    return fixed
+
+
+def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
+
+    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
+    `optimal_constant` does.
+    """
+    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    variance: FloatArray = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) / pi).sum(axis=1)
+    return variance
