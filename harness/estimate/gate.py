@@ -425,47 +425,6 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
     return float(chance @ tail)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DrawnBets:
-    """What bets on both sides of the bar have won.
-
-    Attributes
-    ----------
-    up, down
-        Wealth of bets on "above the bar" and "below it".
-    gains
-        Weighted outcomes minus the bar, shape (n,), of items without an unanswered question.
-    hides
-        Whether unanswered questions alone could put the value on the other side of the bar.
-    """
-
-    up: float
-    down: float
-    gains: FloatArray
-    hides: bool
-
-
-def bet_on_draws(model: PredictionColumns, labels: LabelColumns, bar: float) -> DrawnBets:
-    """Bet on both sides of the bar.
-
-    Raises
-    ------
-    EstimateError
-        If no answered item has a prediction.
-    NotIdentified
-        If several models' predictions were asked about, or items have several questions.
-    """
-    above, below, heard = _see_sides(model, labels)
-    size = 0 if labels.pool is None else labels.pool.size
-    ends = [float(weigh_outcomes(draws, bar).mean()) for draws in (above, below)]
-    return DrawnBets(
-        up=draw_wealth(above, size, bar)[0],
-        down=draw_wealth(below, size, bar)[1],
-        gains=weigh_outcomes(heard, bar),
-        hides=ends[0] < 0 <= ends[1] and above is not below,
-    )
-
-
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
@@ -758,23 +717,27 @@ def _gate_drawn(
     models: Sequence[PredictionColumns], labels: LabelColumns, nothing: GateVerdict
 ) -> GateVerdict:
     """Verdict on items drawn with unequal chances."""
-    bets = bet_on_draws(models[0], labels, nothing.bar)
-    if not bets.gains.size:
+    above, below, heard = _see_sides(models[0], labels)
+    size, bar = 0 if labels.pool is None else labels.pool.size, nothing.bar
+    gains = weigh_outcomes(heard, bar)
+    if not gains.size:
         return nothing.withheld("no item is resolved yet")
-    gain, answers = float(bets.gains.mean()), int(np.count_nonzero(labels.kind != ABSTAINED))
+    least, most = (float(weigh_outcomes(draws, bar).mean()) for draws in (above, below))
+    gain, answers = float(gains.mean()), int(np.count_nonzero(labels.kind != ABSTAINED))
     found = judge(
         replace(
             nothing,
-            value=nothing.bar + gain,
+            value=bar + gain,
             answers=answers,
             method=WORST_CASE if labels.is_resolved else ANY_TIME,
         ),
-        min(1.0, 1 / bets.up),
-        min(1.0, 1 / bets.down),
-        spread=(gain, float((bets.gains**2).mean())),
-        per_answer=len(bets.gains) / max(1, answers),
+        min(1.0, 1 / draw_wealth(above, size, bar)[0]),
+        min(1.0, 1 / draw_wealth(below, size, bar)[1]),
+        spread=(gain, float((gains**2).mean())),
+        per_answer=len(gains) / max(1, answers),
     )
-    return found.withheld(UNANSWERED) if bets.hides and not found.decided else found
+    hides = least < 0 <= most and above is not below
+    return found.withheld(UNANSWERED) if hides and not found.decided else found
 
 
 def _gate_resolved(

@@ -82,7 +82,7 @@ from oversight.harness.estimate.routed.routed_sample import (
 )
 from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
-_LEAST = 20
+_LEAST, _FOLDS = 20, 5
 _FLAT = 0.05
 """Share of the working distribution from votes that is left flat."""
 
@@ -105,39 +105,27 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     return g + np.bincount(data.item, correction, minlength=len(c))
 
 
-def crossfitted_posterior(
-    predicted: ArrayLike, data: RoutedSample, *, folds: int = 5, seed: int = 0
-) -> FloatArray:
+def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
     """Posterior p, shape (N, K), from the votes of models whose accuracies other folds tell.
 
     Parameters
     ----------
     predicted
-        Shape (N, M), −1 for unreadable.
+        Shape (N, M), −1 for unreadable. With fewer than 20 items the posterior stays flat: there is nothing
+        to learn.
     data
         The answers; its own posterior is not used.
-    folds
-        At least 2. With fewer than 20 items the posterior stays flat: there is nothing to learn.
-    seed
-        Seed of the split.
-
-    Raises
-    ------
-    EstimateError
-        If folds < 2.
     """
-    if folds < 2:
-        raise EstimateError(f"folds must be at least 2, is {folds}")
     columns = np.asarray(predicted)
     n, width = data.propensities.shape
     flat = flat_posterior(data.n_options, width)
     if n < _LEAST:
         return flat
     plain = replace(data, posterior=flat)
-    fold = np.random.default_rng(seed).permutation(n) % folds
-    seen = _fold_means(columns, plain, fold, folds)
+    fold = np.random.default_rng(0).permutation(n) % _FOLDS
+    seen = _fold_means(columns, plain, fold)
     posterior = np.empty_like(flat)
-    for part in range(folds):
+    for part in range(_FOLDS):
         here = fold == part
         # A guess of 1 would say that no answer can surprise; a hundredth is left to surprise.
         accuracy = np.clip(seen[part], 0.01, 0.99)
@@ -163,14 +151,14 @@ def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
     return replace(data, posterior=crossfitted_posterior(predicted, data))
 
 
-def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray, folds: int) -> FloatArray:
-    """Mean g of every model on the items outside of each fold, shape (folds, M)."""
+def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -> FloatArray:
+    """Mean g of every model on the items outside of each fold, shape (5, M)."""
     kinds = PoolKinds.of(data)
     table = None if kinds is None else _tabulate(kinds.data)
-    means = np.empty((folds, predicted.shape[1]))
+    means = np.empty((_FOLDS, predicted.shape[1]))
     for m, column in enumerate(predicted.T):
         g = _outcomes(column, data) if kinds is None or table is None else table[kinds.kind, column + 1]
-        sums, sizes = np.bincount(fold, g, minlength=folds), np.bincount(fold, minlength=folds)
+        sums, sizes = np.bincount(fold, g, minlength=_FOLDS), np.bincount(fold, minlength=_FOLDS)
         means[:, m] = (sums.sum() - sums) / (sizes.sum() - sizes)
     return means
 
@@ -368,7 +356,7 @@ def tilted_accuracy(
     """
     weight = np.ones(len(readable), np.int64) if stands is None else stands
     whole = np.issubdtype(weight.dtype, np.integer)
-    units = float(weight.sum()) if whole else count_effective(weight)
+    units = float(weight.sum()) if whole else count_effective(weight.astype(np.float64))
     share = float(weight[readable].sum() / weight.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import fix_constant
 from oversight.harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
 
 
@@ -345,8 +346,7 @@ def optimal_constant(
     NotIdentified
         If options that are never asked about differ in c: no number of such answers tells θ.
     """
-    never = valid & (propensities <= 0)
-    fixed = _fix_constant(c, never) if never.any() else None
+    fixed = fix_constant(c, valid & (propensities <= 0))
     pi = np.where(propensities > 0, propensities, np.inf)
     s = posterior * (1 - posterior)
     # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
@@ -354,26 +354,7 @@ def optimal_constant(
     weight = s / pi
     total = weight.sum(axis=1)
     free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
-    if fixed is None:
-        return free
-    constant: FloatArray = np.where(never.any(axis=1), fixed, free)
-    return constant
-
-
-def _fix_constant(c: FloatArray, never: NDArray[np.bool_]) -> FloatArray:
-    """The c of every item's options that are never asked about, −∞ without one; raises where they differ."""
-    high = np.where(never, c, -np.inf).max(axis=1)
-    low = np.where(never, c, np.inf).min(axis=1)
-    bad = np.flatnonzero(high - low > 1e-12)
-    if bad.size:
-        row = int(bad[0])
-        options = ", ".join(str(k) for k in np.flatnonzero(never[row]))
-        raise NotIdentified(
-            f"row {row} (and {bad.size - 1} more): the options {options} have propensity 0, but the "
-            "target tells them apart; these answers were asked for other predictions and cannot score these"
-        )
-    fixed: FloatArray = high
-    return fixed
+    return np.where(np.isnan(fixed), free, fixed)
 
 
 def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
