@@ -231,7 +231,7 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
         return str(error)
-    return explain_failures(predictions, part)
+    return explain_failures(predictions, part, bounded=False)
 
 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:

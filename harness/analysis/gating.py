@@ -250,7 +250,7 @@ def _find_doubts(
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError:
         return doubts
-    failures = explain_failures(predictions, part, corrected=allows_errors, bounded=True)
+    failures = explain_failures(predictions, part, corrected=allows_errors)
     return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
 
 

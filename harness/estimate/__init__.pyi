@@ -1,8 +1,6 @@
-from .anytime_accuracy import check_watchable as check_watchable
 from .checks import (
-    Check as Check, GoldAnswer as GoldAnswer, UNIFORM_CHECKS as UNIFORM_CHECKS,
-    explain_failures as explain_failures, gold_errors as gold_errors, is_negligible as is_negligible,
-    run_checks as run_checks,
+    Check as Check, GoldAnswer as GoldAnswer, explain_failures as explain_failures,
+    gold_errors as gold_errors, is_negligible as is_negligible, run_checks as run_checks,
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
@@ -14,10 +12,6 @@ from .combinations import (
     DESIGNS as DESIGNS, FEATURES as FEATURES, NO_EFFECT as NO_EFFECT, RULES as RULES, USES as USES,
     find_reason as find_reason, find_rule as find_rule, refuse as refuse,
 )
-from .paired import (
-    Comparison as Comparison, clustered_difference as clustered_difference, mcnemar as mcnemar,
-    paired_difference as paired_difference, paired_proportions as paired_proportions, sign_test as sign_test,
-)
 from .core import (
     BinomialSample as BinomialSample, FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, Rate as Rate,
     RateChange as RateChange, binomial_at_least as binomial_at_least, check_clusters as check_clusters,
@@ -28,25 +22,22 @@ from .core import (
     find_equal as find_equal, find_root as find_root, holm as holm,
     success_probability as success_probability,
 )
-from .data import (
-    CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays,
-    ModelEstimates as ModelEstimates, Strata as Strata, Tallies as Tallies, Tally as Tally,
-    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
-    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
-    tally as tally, tally_arrays as tally_arrays,
+from .decoding import (
+    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS as UNIFORM_CHECKS, decode as decode,
 )
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, make_point as make_point,
     maximum_likelihood as maximum_likelihood, plugin_weight as plugin_weight, varies as varies,
 )
-from .evaluation import accuracy as accuracy
-from .evidence import find_unequal as find_unequal, Evidence as Evidence, number_clusters as number_clusters
+from .evaluation import (
+    accuracy as accuracy, check_watchable as check_watchable, growing_accuracy as growing_accuracy,
+)
+from .evidence import Evidence as Evidence, find_unequal as find_unequal, number_clusters as number_clusters
 from .gate import (
     ANY_TIME as ANY_TIME, FAIL as FAIL, GateVerdict as GateVerdict, PASS as PASS, UNDECIDED as UNDECIDED,
     gate_accuracy as gate_accuracy, gate_at_look as gate_at_look, gate_difference as gate_difference,
 )
-from .growing import growing_accuracy as growing_accuracy
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, hoeffding as hoeffding,
     likelihood_sequence as likelihood_sequence, make_interval as make_interval,
@@ -54,7 +45,7 @@ from .intervals import (
 )
 from .item_draws import (
     chances_by_deviation as chances_by_deviation, draw_in_proportion as draw_in_proportion,
-    draw_with_chances as draw_with_chances, guess_right as guess_right,
+    draw_with_chances as draw_with_chances, guess_right as guess_right, second_rates as second_rates,
     split_by_agreement as split_by_agreement,
 )
 from .judged import (
@@ -63,13 +54,16 @@ from .judged import (
     judged_accuracy as judged_accuracy, measure_worth as measure_worth,
 )
 from .model_comparison import (
-    Ranking as Ranking, rank_models as rank_models,
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
-    compare as compare,
+    Ranking as Ranking, compare as compare, rank_models as rank_models,
 )
 from .model_estimates import (
-    accuracies as accuracies, estimate_models as estimate_models, joint_level as joint_level,
-    main_estimator as main_estimator, mark_joint as mark_joint, model_accuracies as model_accuracies,
+    accuracies as accuracies, estimate_models as estimate_models, model_accuracies as model_accuracies,
+)
+from .paired import (
+    Comparison as Comparison, clustered_difference as clustered_difference, mcnemar as mcnemar,
+    paired_difference as paired_difference, paired_proportions as paired_proportions,
+    sign_test as sign_test,
 )
 from .planning import (
     PilotPlan as PilotPlan, PlannedRow as PlannedRow, REACHED as REACHED, SamplePlan as SamplePlan,
@@ -95,9 +89,14 @@ from .routed import (
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )
-from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, second_rates as second_rates
+from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions
 from .side_information import (
     ASSISTED as ASSISTED, ExpertErrors as ExpertErrors, Setting as Setting,
-    SideInformation as SideInformation, Votes as Votes, add_side_information as add_side_information,
-    allow_for_errors as allow_for_errors,
+    SideInformation as SideInformation, Votes as Votes,
+)
+from .tallies import (
+    CONFIDENCE as CONFIDENCE, Estimates as Estimates, ModelEstimates as ModelEstimates, Strata as Strata,
+    Tallies as Tallies, Tally as Tally, all_estimators as all_estimators,
+    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
+    tally as tally,
 )

@@ -201,7 +201,8 @@ def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample
     for c in components:
         n, S = sums.get(c.K, (0, 0))
         sums[c.K] = (n + c.n, S + c.S)
-    return tuple(BinomialSample(K, n, S) for K, (n, S) in sorted(sums.items()) if n)
+    pooled = [BinomialSample(K, n, S) for K, (n, S) in sorted(sums.items()) if n]
+    return tuple(pooled)
 
 
 def information(component: BinomialSample, A: float) -> float:

@@ -42,13 +42,7 @@ from oversight.harness.columns import (
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import blaker, check_clusters, count_effective, z_value
-from oversight.harness.estimate.data import (
-    UNIFORM_ASSUMPTIONS,
-    fill_answers,
-    is_proportional,
-    mover_sum,
-    with_unreadable,
-)
+from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.intervals import DrawnStrata, scale_by_share
 from oversight.harness.estimate.routed import (
     FEW_OPEN,
@@ -62,6 +56,7 @@ from oversight.harness.estimate.routed import (
     routed_accuracy,
     routed_pool,
 )
+from oversight.harness.estimate.tallies import fill_answers, is_proportional, mover_sum, with_unreadable
 from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
 REFUSALS = "weighted-refusals"
@@ -516,7 +511,8 @@ def find_hidden(
     of = int(np.count_nonzero(predictions.ran[labels.item]))
     if not missing:
         return None
-    worst, best = (make(_fill(labels, predictions, favourable=favourable)) for favourable in (False, True))
+    worst = make(_fill(labels, predictions, favourable=False))
+    best = make(_fill(labels, predictions, favourable=True))
     return HiddenRange(missing=missing, of=of, worst=worst, best=best)
 
 

@@ -299,7 +299,7 @@ def compare(
         failures = (
             f"{name!r}: {failed}"
             for name, one in ((pair.first, first), (pair.second, second))
-            if (failed := explain_failures(one, labels, corrected=errors is not None, bounded=True))
+            if (failed := explain_failures(one, labels, corrected=errors is not None))
         )
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
         return "; ".join(filter(None, [why, *failures, hidden]))

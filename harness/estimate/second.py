@@ -1,6 +1,4 @@
-"""Second questions: which items get one, and the accuracy from both answers.
-
-Score interval of an accuracy from one question an item, and a second about some whose answer was no.
+"""Second questions: the accuracy from one question an item, and a second about some whose answer was no.
 
 An item's first question is about option k with probability π_k. After a yes the truth is known. Of the items
 with a no, some are drawn with probability ρ, which may depend on all first answers, and asked about another
@@ -35,118 +33,20 @@ from scipy.special import stdtrit
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
-from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
-from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import enough_clusters
 from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
 from oversight.harness.estimate.routed import (
     FEW_OPEN,
     accuracy_target,
-    item_variance,
-    neyman_rates,
     optimal_constant,
     routed_pool,
     tilted_accuracy,
 )
 from oversight.harness.estimate.side_information import Setting, SideInformation
 from oversight.harness.types import Estimate, Note, NoteKind
-
-_FLAT = 0.1
-"""Share of the draw of an option that is flat over all that are left, and share of the working posterior."""
-_EVEN = 0.5
-"""Added to every item's size, in means of all: no weight is far above others, and later models are scored."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondRates:
-    """How N items whose first answer was no are drawn, and about what they are asked.
-
-    Attributes
-    ----------
-    chance
-        Shape (N,): ρ, within (0, 1]; sums to the number of questions.
-    shares
-        Shape (N, K): q of each option that is left, 0 of all others; rows sum to 1.
-    narrower
-        By which factor the models' standard errors are expected to fall, if votes are right: in (0, 1].
-    """
-
-    chance: FloatArray
-    shares: FloatArray
-    narrower: float
-
-
-def second_rates(
-    predicted: IntArray,
-    posterior: FloatArray,
-    left: BoolArray,
-    number: int,
-    *,
-    first: tuple[FloatArray, FloatArray],
-) -> SecondRates:
-    """Chances ρ ∝ the spread of what a second answer tells (Neyman), and shares q ∝ √(n_k p_k (1 − p_k)).
-
-    Parameters
-    ----------
-    predicted
-        Shape (N, M), −1 for unreadable; M may be 0, and every option then tells as much.
-    posterior
-        Shape (N, K): what the models' votes say of all options.
-    left
-        Shape (N, K): options that are not known to be false.
-    number
-        Questions to ask, at most N.
-    first
-        Each model's variances over all items with a first answer, shape (M,): Σ V₀ and Σ v of the module.
-
-    Raises
-    ------
-    EstimateError
-        If there are fewer items than questions, or an item has fewer than two options left.
-    """
-    n, models = predicted.shape
-    if not 1 <= number <= n or (left.sum(axis=1) < 2).any():
-        raise EstimateError(
-            f"{number} second questions need as many items with two options left, there are {n}"
-        )
-    flat = left / left.sum(axis=1, keepdims=True)
-    p = posterior * left
-    p = (1 - _FLAT) * p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300) + _FLAT * flat
-    p /= p.sum(axis=1, keepdims=True)
-    targets = [accuracy_target(column, left.shape[1]) * left for column in predicted.T]
-    counts = np.sum(targets, axis=0) if models else np.zeros_like(flat)
-    weight = np.sqrt(counts * p * (1 - p))
-    total = weight.sum(axis=1, keepdims=True)
-    shares = (1 - _FLAT) * np.divide(weight, total, out=flat.copy(), where=total > 0) + _FLAT * flat
-    variances = np.array([_left_variance(c, shares, p, left) for c in targets])
-    size = np.sqrt(variances.sum(axis=0)) if models else np.ones(n)
-    size = size + _EVEN * max(float(size.mean()), 1e-12)
-    chance = neyman_rates(size**2, np.ones(n), float(number), floor=min(1e-6, number / n))
-    narrower = 1.0
-    if models:
-        each = zip(variances, targets, *first, strict=True)
-        told = [_expected(v, p, c, chance, plain, known) for v, c, plain, known in each]
-        narrower = float(np.sqrt(np.mean(told)))
-    return SecondRates(chance=chance * (number / chance.sum()), shares=shares, narrower=narrower)
-
-
-def _left_variance(c: FloatArray, q: FloatArray, p: FloatArray, left: BoolArray) -> FloatArray:
-    """Variance of what a second answer adds, shape (N,)."""
-    return item_variance(c, np.where(left, q, 1.0), p)
-
-
-def _expected(
-    variance: FloatArray, p: FloatArray, c: FloatArray, chance: FloatArray, plain: float, known: float
-) -> float:
-    """Variance with second answers over that without, of one model (see the module)."""
-    top = (c * p).sum(axis=1)
-    left = float((top * (1 - top)).sum())
-    noise = max(float((variance / chance).sum()), left)
-    mixed = max(0.0, plain - known)
-    share = mixed / (mixed + noise - left) if mixed > 0 else 0.0
-    return min(1.0, 1 - share * mixed / max(plain, 1e-12))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -319,71 +219,67 @@ class SecondQuestions(SideInformation):
 
     name, feature = DEEPENED, "second questions"
     subject = "second questions are"
-    weighs_strata = False
     worth = NoteKind.SECOND_WORTH
 
     def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
         self._models, self._second = models, second
 
+    def ignores_strata(self, _labels: LabelColumns) -> bool:
+        """Whether second questions cannot be used together with strata: always."""
+        return True
+
     def estimate(self, model: str, setting: Setting) -> Estimate:
-        """A model's accuracy, see `deepened_accuracy`."""
-        return deepened_accuracy(self._models[model], setting.labels, self._second, level=setting.level)
+        """Estimate one model's accuracy from first and second answers; unreadable ones are wrong.
 
+        A second question that its expert could not answer, or a few that are open, count as not asked, with
+        chances that are as much smaller: as of first ones, it is taken for unrelated to the truth.
 
-def deepened_accuracy(
-    predictions: PredictionColumns, labels: LabelColumns, second: LabelColumns, *, level: float = 0.95
-) -> Estimate:
-    """Accuracy of one model from first and second answers (`two_phase_score`), unreadable ones being wrong.
-
-    A second question that its expert could not answer, or a few that are open, count as not asked, with
-    chances that are as much smaller: as of first ones, it is taken for unrelated to the truth.
-
-    Raises
-    ------
-    NotIdentified
-        If first answers are missing, many second ones are, or items have several first questions.
-    EstimateError
-        If an item has no cluster where items come in clusters, or nothing can be estimated.
-    """
-    refuse("estimate", labels.conditions | {"second questions"})
-    predictions = keep_drawn(predictions, labels)
-    part, notes = collected_part(labels, predictions.is_there)
-    if any(note.kind in PARTIAL_KINDS for note in notes):
-        raise NotIdentified("first questions are open; second ones count once these are answered")
-    data, predicted, items = routed_pool(part, [predictions])
-    option = predicted[:, 0].astype(np.int64)
-    number = np.bincount(data.item, minlength=len(items))
-    if number.max() > 1:
-        raise NotIdentified("items have several first questions, and second ones are used with one")
-    readable = option >= 0
-    rows = np.flatnonzero(readable & (number == 1))
-    if rows.size < np.count_nonzero(readable):
-        raise NotIdentified("items with a readable prediction were not asked about")
-    asked, yes = data.by_item
-    cluster = enough_clusters(items, labels.index, labels.cluster)
-    c = accuracy_target(option, data.propensities.shape[1])
-    place = np.full(labels.index.size, -1)
-    place[items[rows]] = np.arange(rows.size)
-    chance, shares, which, said, used, put = _read_second(second, place, yes[rows], c.shape[1])
-    kept = TwoPhase(
-        c=c[rows],
-        propensities=data.propensities[rows],
-        working=_working(c[rows], data.propensities[rows], data.valid[rows]),
-        valid=data.valid[rows],
-        asked=asked[rows],
-        yes=yes[rows],
-        chance=chance,
-        shares=shares,
-        second=which.astype(np.int64),
-        second_yes=said,
-        reach=_find_reach(c[rows], chance, shares, yes[rows]),
-        cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
-    )
-    inner = two_phase_score(kept, level)
-    estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
-    estimate = complete(estimate, predictions, part, notes)
-    note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
-    return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
+        Raises
+        ------
+        NotIdentified
+            If first answers are missing, many second ones are, or items have several first questions.
+        EstimateError
+            If an item has no cluster where items come in clusters, or nothing can be estimated.
+        """
+        labels, second, level = setting.labels, self._second, setting.level
+        predictions = keep_drawn(self._models[model], labels)
+        part, notes = collected_part(labels, predictions.is_there)
+        if any(note.kind in PARTIAL_KINDS for note in notes):
+            raise NotIdentified("first questions are open; second ones count once these are answered")
+        data, predicted, items = routed_pool(part, [predictions])
+        option = predicted[:, 0].astype(np.int64)
+        number = np.bincount(data.item, minlength=len(items))
+        if number.max() > 1:
+            raise NotIdentified("items have several first questions, and second ones are used with one")
+        readable = option >= 0
+        rows = np.flatnonzero(readable & (number == 1))
+        if rows.size < np.count_nonzero(readable):
+            raise NotIdentified("items with a readable prediction were not asked about")
+        asked, yes = data.by_item
+        cluster = enough_clusters(items, labels.index, labels.cluster)
+        c = accuracy_target(option, data.propensities.shape[1])
+        place = np.full(labels.index.size, -1)
+        place[items[rows]] = np.arange(rows.size)
+        chance, shares, which, said, used, put = _read_second(second, place, yes[rows], c.shape[1])
+        kept = TwoPhase(
+            c=c[rows],
+            propensities=data.propensities[rows],
+            working=_working(c[rows], data.propensities[rows], data.valid[rows]),
+            valid=data.valid[rows],
+            asked=asked[rows],
+            yes=yes[rows],
+            chance=chance,
+            shares=shares,
+            second=which.astype(np.int64),
+            second_yes=said,
+            reach=_find_reach(c[rows], chance, shares, yes[rows]),
+            cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
+        )
+        inner = two_phase_score(kept, level)
+        estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
+        estimate = complete(estimate, predictions, part, notes)
+        note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
+        return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
 
 
 def _read_second(

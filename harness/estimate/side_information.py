@@ -1,7 +1,5 @@
 """Side information: what narrows an estimate although no expert said it.
 
-Side information: what narrows an estimate although no expert said it.
-
 Each kind adds one estimate per model beside the protocol's own, never in its place, because runs that are
 added later change it and a number that was reported before must not change. A kind is a class with a name
 and a way to estimate; `add_side_information` decides where it is used, and says why if it is not.
@@ -30,10 +28,10 @@ from oversight.harness.columns import LabelColumns, PredictionColumns, keep_draw
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import NO_EFFECT, find_rule
-from oversight.harness.estimate.data import Estimates, Strata, find_strata
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, weigh_votes
+from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
@@ -62,17 +60,6 @@ class Setting:
     interval: str | None = None
     published: bool = False
 
-    def refuse(self, what: str, *, weighs_strata: bool = True) -> str:
-        """Why `what` cannot be used here; empty if it can."""
-        given = {
-            f"more than {LARGEST:,} answers": len(self.labels) > LARGEST,
-            "strata": self.strata is not None and not weighs_strata,
-            f"interval {self.interval!r}": self.interval not in (None, "exact", "anytime"),
-            "published": self.published,
-        }
-        ignored = [name for name, is_given in given.items() if is_given]
-        return f"{what} not used together with {', '.join(ignored)}" if ignored else ""
-
 
 class SideInformation(ABC):
     """One kind of side information.
@@ -88,8 +75,6 @@ class SideInformation(ABC):
         be used in every setting.
     needs_plain
         Whether it is only used for models that have the protocol's own estimate.
-    weighs_strata
-        Whether it can be used together with strata.
     worth
         Note on how many answers would tell as much without it; None without such a note.
     """
@@ -98,14 +83,22 @@ class SideInformation(ABC):
     feature: ClassVar[str]
     subject: ClassVar[str] = ""
     needs_plain: ClassVar[bool] = True
-    weighs_strata: ClassVar[bool] = True
     worth: ClassVar[NoteKind | None] = None
 
     def refuse(self, setting: Setting) -> str:
         """Why the kind cannot be used in this setting; empty if it can."""
-        if not self.subject:
-            return ""
-        return setting.refuse(self.subject, weighs_strata=self.weighs_strata)
+        given = {
+            f"more than {LARGEST:,} answers": len(setting.labels) > LARGEST,
+            "strata": setting.strata is not None and self.ignores_strata(setting.labels),
+            f"interval {setting.interval!r}": setting.interval not in (None, "exact", "anytime"),
+            "published": setting.published,
+        }
+        ignored = [name for name, is_given in given.items() if is_given and self.subject]
+        return f"{self.subject} not used together with {', '.join(ignored)}" if ignored else ""
+
+    def ignores_strata(self, _labels: LabelColumns) -> bool:
+        """Whether it cannot be used together with strata."""
+        return False
 
     @abstractmethod
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
@@ -145,21 +138,18 @@ def add_side_information(
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:
                 continue
-            one, why = (None, refused) if refused else _try(kind, name, setting)
+            one, why = None, refused
+            if not refused:
+                try:
+                    one = kind.estimate(name, setting)
+                except EstimateError as error:
+                    why = str(error)
             if one is not None:
                 told = _tell_worth(kind, plain, one)
                 made[name] = Estimates({**estimates, kind.name: told}, estimates.undefined)
             elif why:
                 made[name] = Estimates(estimates, {**estimates.undefined, kind.name: why})
     return made
-
-
-def _try(kind: SideInformation, model: str, setting: Setting) -> tuple[Estimate | None, str]:
-    """The estimate of one kind, or why there is none."""
-    try:
-        return kind.estimate(model, setting), ""
-    except EstimateError as error:
-        return None, str(error)
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:

@@ -5,7 +5,8 @@ from .safe_text import (
     redact as redact, redact_bytes as redact_bytes, reveal as reveal, shorten as shorten,
 )
 from .terminal import (
-    with_bar as with_bar, plain_table as plain_table, guarded_terminal as guarded_terminal, say as say, show as show,
+    with_bar as with_bar, plain_table as plain_table,
+    guarded_terminal as guarded_terminal, say as say, show as show,
 )
 from .text_input import (
     UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,

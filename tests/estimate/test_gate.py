@@ -21,7 +21,7 @@ from oversight.harness.estimate import (
     likelihood_sequence,
     outcomes_to_settle,
 )
-from oversight.harness.estimate.gate.bets import (
+from oversight.harness.estimate.gate import (
     accuracy_gains,
     difference_gains,
     make_pool,

@@ -19,3 +19,4 @@ from .validation import (
     check_options as check_options, check_positive as check_positive, check_rows as check_rows,
     check_successes as check_successes, check_unit as check_unit,
 )
+from .numeric import fix_constant as fix_constant

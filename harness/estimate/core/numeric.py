@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import NotIdentified
 
 HALVINGS = 48
@@ -138,3 +138,25 @@ def check_clusters(cluster: IntArray) -> None:
             f"items, count as {effective:.1f} of equal size; an interval needs {FEWEST_EFFECTIVE:g}: label "
             "more items of other clusters"
         )
+
+
+def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
+    """C of every item some options of which are never asked about: their common c; NaN where all can be.
+
+    Both arguments have shape (N, K).
+
+    Raises
+    ------
+    NotIdentified
+        If they differ in c.
+    """
+    high = np.where(never, c, -np.inf).max(axis=1)
+    bad = np.flatnonzero(high - np.where(never, c, np.inf).min(axis=1) > 1e-12)
+    if bad.size:
+        options = ", ".join(str(k) for k in np.flatnonzero(never[bad[0]]))
+        raise NotIdentified(
+            f"{bad.size} of {len(c)} items, the first with the options {options}: they have propensity 0, "
+            "but the target tells them apart; these answers were asked for other predictions and cannot "
+            "score these"
+        )
+    return np.where(np.isinf(high), np.nan, high)

@@ -49,8 +49,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
-from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.core import find_equal, find_root
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_equal, find_root, fix_constant
 from oversight.harness.estimate.intervals.shares import ClusterVariance, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
@@ -314,7 +314,7 @@ def tilt_items(
         inverse_down=(inverse * minus).sum(axis=1) / stands,
         linear=(q * inverse * zero).sum(axis=1) / stands,
         square=(q * q * inverse * zero).sum(axis=1) / stands,
-        constant=_fix_constant(plus & never, minus & never, zero & never),
+        constant=fix_constant(c, never),
         asked_c=np.where(drawn, c[at], 0.0),
         asked_q=np.where(drawn, q[at], 0.0),
         asked_inverse=np.where(drawn, inverse[at], 0.0),
@@ -341,26 +341,6 @@ def _uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) ->
     others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
     q = np.where(own, np.where(c != 0, others, 1.0), 0.0)
     return q / q.sum(axis=1, keepdims=True), high - low < 1e-9
-
-
-def _fix_constant(plus: BoolArray, minus: BoolArray, zero: BoolArray) -> FloatArray:
-    """C of items some options of which are never asked about: their common c; NaN where all can be.
-
-    Raises
-    ------
-    NotIdentified
-        If they differ in c.
-    """
-    kinds = np.stack([side.any(axis=1) for side in (plus, minus, zero)])
-    bad = np.flatnonzero(kinds.sum(axis=0) > 1)
-    if bad.size:
-        options = ", ".join(str(k) for k in np.flatnonzero((plus | minus | zero)[bad[0]]))
-        raise NotIdentified(
-            f"{bad.size} of {len(plus)} items, the first with the options {options}: they have propensity 0, "
-            "but the target tells them apart; these answers were asked for other predictions and cannot "
-            "score these"
-        )
-    return np.select([kinds[0], kinds[1], kinds[2]], [1.0, -1.0, 0.0], np.nan)
 
 
 def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> TiltedRows:

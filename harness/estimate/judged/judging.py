@@ -36,7 +36,6 @@ from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import POOL, refuse
 from oversight.harness.estimate.core import check_level
-from oversight.harness.estimate.data import find_strata
 from oversight.harness.estimate.evaluation import complete
 from oversight.harness.estimate.evidence import Evidence, enough_clusters
 from oversight.harness.estimate.intervals import tilted_outcomes
@@ -52,6 +51,7 @@ from oversight.harness.estimate.routed import (
     tilt_sample,
 )
 from oversight.harness.estimate.side_information import Setting, SideInformation
+from oversight.harness.estimate.tallies import find_strata
 from oversight.harness.types import Estimate, Note, NoteKind
 
 
@@ -303,8 +303,11 @@ class Judges(SideInformation):
 
     def refuse(self, setting: Setting) -> str:
         """Why judges are not used in this setting; empty if they are."""
-        weighs_strata = setting.labels.pool is None
-        return setting.refuse(self.subject, weighs_strata=weighs_strata) or self._missing
+        return super().refuse(setting) or self._missing
+
+    def ignores_strata(self, labels: LabelColumns) -> bool:
+        """Whether judges cannot be used together with strata, as on a pool."""
+        return labels.pool is not None
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
         """A model's accuracy, and how many questions the judges saved.

@@ -7,15 +7,15 @@ from .expert_errors import (
 )
 from .means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, crossfitted_posterior as crossfitted_posterior,
-    informed as informed, item_variance as item_variance, optimal_constant as optimal_constant,
-    pseudo_outcomes as pseudo_outcomes, resolved_accuracy as resolved_accuracy,
+    informed as informed, pseudo_outcomes as pseudo_outcomes, resolved_accuracy as resolved_accuracy,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, t_quantile as t_quantile,
     tilt_sample as tilt_sample, tilted_accuracy as tilted_accuracy, weigh_votes as weigh_votes,
 )
 from .propensities import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, correctness as correctness,
     disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
-    next_option as next_option, neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    item_variance as item_variance, next_option as next_option, neyman_rates as neyman_rates,
+    optimal_constant as optimal_constant, predicted_counts as predicted_counts,
     propensities_for as propensities_for, questions_asked as questions_asked,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,

@@ -68,7 +68,11 @@ from oversight.harness.estimate.intervals import (
     tilt_items,
     tilted_score,
 )
-from oversight.harness.estimate.routed.propensities import RESOLUTION_ASSUMPTIONS, vote_posterior
+from oversight.harness.estimate.routed.propensities import (
+    RESOLUTION_ASSUMPTIONS,
+    optimal_constant,
+    vote_posterior,
+)
 from oversight.harness.estimate.routed.routed_sample import (
     PoolKinds,
     RoutedSample,
@@ -78,54 +82,9 @@ from oversight.harness.estimate.routed.routed_sample import (
 )
 from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
-_LEAST = 20
+_LEAST, _FOLDS = 20, 5
 _FLAT = 0.05
 """Share of the working distribution from votes that is left flat."""
-
-
-def optimal_constant(
-    c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
-) -> FloatArray:
-    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
-
-    All arguments have shape (N, K); ``valid`` marks the options of each item.
-    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
-    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
-
-    Raises
-    ------
-    NotIdentified
-        If options that are never asked about differ in c: no number of such answers tells θ.
-    """
-    never = valid & (propensities <= 0)
-    fixed = _fix_constant(c, never) if never.any() else None
-    pi = np.where(propensities > 0, propensities, np.inf)
-    s = posterior * (1 - posterior)
-    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
-    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
-    weight = s / pi
-    total = weight.sum(axis=1)
-    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
-    if fixed is None:
-        return free
-    constant: FloatArray = np.where(never.any(axis=1), fixed, free)
-    return constant
-
-
-def _fix_constant(c: FloatArray, never: NDArray[np.bool_]) -> FloatArray:
-    """The c of every item's options that are never asked about, −∞ without one; raises where they differ."""
-    high = np.where(never, c, -np.inf).max(axis=1)
-    low = np.where(never, c, np.inf).min(axis=1)
-    bad = np.flatnonzero(high - low > 1e-12)
-    if bad.size:
-        row = int(bad[0])
-        options = ", ".join(str(k) for k in np.flatnonzero(never[row]))
-        raise NotIdentified(
-            f"row {row} (and {bad.size - 1} more): the options {options} have propensity 0, but the "
-            "target tells them apart; these answers were asked for other predictions and cannot score these"
-        )
-    fixed: FloatArray = high
-    return fixed
 
 
 def question_weights(c: FloatArray, data: RoutedSample) -> FloatArray:
@@ -146,51 +105,27 @@ def pseudo_outcomes(c: FloatArray, data: RoutedSample) -> FloatArray:
     return g + np.bincount(data.item, correction, minlength=len(c))
 
 
-def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
-
-    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
-    `optimal_constant` does.
-    """
-    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
-    pi = np.where(propensities > 0, propensities, np.inf)
-    variance: FloatArray = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) / pi).sum(axis=1)
-    return variance
-
-
-def crossfitted_posterior(
-    predicted: ArrayLike, data: RoutedSample, *, folds: int = 5, seed: int = 0
-) -> FloatArray:
+def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
     """Posterior p, shape (N, K), from the votes of models whose accuracies other folds tell.
 
     Parameters
     ----------
     predicted
-        Shape (N, M), −1 for unreadable.
+        Shape (N, M), −1 for unreadable. With fewer than 20 items the posterior stays flat: there is nothing
+        to learn.
     data
         The answers; its own posterior is not used.
-    folds
-        At least 2. With fewer than 20 items the posterior stays flat: there is nothing to learn.
-    seed
-        Seed of the split.
-
-    Raises
-    ------
-    EstimateError
-        If folds < 2.
     """
-    if folds < 2:
-        raise EstimateError(f"folds must be at least 2, is {folds}")
     columns = np.asarray(predicted)
     n, width = data.propensities.shape
     flat = flat_posterior(data.n_options, width)
     if n < _LEAST:
         return flat
     plain = replace(data, posterior=flat)
-    fold = np.random.default_rng(seed).permutation(n) % folds
-    seen = _fold_means(columns, plain, fold, folds)
+    fold = np.random.default_rng(0).permutation(n) % _FOLDS
+    seen = _fold_means(columns, plain, fold)
     posterior = np.empty_like(flat)
-    for part in range(folds):
+    for part in range(_FOLDS):
         here = fold == part
         # A guess of 1 would say that no answer can surprise; a hundredth is left to surprise.
         accuracy = np.clip(seen[part], 0.01, 0.99)
@@ -216,14 +151,14 @@ def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
     return replace(data, posterior=crossfitted_posterior(predicted, data))
 
 
-def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray, folds: int) -> FloatArray:
-    """Mean g of every model on the items outside of each fold, shape (folds, M)."""
+def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -> FloatArray:
+    """Mean g of every model on the items outside of each fold, shape (5, M)."""
     kinds = PoolKinds.of(data)
     table = None if kinds is None else _tabulate(kinds.data)
-    means = np.empty((folds, predicted.shape[1]))
+    means = np.empty((_FOLDS, predicted.shape[1]))
     for m, column in enumerate(predicted.T):
         g = _outcomes(column, data) if kinds is None or table is None else table[kinds.kind, column + 1]
-        sums, sizes = np.bincount(fold, g, minlength=folds), np.bincount(fold, minlength=folds)
+        sums, sizes = np.bincount(fold, g, minlength=_FOLDS), np.bincount(fold, minlength=_FOLDS)
         means[:, m] = (sums.sum() - sums) / (sizes.sum() - sizes)
     return means
 
@@ -421,7 +356,7 @@ def tilted_accuracy(
     """
     weight = np.ones(len(readable), np.int64) if stands is None else stands
     whole = np.issubdtype(weight.dtype, np.integer)
-    units = float(weight.sum()) if whole else count_effective(weight)
+    units = float(weight.sum()) if whole else count_effective(weight.astype(np.float64))
     share = float(weight[readable].sum() / weight.sum())
     value, low, high, se = inner.value, inner.low, inner.high, inner.se
     if not readable.all():

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import fix_constant
 from oversight.harness.estimate.routed.routed_sample import accuracy_target, flat_posterior
 
 
@@ -329,3 +330,40 @@ def questions_asked(
     hit = order == np.asarray(truth, dtype=np.int64)[:, None]
     number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
     return number
+
+
+def optimal_constant(
+    c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
+) -> FloatArray:
+    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
+
+    All arguments have shape (N, K); ``valid`` marks the options of each item.
+    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
+    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
+
+    Raises
+    ------
+    NotIdentified
+        If options that are never asked about differ in c: no number of such answers tells θ.
+    """
+    fixed = fix_constant(c, valid & (propensities <= 0))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    s = posterior * (1 - posterior)
+    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
+    weight = s / pi
+    total = weight.sum(axis=1)
+    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
+    return np.where(np.isnan(fixed), free, fixed)
+
+
+def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
+
+    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
+    `optimal_constant` does.
+    """
+    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    variance: FloatArray = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) / pi).sum(axis=1)
+    return variance

@@ -516,7 +516,8 @@ class PoolKinds:
 
 def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
     """A pool of some items, which may come several times, with what was asked of each and answered."""
-    asked, answer = (values[rows] for values in data.by_item)
+    asked, answer = data.by_item
+    asked, answer = asked[rows], answer[rows]
     item = np.flatnonzero(asked >= 0)
     return RoutedSample(
         item=item,

@@ -14,6 +14,19 @@ UNIFORM_ASSUMPTIONS = (
     "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
     "no model has seen the experts' answers",
 )
+UNIFORM_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "hausman",
+    "asked_options",
+    "yes_rate_by_expert",
+    "agreement",
+    "seen_answers",
+    "abstention",
+    "readability",
+    "small_strata",
+)
+"""Checks of options drawn uniformly."""
 
 
 _KIND = {
