@@ -103,7 +103,8 @@ def _answer(text: str) -> IntArray:
     own = said[[names.index(name) for name in method["models"]]]
     if method["rule"] == "route":
         place = np.array(method["routes"])[category] % len(own)
-        return own[place, np.arange(own.shape[1])]
+        routed: IntArray = own[place, np.arange(own.shape[1])]
+        return routed
     if method["rule"] == "cascade" and len(own) > 2:
         return np.where(own[0] == own[1], own[0], _vote(own[2:]))
     return _vote(own)
@@ -113,7 +114,7 @@ def _vote(said: IntArray) -> IntArray:
     """The most frequent option; the first model's of those that tie; −1 if no answer could be read."""
     counts = (said[:, :, None] == np.arange(10)).sum(axis=0)
     best = counts.max(axis=1)
-    chosen = np.full(said.shape[1], -1)
+    chosen: IntArray = np.full(said.shape[1], -1)
     for row in said[::-1]:
         leads = (row >= 0) & (counts[np.arange(len(row)), np.maximum(row, 0)] == best)
         chosen = np.where(leads, row, chosen)

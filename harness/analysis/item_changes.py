@@ -58,7 +58,7 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
         item, before = _find(store, item_id), count_findings(study, store)
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.remove_item(item_id)
-        told = {"reason": reason}
+        told: dict[str, object] = {"reason": reason}
         if not erase:
             told |= {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
         detail = {"questions": list(done.questions), "findings_before": before, "erased": erase}
@@ -102,7 +102,12 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
             )
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)
-        told = {"reason": reason, "text": old.text, "options": list(old.options), "answers": [*done.answers]}
+        told: dict[str, object] = {
+            "reason": reason,
+            "text": old.text,
+            "options": list(old.options),
+            "answers": [*done.answers],
+        }
         detail = {
             "before": _hash(old), "after": _hash(new), "asked_again": ask_again, "findings_before": before
         }  # fmt: skip

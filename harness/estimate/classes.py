@@ -929,7 +929,7 @@ class ClassResults:
         key = what, option
         if key not in self._estimates:
             try:
-                self._estimates[key] = self._combine(what, option)
+                self._estimates[key] = self._estimate(what, option)
             except EstimateError as error:
                 self._estimates[key] = error
         found = self._estimates[key]

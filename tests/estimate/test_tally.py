@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.estimators import label_columns
 from oversight.harness import EstimateError, NotIdentified
 from oversight.harness.columns import PredictionColumns
 from oversight.harness.estimate import BinomialSample, tally
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
+from tests.label_columns import label_columns
 
 Ints = NDArray[np.int64]
 

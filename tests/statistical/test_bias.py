@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from benchmarks.estimators import label_columns
 from oversight.harness.columns import PredictionColumns
 from oversight.harness.estimate import (
     BinomialSample,
@@ -25,6 +24,7 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.estimate.estimators import information
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
+from tests.label_columns import label_columns
 
 pytestmark = pytest.mark.statistical
 
