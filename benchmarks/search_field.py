@@ -260,7 +260,7 @@ def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], us
     print(f"half of the endpoint's limit in use: {_met(used >= TARGETS['utilisation'])} ({used:.3f})")
 
 
-def say_real_targets(real: dict[str, dict[str, Any]]) -> None:
+def say_real_targets(real: dict[Any, dict[str, Any]]) -> None:
     """Say of every kind of labels whether the numbers about real answers hold."""
     for kind, found in real.items():
         bias, tested, held = (
