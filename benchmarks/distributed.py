@@ -33,7 +33,7 @@ from oversight.harness.store import Store
 ROOT = Path(__file__).parents[1]
 LATENCY = 0.2
 SAID = "run.log"
-QUIET = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+QUIET = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0", "BEGUN_BY": f"benchmark {os.getpid()}"}
 
 
 def main() -> None:
@@ -45,45 +45,61 @@ def main() -> None:
     args = parser.parse_args()
     n, rounds = (600, 2) if args.quick else (args.items, args.rounds)
     ratios = []
-    for _ in range(rounds):
-        one, two = (measure(n, args.concurrency, workers) for workers in (1, 2))
-        ratios.append(two / one)
-        most = args.concurrency / LATENCY
-        print(f"answers a second: one worker {one:,.0f} of {most:,.0f}, two {two:,.0f} of {2 * most:,.0f}")
-    twice, rows = kill(n, args.concurrency)
+    with cluster() as address:
+        for _ in range(rounds):
+            one, two = (measure(address, n, args.concurrency, workers) for workers in (1, 2))
+            ratios.append(two / one)
+            most = args.concurrency / LATENCY
+            print(
+                f"answers a second: one worker {one:,.0f} of {most:,.0f}, two {two:,.0f} of {2 * most:,.0f}"
+            )
+        twice, rows = kill(address, n, args.concurrency)
     print(f"after a kill at {n // 2:,} of {n:,} calls: {twice} paid twice, {rows:,} answers stored")
     line = {"two_workers": round(statistics.median(ratios), 3), "paid_twice": twice, "rows": rows}
     print(json.dumps(line))
 
 
-def measure(n: int, concurrency: int, workers: int) -> float:
+@contextmanager
+def cluster() -> Iterator[str]:
+    """Start a cluster on this machine and give its address."""
+    import ray
+
+    os.environ.update(QUIET)
+    ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=100_000_000)
+    try:
+        yield ray.get_runtime_context().gcs_address
+    finally:
+        ray.shutdown()
+
+
+def measure(address: str, n: int, concurrency: int, workers: int) -> float:
     """Answers a second with so many workers."""
     with study(n, concurrency) as (folder, server):
-        end(start(folder, workers), folder)
+        end(start(address, folder, workers), folder)
         assert server.calls == n
         return n / (server.last - server.first)
 
 
-def kill(n: int, concurrency: int) -> tuple[int, int]:
+def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
     """Calls beyond one per item, and rows, if one of two workers is killed half-way."""
     with study(n, concurrency) as (folder, server):
-        run = start(folder, 2)
+        run = start(address, folder, 2)
         while server.calls < n // 2:
             if run.poll() is not None:
                 sys.exit(f"the run ended before half of the calls: {(folder / SAID).read_text()}")
             time.sleep(0.01)
-        os.kill(find_worker(folder), signal.SIGKILL)
+        os.kill(find_worker(), signal.SIGKILL)
         end(run, folder)
         with Store(f"sqlite:///{folder / 'study.db'}") as store:
             return server.calls - n, store.count_rows()["prediction"]
 
 
-def find_worker(folder: Path) -> int:
-    """Process of a worker that the run in this folder started, by its environment."""
+def find_worker() -> int:
+    """Process of a worker on the cluster of this benchmark, by its environment."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             is_worker = path.read_bytes().startswith(b"ray::NodeWorker")
-            if is_worker and f"BEGUN_BY={folder}".encode() in path.with_name("environ").read_bytes():
+            if is_worker and QUIET["BEGUN_BY"].encode() in path.with_name("environ").read_bytes():
                 return int(path.parent.name)
     sys.exit("no worker runs")
 
@@ -101,11 +117,11 @@ def study(n: int, concurrency: int) -> Iterator[tuple[Path, Loopback]]:
         yield folder, server
 
 
-def start(folder: Path, workers: int) -> subprocess.Popen[bytes]:
-    """A run on a cluster of its own."""
+def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
+    """A run on the cluster."""
     words = [sys.executable, "-m", "oversight.harness.cli.main", "run", "--on", "ray"]
-    words += ["--workers", str(workers), "--worker-resources", "CPU=0"]
-    env = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT), "BEGUN_BY": str(folder)}
+    words += ["--ray-address", address, "--workers", str(workers)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with (folder / SAID).open("ab") as said:
         return subprocess.Popen(words, cwd=folder, env=env, stdout=said, stderr=said)  # noqa: S603  our own command
 
