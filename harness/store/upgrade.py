@@ -72,7 +72,7 @@ def upgrade_tables(connection: sa.Connection) -> None:
 
 def _read_metadata() -> sa.MetaData:
     folder = Path(__file__).with_name("tables")
-    for path in folder.glob("*_table*.py"):
+    for path in folder.glob("*_tables.py"):
         import_module(f"oversight.harness.store.tables.{path.stem}")
     from sqlmodel import SQLModel
 

@@ -19,7 +19,7 @@ from oversight.harness.registry import EXPORTED_PARTS, PAGES, load_page
 from oversight.harness.store import Store, split_into_batches
 from oversight.harness.view import payload
 from oversight.harness.view.page_parts import make_file
-from oversight.harness.view.written_json import keep_keys, write_json
+from oversight.harness.web import keep_keys, write_json
 
 _TEXTS = frozenset(
     {

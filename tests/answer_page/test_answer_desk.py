@@ -21,7 +21,7 @@ from oversight.harness.store import (
 )
 from oversight.harness.types import Item, Question
 from oversight.protocols.collect import AnswerDesk, GivenAnswer, Outcome, measure_progress, read_collection
-from oversight.protocols.collect.label_studio import TaskSheet
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from oversight.protocols.routing import order_queue
 from tests.answer_page.conftest import OPTIONS, N, draw, fill, lay_out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness.view import page_parts
+from oversight.harness.web import read_script
 
 FOLDER = Path(page_parts.__file__).parent / "page" / "script"
 MODULES = sorted(FOLDER.rglob("*.js"))
@@ -31,7 +32,7 @@ def test_no_two_modules_declare_the_same_name() -> None:
 
 
 def test_every_module_is_in_the_script_and_nothing_that_joins_them() -> None:
-    script = page_parts.read_script()
+    script = read_script(page_parts.FOLDER)
     places = {path.stem: script.find(path.read_text().splitlines()[0]) for path in MODULES}
     assert [name for name, place in places.items() if place < 0] == []
     assert re.search(r"^(import|export)\b", script, re.MULTILINE) is None

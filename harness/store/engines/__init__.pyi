@@ -2,14 +2,13 @@ from .addresses import (
     has_database as has_database, make_engine as make_engine,
     show_address as show_address,
 )
-from .database_users import find_users as find_users
+from .database_users import find_users as find_users, may_write as may_write
 from .held_file import HeldFile as HeldFile
 from .log_folding import LogFolding as LogFolding
 from .lost_connections import connect as connect
 from .patience import (
     ATTEMPT as ATTEMPT, PatientConnection as PatientConnection, wait_for_lock as wait_for_lock,
 )
-from .server_rights import may_write as may_write
 from .sqlite_files import (
     PATIENT as PATIENT, keeping_few as keeping_few,
     make_private as make_private,

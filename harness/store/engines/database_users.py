@@ -1,4 +1,4 @@
-"""Who else has a database open."""
+"""Who else has a database open, and whether this user may write it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from oversight.harness.store.engines.addresses import find_file, read_address
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
+_RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
@@ -33,3 +34,10 @@ def find_users(url: str) -> str:
         return ""
     named = [f"process {pid} ({command})" for pid, command in find_openers(Path(file))]
     return f"{' and '.join(named) or 'another process'} has it open"
+
+
+def may_write(connection: sa.Connection) -> bool:
+    """Whether a connection may write a study's tables, which are there; a role of readers may not."""
+    if connection.dialect.name == "sqlite":
+        return True
+    return bool(connection.exec_driver_sql(_RIGHT).scalar_one())

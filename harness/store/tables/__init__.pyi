@@ -1,7 +1,9 @@
 from .audit_tables import (
+    AnswerLinkRow as AnswerLinkRow,
     AbsenceRow as AbsenceRow, AuditEventRow as AuditEventRow, HandoverRow as HandoverRow,
 )
 from .content_tables import (
+    DatabaseMarkRow as DatabaseMarkRow,
     AnswerRow as AnswerRow, AssignmentRow as AssignmentRow, ItemDrawRow as ItemDrawRow, ItemRow as ItemRow,
     ItemSourceRow as ItemSourceRow, LookRow as LookRow, PoolItemRow as PoolItemRow,
     QuestionRow as QuestionRow, RatingRow as RatingRow,
@@ -18,8 +20,6 @@ from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
 )
-from .link_tables import AnswerLinkRow as AnswerLinkRow
-from .mark_table import DatabaseMarkRow as DatabaseMarkRow
 from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )

@@ -1,4 +1,4 @@
-"""Rows of what happened in a collection, and of who answers in whose place."""
+"""Rows of what happened in a collection, who answers in whose place, and the links to the answer page."""
 
 from __future__ import annotations
 
@@ -53,3 +53,20 @@ class AbsenceRow(TableRow, table=True):
     since: str
     until: str
     reason: str
+
+
+class AnswerLinkRow(TableRow, table=True):
+    """An expert's personal link: what it is known by, and hashes of the secrets that open it.
+
+    `token_digest` is of the token in the link, `session_digest` of what a browser holds that showed the
+    token. Times are ISO 8601 in UTC; `revoked` and `seen` are empty where that never happened.
+    """
+
+    id: str = Field(primary_key=True)
+    expert: str = Field(index=True)
+    token_digest: str
+    session_digest: str
+    created: str
+    expires: str
+    revoked: str
+    seen: str

@@ -111,3 +111,13 @@ class PoolItemRow(TableRow, table=True):
     stratum: int
     batch: int = Field(index=True)
     chance: float | None = None
+
+
+class DatabaseMarkRow(TableRow, table=True):
+    """The random id of a database, one row; copies and old databases name others."""
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    database: str
+    copied_at: str
+    source: str
+    moved_to: str

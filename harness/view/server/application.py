@@ -13,14 +13,24 @@ from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, OversightError
 from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
-from oversight.harness.view.page_parts import make_page, read_script, read_style
+from oversight.harness.view.page_parts import FOLDER, make_page, read_style
 from oversight.harness.view.remembered import remember_columns
-from oversight.harness.view.server.guard import Guard, Handler, add_headers, refuse
-from oversight.harness.view.server.listening import LOCAL, is_loopback, open_listener, serving, shown_host
+from oversight.harness.view.server.guard import Guard, Handler
 from oversight.harness.view.server.live import ChangeFeed
 from oversight.harness.view.server.parts import Parts
 from oversight.harness.view.server.token_file import read_token
-from oversight.harness.view.written_json import keep_keys, write_json
+from oversight.harness.web import (
+    LOCAL,
+    add_headers,
+    is_loopback,
+    keep_keys,
+    open_listener,
+    read_script,
+    refuse,
+    serving,
+    shown_host,
+    write_json,
+)
 
 
 def serve_study(
@@ -93,7 +103,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
     application.add_routes(
         [
             web.get("/", _send(make_page(), "text/html")),
-            web.get("/script.js", _send(read_script(), "text/javascript")),
+            web.get("/script.js", _send(read_script(FOLDER), "text/javascript")),
             web.get("/style.css", _send(read_style(), "text/css")),
             web.post("/session", guard.begin_session),
             web.get("/api/changes", send_changes, allow_head=False),

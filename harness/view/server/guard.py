@@ -17,19 +17,9 @@ from hashlib import sha256
 from aiohttp import web
 
 from oversight.harness.machine import host_name
-from oversight.harness.view.page_parts import SERVED_POLICY
-from oversight.harness.view.written_json import write_json
+from oversight.harness.web import refuse
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_HEADERS = {
-    "Content-Security-Policy": SERVED_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 _OPEN = ("/", "/script.js", "/style.css", "/session")
 """What is nothing of the study; all else needs the cookie."""
 _HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d+))?")
@@ -98,16 +88,6 @@ class Guard:
 
     def _has_session(self, request: web.Request) -> bool:
         return _is_same(request.cookies.get(self.cookie, ""), self.session)
-
-
-async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Tell the browser what the page may do, before anything is sent."""
-    response.headers.update(_HEADERS)
-
-
-def refuse(status: int, why: str) -> web.Response:
-    """An answer that says why there is none."""
-    return web.Response(status=status, body=write_json({"error": why}), content_type="application/json")
 
 
 def _is_same(given: str, secret: str) -> bool:

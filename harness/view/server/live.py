@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store import Store
-from oversight.harness.view.server.apart import run_apart
+from oversight.harness.web import run_apart
 
 _LOOK = 0.25
 """Seconds between two looks at the database."""

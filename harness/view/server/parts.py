@@ -17,9 +17,8 @@ from oversight.harness.errors import BadInput, OversightError
 from oversight.harness.registry import PAGES, load_page
 from oversight.harness.store import Store
 from oversight.harness.view import payload
-from oversight.harness.view.server.apart import run_apart
 from oversight.harness.view.server.live import ChangeFeed
-from oversight.harness.view.written_json import write_json
+from oversight.harness.web import run_apart, write_json
 
 _MOST_KEPT = 64
 _MOST_PAGES = 4

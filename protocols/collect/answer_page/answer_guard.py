@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from aiohttp import web
 
 from oversight.harness.store import AnswerLink, Store, write_moment
-from oversight.harness.view import is_loopback, refuse, run_apart
+from oversight.harness.web import is_loopback, refuse, run_apart
 from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
 from oversight.protocols.collect.answer_page.public_address import PublicAddress
 from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of

@@ -13,14 +13,14 @@ from oversight.harness.output import join_lines
 from oversight.harness.types import Item, Verdict
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer
 from oversight.protocols.collect.answer_page.page_queues import HeldQuestion
-from oversight.protocols.collect.label_studio import TaskSheet
+from oversight.protocols.collect.question_texts import QuestionTexts
 
 _SKIPPED = Verdict.SKIP.value
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 
 
 class QuestionSheet:
-    """How a study's questions are shown, in the words in which a Label Studio server shows them.
+    """How a study's questions are shown, in the same words as in Label Studio.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class QuestionSheet:
     """
 
     def __init__(self, study: Study) -> None:
-        self._sheet = TaskSheet.of(study)
+        self._texts = QuestionTexts.of(study)
 
     def show(self, held: HeldQuestion, item: Item) -> dict[str, Any]:
         """A question as the page is told it.
@@ -46,16 +46,20 @@ class QuestionSheet:
             ``options`` of the item where every item has its own; ``choices``, each with ``label`` and
             ``description``, where one of all options is to be chosen, else None.
         """
-        about, own = self._sheet.descriptions, self._sheet.own_options
+        about = self._texts.descriptions
         text = join_lines(item.text)
         shown: dict[str, Any] = {"id": held.id, "text": text, "description": "", "options": []}
         if held.option is None:
             options = [item.options[j] for j in self._order(item)]
             choices = [{"label": option, "description": about.get(option, "")} for option in options]
-            return shown | {"question": "Which one is the answer?", "choices": choices}
+            return shown | {"question": self._texts.ask(item, None), "choices": choices}
         name = item.options[held.option]
-        shown |= {"question": f"Is the answer “{name}”?", "description": about.get(name, ""), "choices": None}
-        return shown | ({"options": list(item.shown_options)} if own else {})
+        shown |= {
+            "question": self._texts.ask(item, held.option),
+            "description": about.get(name, ""),
+            "choices": None,
+        }
+        return shown | ({"options": list(item.shown_options)} if self._texts.own_options else {})
 
     def read_value(self, held: HeldQuestion, item: Item, value: str) -> str:
         """What a value of the page is as it is stored: a verdict, or a label (empty if skipped).
@@ -85,4 +89,4 @@ class QuestionSheet:
 
     def _order(self, item: Item) -> tuple[int, ...]:
         """Options in the order in which they are shown: all items' in the classes' own, others permuted."""
-        return item.permutation if self._sheet.own_options else tuple(range(len(item.options)))
+        return item.permutation if self._texts.own_options else tuple(range(len(item.options)))

@@ -9,6 +9,5 @@ from .server import (
     Connection as Connection, LabelStudioServer as LabelStudioServer, MAIN as MAIN, Transport as Transport,
     find_server as find_server, start_server as start_server, stop_server as stop_server,
 )
-from .task_payload import TaskSheet as TaskSheet
 from .watch import Look as Look, watch_campaign as watch_campaign
 from .invitations import invite as invite, renew_password as renew_password

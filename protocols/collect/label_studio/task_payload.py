@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 
 from oversight.harness import DataError
 from oversight.harness.config import Study
-from oversight.harness.datasets import PRESETS
 from oversight.harness.output import join_lines, read_text
 from oversight.harness.types import Item, Question
 from oversight.protocols.collect.label_studio.labelling_page import (
@@ -22,6 +21,7 @@ from oversight.protocols.collect.label_studio.labelling_page import (
     make_panel_page,
     make_verdict_page,
 )
+from oversight.protocols.collect.question_texts import QuestionTexts
 from oversight.protocols.routing import Pending
 
 
@@ -58,16 +58,9 @@ class TaskSheet:
         DataError
             If the page is not one, or a class that is no class of the study is described.
         """
-        section, preset = study.label_studio, PRESETS.get(study.items.preset or "")
-        # Those that all items share, in their order; none where every item brings its own options.
-        classes = tuple(study.items.classes) or (preset.classes if preset else ())
-        for name in section.descriptions:
-            if classes and name not in classes:
-                told = f"describes the unknown class {name!r}; classes are {', '.join(classes)}"
-                raise _wrong(study, f"descriptions.{name}", told)
+        section, texts = study.label_studio, QuestionTexts.of(study)
+        classes, own_options = texts.classes, texts.own_options
         described = bool(section.descriptions)
-        # What begins with a dollar sign in a page is a field of the task to the server.
-        own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
         if section.page:
             page = _own_page(study)
         elif study.experts.is_panel:
@@ -92,14 +85,14 @@ class TaskSheet:
         sent: dict[str, object] = {"question_id": asked.id, "text": join_lines(item.text)}
         if isinstance(asked, Question):
             name = item.options[asked.option]
-            sent["question"] = f"Is the answer “{name}”?"
+            sent["question"] = QuestionTexts.ask(item, asked.option)
             if self.descriptions:
                 # The page wants the field in every task.
                 sent["description"] = self.descriptions.get(name, " ")
             if self.own_options:
                 sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
             return sent
-        sent["question"] = "Which one is the answer?"
+        sent["question"] = QuestionTexts.ask(item, None)
         if self.descriptions:
             told = [f"{o}: {self.descriptions[o]}" for o in item.options if o in self.descriptions]
             sent["description"] = "\n".join(told) or " "

@@ -1,14 +1,15 @@
-"""Where a server listens, and how long: until a signal ends it."""
+"""Listen until a signal ends the server, and work beside its event loop."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from oversight.harness.errors import ConfigError
 from oversight.harness.machine import host_name
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LOCAL = "127.0.0.1"
 _LONGEST_FIELD = 1 << 16
 """Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
@@ -56,7 +59,7 @@ def shown_host(host: str) -> str:
     return f"[{named}]" if ":" in named else named
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def serving(
     application: web.Application, listening: socket.socket, *, patience: float = _PATIENCE
 ) -> AsyncIterator[asyncio.Event]:
@@ -104,3 +107,29 @@ async def _end_silent(runner: web.AppRunner, heard: set[asyncio.BaseProtocol], p
             if connection in silent and connection not in heard:
                 connection.force_close()
         silent = set[asyncio.BaseProtocol](here) - heard
+
+
+async def run_apart(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function in its own thread and return its value.
+
+    A program that ends waits for the threads of a pool: for minutes, if a database is locked or a large study
+    is computed. It does not wait for this one.
+    """
+    loop = asyncio.get_running_loop()
+    found = loop.create_future()
+
+    def work() -> None:
+        try:
+            value = function(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001  it is raised where it is awaited
+            say(found.set_exception, error)
+        else:
+            say(found.set_result, value)
+
+    def say(settle: Callable[..., None], outcome: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(lambda: None if found.done() else settle(outcome))
+
+    threading.Thread(target=work, name="view", daemon=True).start()
+    done: T = await found
+    return done

@@ -1,0 +1,55 @@
+"""What experts are shown of a question, on whichever page they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oversight.harness import DataError
+from oversight.harness.config import Study
+from oversight.harness.datasets import PRESETS
+from oversight.harness.types import Item
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTexts:
+    """The texts around an item: the question itself, and what is meant by a class.
+
+    Attributes
+    ----------
+    classes
+        Classes that all items share, in their order; empty if every item brings its own options.
+    descriptions
+        Class → what is meant by it.
+    own_options
+        Whether every question must bring its item's options, in the item's order.
+    """
+
+    classes: tuple[str, ...]
+    descriptions: Mapping[str, str]
+    own_options: bool
+
+    @classmethod
+    def of(cls, study: Study) -> QuestionTexts:
+        """Read the texts from study.toml.
+
+        Raises
+        ------
+        DataError
+            If a class is described that is no class of the study.
+        """
+        preset, descriptions = PRESETS.get(study.items.preset or ""), study.label_studio.descriptions
+        classes = tuple(study.items.classes) or (preset.classes if preset else ())
+        for name in descriptions:
+            if classes and name not in classes:
+                told = f"describes the unknown class {name!r}; classes are {', '.join(classes)}"
+                field = f"label_studio.descriptions.{name}"
+                raise DataError(told, file=study.path("study.toml"), field=field)
+        # Label Studio reads what begins with a dollar sign in a page as the name of a field.
+        own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
+        return cls(classes, descriptions, own_options)
+
+    @staticmethod
+    def ask(item: Item, option: int | None) -> str:
+        """Word the question about an option; of a panel, which has none, the question for all options."""
+        return "Which one is the answer?" if option is None else f"Is the answer “{item.options[option]}”?"
