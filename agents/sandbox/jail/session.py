@@ -130,9 +130,9 @@ def make_repeatable() -> None:
     def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
         seed_as_given(self, 0 if a is None else a, version)
 
-    random.Random.seed = seed  # type: ignore[assignment]
+    random.Random.seed = seed  # type: ignore[method-assign]
     random.SystemRandom = random.Random  # type: ignore[assignment, misc]
-    random.seed = random._inst.seed  # type: ignore[attr-defined]  # noqa: SLF001  the module's own
+    random.seed = random._inst.seed  # noqa: SLF001  the module's own
     random.seed()
     frozen = datetime.datetime(*NOW, tzinfo=datetime.UTC)
 
