@@ -140,7 +140,7 @@ def decide(
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
     """The winner as a breakthrough: its chance, mean and standard deviation, fresh scores seen."""
-    shrunk, j = board.shrunk, board.place(winner)
+    shrunk, j = board.shrunk, board.places[winner]
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
     variance = float(found.sd[j] ** 2 + shrunk.level_se**2)

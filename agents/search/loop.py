@@ -89,14 +89,14 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, sha
 
 def _value(board: Board, candidate: str, n: int) -> float:
     """Mean score on the first n items; −∞ if none of them is scored."""
-    scores = board.scores[board.place(candidate), :n]
+    scores = board.scores[board.places[candidate], :n]
     scored = scores[~np.isnan(scores)]
     return float(scored.mean()) if scored.size else -math.inf
 
 
 def chance_above(board: Board, candidate: str, other: str) -> float:
     """P(A > A_other) by their posteriors."""
-    first, second = board.place(candidate), board.place(other)
+    first, second = board.places[candidate], board.places[other]
     mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
     if sd == 0:
         return float(mean[first] >= mean[second])
@@ -164,7 +164,7 @@ async def seed(context: SearchContext) -> str:
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
-        context.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
+        context.archive.add_candidate(Candidate(program, j - len(library), "library", (), program.thought))
     context.progress(f"{len(library)} workflows of the library on {len(items)} items")
     first = items[: context.section.rungs[0]]
     await context.answer(context.start, first)
@@ -327,7 +327,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
         became = {"duplicate": program.id}
     else:
         became = {"candidate": program.id}
-        archive.add(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
+        archive.add_candidate(Candidate(program, slot, proposal.op, proposal.parents, proposal.note))
     told = {"op": proposal.op, "parents": list(proposal.parents), "note": proposal.note}
     _LOGGER.info("slot %d, %s: %s", slot, proposal.op, next(iter(became.items())))
     archive.note(key, {**became, **told, "log": list(proposal.log), "tokens": proposal.tokens})

@@ -70,7 +70,7 @@ def board(*answers: list[Prediction]) -> Board:
     archive = Archive({"select": tuple(ITEMS)})
     for j, found in enumerate(answers):
         program = Program(f"p{j}", HONEST + f"# {j}\n")
-        archive.add(Candidate(program, j, "library", (), ""))
+        archive.add_candidate(Candidate(program, j, "library", (), ""))
         archive.record(program.id, 0, found)
     labelled = ExpertLabels(
         items=tuple(i.id for i in ITEMS),
@@ -125,7 +125,7 @@ def test_programs_of_one_line_do_not_excuse_each_others_failures() -> None:
     programs = [Program(f"p{j}", HONEST + f"# {j}\n") for j in range(3)]
     for slot, program in enumerate(programs):
         parents = (programs[0].id,) if slot == 1 else ()
-        archive.add(Candidate(program, slot, "made", parents, ""))
+        archive.add_candidate(Candidate(program, slot, "made", parents, ""))
     for program in programs[:2]:
         archive.record(program.id, 0, [*failed, *rest])
     ids = [p.id for p in programs]
@@ -141,7 +141,7 @@ def test_the_times_of_failures_are_stored(tmp_path: Path) -> None:
         store.searches.add_search("s", {}, {"select": [item.id for item in ITEMS]})
         archive = load_archive(store, "s")
         for j, program in enumerate((first, second)):
-            archive.add(Candidate(program, j, "library", (), ""))
+            archive.add_candidate(Candidate(program, j, "library", (), ""))
         ids = [first.id, second.id]
         archive.record(first.id, 0, [Prediction("i0", None, PredictionStatus.FAILED, "HTTP 500")])
         assert load_archive(store, "s").matrix(ids, ITEMS[:1]).tolist() == [[UNREADABLE], [FAILED]]

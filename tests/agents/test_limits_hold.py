@@ -189,7 +189,7 @@ def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
     world = World(select=30, section=SearchSection(rungs=[30], keep=[], candidates=0))
     state = world.state
     pill = Program("pill", f"X = {' + '.join('1' * 950)}\n\n\nasync def forward(task):\n    return 'A'\n")
-    state.archive.add(Candidate(pill, -1, "library", (), ""))
+    state.archive.add_candidate(Candidate(pill, -1, "library", (), ""))
 
     async def refuse(program: Program, items: tuple[Item, ...], run_: int) -> object:
         check_program(program)

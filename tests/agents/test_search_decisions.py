@@ -105,7 +105,7 @@ def test_rungs_cost_less_than_two_thirds_and_choose_as_well() -> None:
             group = [world.task.program(f"p{j}", a) for j, a in enumerate(rng.normal(0.6, 0.08, 30))]
             archive = world.state.archive
             for j, program in enumerate(group):
-                archive.add(Candidate(program, j, "fresh"))
+                archive.add_candidate(Candidate(program, j, "fresh"))
             for slot, name in enumerate(list(archive.candidates)):
                 asyncio.run(race(world.state, slot, name, world.state.ended_before(slot)))
             full = [

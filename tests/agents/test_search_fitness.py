@@ -162,7 +162,7 @@ def test_likelihood_beats_plug_in_weights_where_labels_are_few() -> None:
 def archive_of(world: World) -> Archive:
     archive = world.state.archive
     for j, program in enumerate(world.library):
-        archive.add(Candidate(program, j - 7, "library"))
+        archive.add_candidate(Candidate(program, j - 7, "library"))
         asyncio.run(world.state.answer(program.id, world.task.items))
     return archive
 
@@ -218,6 +218,6 @@ def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
 
 def test_a_program_is_what_its_source_is() -> None:
     archive = Archive({"select": ()})
-    archive.add(Candidate(Program("a", "x = 1\n"), 0, "library"))
-    archive.add(Candidate(Program("b", "x = 1\n"), 1, "mutate"))
+    archive.add_candidate(Candidate(Program("a", "x = 1\n"), 0, "library"))
+    archive.add_candidate(Candidate(Program("b", "x = 1\n"), 1, "mutate"))
     assert len(archive.candidates) == 1

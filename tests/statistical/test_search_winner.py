@@ -34,7 +34,7 @@ def board_of(answers: IntArray, labels: ExpertLabels, K: int) -> tuple[str, Mapp
     archive = Archive({"select": items})
     for j, row in enumerate(answers.tolist()):
         candidate = Candidate(Program(f"p{j:02}", f"# {j}\n"), j, "fresh")
-        archive.add(candidate)
+        archive.add_candidate(candidate)
         archive.record(
             candidate.id, 0, [Prediction(x.id, y, output_tokens=1) for x, y in zip(items, row, strict=True)]
         )

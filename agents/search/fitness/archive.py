@@ -52,7 +52,7 @@ class Archive:
         for candidate in self.candidates.values():
             self._join_family(candidate)
 
-    def add(self, candidate: Candidate) -> None:
+    def add_candidate(self, candidate: Candidate) -> None:
         """Take a candidate in, unless its program is there already.
 
         Raises

@@ -131,90 +131,6 @@ class LazyValues(Mapping[str, V]):
         return len(self._places)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standings:
-    """What standings are made of; arrays have a row, or an entry, per candidate.
-
-    Attributes
-    ----------
-    scores, cluster
-        Per-item scores, shape (M, n), and the items' clusters, shape (n,).
-    count
-        Sums up the answers of each candidate's first replicate.
-    """
-
-    ids: Sequence[str]
-    candidates: Mapping[str, Candidate]
-    scores: FloatArray
-    cluster: IntArray
-    shrunk: ShrunkScores
-    count: Callable[[], AnswerCounts]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Row of every candidate."""
-        return {name: place for place, name in enumerate(self.ids)}
-
-    @cached_property
-    def counts(self) -> AnswerCounts:
-        """Numbers of each candidate's answers."""
-        return self.count()
-
-    @cached_property
-    def wins(self) -> IntArray:
-        """How often each is the best in draws from the posterior."""
-        rng, M = np.random.default_rng(0), len(self.ids)
-        best = [
-            (self.shrunk.mean + self.shrunk.sd * rng.standard_normal((_AT_ONCE, M))).argmax(axis=1)
-            for _ in range(_DRAWS // _AT_ONCE)
-        ]
-        return np.bincount(np.concatenate(best), minlength=M)
-
-    @cached_property
-    def tokens_each(self) -> FloatArray:
-        """Tokens of each candidate per answer."""
-        each: FloatArray = self.counts.tokens / np.maximum(1, self.counts.answers)
-        return each
-
-    def value(self, j: int) -> float:
-        """A candidate's estimate as measured."""
-        return float(np.nanmean(self.scores[j]))
-
-    def compare(self, first: int, second: int) -> Paired:
-        """One candidate against another on the items both answered."""
-        return compare_paired(self.scores[first], self.scores[second], self.shrunk.spread, self.cluster)
-
-    def make(self, j: int) -> Standing:
-        """How a candidate stands."""
-        parents = self.candidates[self.ids[j]].parents
-        against = self.places.get(parents[0]) if parents else None
-        compared = None if against is None else self.compare(j, against)
-        mean, sd, far = float(self.shrunk.mean[j]), float(self.shrunk.sd[j]), self.shrunk.breakthroughs
-        low, high = interval_ends(
-            mean,
-            float(np.hypot(sd, self.shrunk.level_se)),
-            float(far.chance[j]),
-            float(far.mean[j]),
-            float(np.hypot(far.sd[j], self.shrunk.level_se)),
-        )
-        n = max(1, int(self.counts.answers[j]))
-        failed = int(self.counts.failed[j]) / n
-        return Standing(
-            n_items=int((~np.isnan(self.scores[j])).sum()),
-            value=self.value(j),
-            mean=mean,
-            sd=sd,
-            low=(1 - failed) * low,
-            high=(1 - failed) * high + failed,
-            p_best=float(self.wins[j] / _DRAWS),
-            p_better=compared.p_better if compared else None,
-            verdict=compared.verdict if compared else None,
-            tokens=float(self.tokens_each[j]),
-            invalid_rate=int(self.counts.no_option[j]) / n,
-            error_rate=failed,
-        )
-
-
 def count_fronts(ids: Sequence[str], scores: FloatArray) -> dict[str, int]:
     """On how many items each candidate has the best score; candidates that are best nowhere are left out.
 
@@ -240,59 +156,125 @@ def count_fronts(ids: Sequence[str], scores: FloatArray) -> dict[str, int]:
     return {name: int(n) for name, n in zip(ids, counts, strict=True) if n}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Board:
-    """The archive through one set of labels.
+    """The archive through one set of labels; arrays have a row, or an entry, per candidate.
 
     Attributes
     ----------
     ids
         Candidates with at least one scored answer, in archive order.
+    candidates
+        All of the archive, by id.
+    scores
+        Per-item scores, shape (M, n).
+    labelled
+        What experts said of the n items.
     shrunk
-        Their posterior.
-    fitness
-        How each candidate stands, by id; worked out when it is asked for.
-    avoided
-        Share of refused options that each avoided, by id; None without a no. Never a correct rate.
+        Posterior of the candidates.
+    count
+        Sums up the answers of each candidate's first replicate.
+    options
+        What one candidate answered, shape (n,), by its id.
     scale, unit
         What scores are, ``"accuracy"`` or ``"q"``, and how large a point of accuracy is: 1/(K − 1) in q.
     """
 
     ids: tuple[str, ...]
+    candidates: Mapping[str, Candidate]
+    scores: FloatArray
+    labelled: ExpertLabels
     shrunk: ShrunkScores
-    standings: Standings
-    fitness: Mapping[str, Standing]
-    avoided: Mapping[str, float | None]
+    count: Callable[[], AnswerCounts]
+    options: Callable[[str], IntArray]
     scale: str = "accuracy"
     unit: float = 1.0
 
-    @property
-    def scores(self) -> FloatArray:
-        """Per-item scores, shape (M, n)."""
-        return self.standings.scores
+    @cached_property
+    def fitness(self) -> Mapping[str, Standing]:
+        """How each candidate stands, by id; worked out when it is asked for."""
+        return LazyValues(self.ids, self._stand)
+
+    @cached_property
+    def avoided(self) -> Mapping[str, float | None]:
+        """Share of refused options that each avoided, by id; None without a no. Never a correct rate."""
+        return LazyValues(self.ids, lambda j: _avoided(self.options(self.ids[j]), self.labelled))
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Row of every candidate in all arrays."""
+        return {name: place for place, name in enumerate(self.ids)}
+
+    @cached_property
+    def counts(self) -> AnswerCounts:
+        """Numbers of each candidate's answers in its first replicate."""
+        return self.count()
 
     def accuracy(self, score: float) -> float:
         """A score as an accuracy: (K − 1)q − (K − 2) where scores are q."""
         return 1 - (1 - score) / self.unit
 
-    def place(self, candidate: str) -> int:
-        """Row of a candidate in all arrays."""
-        return self.standings.places[candidate]
-
     def values(self, ids: Sequence[str]) -> FloatArray:
         """Estimates of candidates as measured."""
-        return np.array([self.standings.value(self.place(c)) for c in ids])
+        return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
 
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
         if len(set(mean)) == len(mean):  # mostly: nobody's tokens need be summed up
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
-        return [c for *_, c in sorted(zip(mean, self.standings.tokens_each.tolist(), self.ids, strict=True))]
+        return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]
 
     def compare(self, first: str, second: str) -> Paired:
         """One candidate against another on the items both answered."""
-        return self.standings.compare(self.place(first), self.place(second))
+        rows = self.scores[self.places[first]], self.scores[self.places[second]]
+        return compare_paired(*rows, self.shrunk.spread, self.labelled.cluster)
+
+    @cached_property
+    def wins(self) -> IntArray:
+        """How often each is the best in draws from the posterior."""
+        rng, M = np.random.default_rng(0), len(self.ids)
+        best = [
+            (self.shrunk.mean + self.shrunk.sd * rng.standard_normal((_AT_ONCE, M))).argmax(axis=1)
+            for _ in range(_DRAWS // _AT_ONCE)
+        ]
+        return np.bincount(np.concatenate(best), minlength=M)
+
+    @cached_property
+    def tokens_each(self) -> FloatArray:
+        """Tokens of each candidate per answer."""
+        each: FloatArray = self.counts.tokens / np.maximum(1, self.counts.answers)
+        return each
+
+    def _stand(self, j: int) -> Standing:
+        """How a candidate stands."""
+        parents = self.candidates[self.ids[j]].parents
+        is_known = bool(parents) and parents[0] in self.places
+        compared = self.compare(self.ids[j], parents[0]) if is_known else None
+        mean, sd, far = float(self.shrunk.mean[j]), float(self.shrunk.sd[j]), self.shrunk.breakthroughs
+        low, high = interval_ends(
+            mean,
+            float(np.hypot(sd, self.shrunk.level_se)),
+            float(far.chance[j]),
+            float(far.mean[j]),
+            float(np.hypot(far.sd[j], self.shrunk.level_se)),
+        )
+        n = max(1, int(self.counts.answers[j]))
+        failed = int(self.counts.failed[j]) / n
+        return Standing(
+            n_items=int((~np.isnan(self.scores[j])).sum()),
+            value=float(np.nanmean(self.scores[j])),
+            mean=mean,
+            sd=sd,
+            low=(1 - failed) * low,
+            high=(1 - failed) * high + failed,
+            p_best=float(self.wins[j] / _DRAWS),
+            p_better=compared.p_better if compared else None,
+            verdict=compared.verdict if compared else None,
+            tokens=float(self.tokens_each[j]),
+            invalid_rate=int(self.counts.no_option[j]) / n,
+            error_rate=failed,
+        )
 
 
 def rounded(value: float) -> float:
@@ -370,20 +352,14 @@ def _make_board(
     if estimator == "raw":
         unit = float((1 / (labelled.n_options[labelled.answered] - 1)).mean())
     shrunk = shrink_scores(scores, unit, labelled.cluster, relate(names, parents))
-    standings = Standings(
-        ids=names,
-        candidates=archive.candidates,
-        scores=scores,
-        cluster=labelled.cluster,
-        shrunk=shrunk,
-        count=lambda: table.count(names, items),
-    )
     return Board(
         ids=tuple(names),
+        candidates=archive.candidates,
+        scores=scores,
+        labelled=labelled,
         shrunk=shrunk,
-        standings=standings,
-        fitness=LazyValues(names, standings.make),
-        avoided=LazyValues(names, lambda j: _avoided(table.options(names[j : j + 1], items)[0], labelled)),
+        count=lambda: table.count(names, items),
+        options=lambda name: table.options([name], items)[0],
         unit=unit,
         scale="q" if estimator == "raw" else "accuracy",
     )

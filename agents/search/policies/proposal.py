@@ -153,7 +153,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
     if view.published:
         p = published_probabilities(view.board.values(ids))
         return view.candidates[ids[choose(p, view.rng)]]
-    shrunk, places = view.board.shrunk, [view.board.place(c) for c in ids]
+    shrunk, places = view.board.shrunk, [view.board.places[c] for c in ids]
     likely = shrunk.mean[places] + DOUBT * shrunk.sd[places] * view.rng.standard_normal(len(ids))
     return view.candidates[ids[int(np.argmax(likely))]]
 
