@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -58,7 +59,7 @@ def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False)
         item, before = _find(store, item_id), count_findings(study, store)
         freeze = DesignFreeze(study, store)
         done = store.withdrawals.remove_item(item_id)
-        told = {"reason": reason}
+        told: dict[str, object] = {"reason": reason}
         if not erase:
             told |= {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
         detail = {"questions": list(done.questions), "findings_before": before, "erased": erase}
@@ -154,7 +155,9 @@ def _find(store: Store, item_id: str) -> Item:
     return found
 
 
-def _note(store: Store, kind: str, item_id: str, told: dict[str, object], detail: dict[str, object]) -> None:
+def _note(
+    store: Store, kind: str, item_id: str, told: Mapping[str, object], detail: Mapping[str, object]
+) -> None:
     comment = json.dumps(told, ensure_ascii=False)
     event = AuditEvent(kind=kind, way="command", asked_id=item_id, comment=comment, detail=detail)
     store.audit.append([event])

@@ -98,7 +98,8 @@ class AuditRecord:
     @property
     def is_redacted(self) -> bool:
         """Whether something that the event told was erased, so that its link follows no more."""
-        return isinstance(self.detail, dict) and self.detail.get("redacted") is True
+        detail: object = self.detail  # in SQLite a column may hold anything
+        return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
         """A hash of the link and of what the event tells now; a later event of the chain holds it."""
