@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -159,7 +160,9 @@ def _find(store: Store, item_id: str) -> Item:
     return found
 
 
-def _note(store: Store, kind: str, item_id: str, told: dict[str, object], detail: dict[str, object]) -> None:
+def _note(
+    store: Store, kind: str, item_id: str, told: Mapping[str, object], detail: Mapping[str, object]
+) -> None:
     comment = json.dumps(told, ensure_ascii=False)
     event = AuditEvent(kind=kind, way="command", asked_id=item_id, comment=comment, detail=detail)
     store.audit.append([event])
