@@ -81,7 +81,7 @@ def _score(
     kept = Archive({"select": items})
     for j, row in enumerate(answers.T.tolist()):
         candidate = Candidate(Program(f"p{j:02}", f"# {j}\n"), j, "fresh")
-        kept.add(candidate)
+        kept.add_candidate(candidate)
         made = [Prediction(x.id, y, output_tokens=1) for x, y in zip(items, row, strict=True)]
         kept.record(candidate.id, 0, made)
     board = score_candidates(kept, items, labels)

@@ -140,7 +140,7 @@ def test_a_search_stops_when_its_best_stay_the_same() -> None:
 
 def test_a_parent_must_be_there() -> None:
     with pytest.raises(StoreError, match="parent nobody is not in the archive"):
-        Archive({}).add(Candidate(Program("a", "x"), 0, "mutate", ("nobody",)))
+        Archive({}).add_candidate(Candidate(Program("a", "x"), 0, "mutate", ("nobody",)))
 
 
 def test_novel_draws_and_small_steps_both_find_something() -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 from aiohttp import web
 
-from oversight.harness.view import open_listener, serving
+from oversight.harness.web import open_listener, serving
 
 
 async def ask(port: int, silent: int) -> tuple[list[bytes], bytes]:
