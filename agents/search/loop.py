@@ -170,9 +170,9 @@ async def seed(context: SearchContext) -> str:
     await context.answer(context.start, first)
     if unreadable := _find_unreadable(context, [context.start], first):
         return unreadable
+    await context.answer(context.start, items[len(first) :])
     context.progress("the starting workflow a second time, to see how it compares with itself")
     answered = [context.answer(program.id, items) for program in library[1:]]
-    answered.append(context.answer(context.start, items[len(first) :]))
     await gather_all(*answered, context.answer(context.start, items, TWICE))
     return _find_unreadable(context, [program.id for program in library], items)
 
