@@ -154,7 +154,7 @@ class _BundleCheck:
     def _take_answer(self, told: dict[str, Any]) -> None:
         names = ("position", "question", "person", "value", "source", "last_event")
         *said, event = (told[name] for name in names)
-        last, _ = self._check.add_answer(told["table"], KeptAnswer(*said, told.get("comment", "")))
+        last, _ = self._check.add_answer(told["table"], KeptAnswer._make([*said, told.get("comment", "")]))
         if event != last:
             says = "that none tells of it alone" if last is None else f"event {last}"
             self.findings.add(f"line {told['line']}: it names event {event}, and the last one is {says}")
