@@ -1,4 +1,4 @@
-"""Runs a program over its tasks; text that goes into the sandbox after `oversight.agents.workflow`."""
+"""Runs a program on its task; text that goes into the sandbox after `oversight.agents.workflow`."""
 
 import asyncio
 from typing import Any
@@ -18,18 +18,12 @@ async def _caught(coroutine: Any) -> Any:
         return error
 
 
-async def _answer(forward: Any, index: int, payload: Any, host: Any) -> list[Any]:
+async def _answer(forward: Any, payload: Any, host: Any) -> list[Any]:
     """Run a program on one task: ``[text or None, reason]``."""
     try:
-        result = await forward(Task(index, payload, host))
+        result = await forward(Task(payload, host))
     except Exception as error:  # noqa: BLE001  whatever a program raises is its answer
         return [None, type(error).__name__ + ": " + str(error)]
     if isinstance(result, (Record, str)):
         return [str(result), ""]
     return [None, "forward returned " + type(result).__name__ + ", not a record or a text"]
-
-
-async def _answer_all(forward: Any, payloads: Any, host: Any) -> list[Any]:
-    return list(
-        await asyncio.gather(*[_answer(forward, j, payload, host) for j, payload in enumerate(payloads)])
-    )

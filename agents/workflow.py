@@ -36,14 +36,13 @@ class Role:
 class Task:
     """One item as a program sees it, and the way to the model."""
 
-    def __init__(self, index: int, payload: Any, host: Any) -> None:
+    def __init__(self, payload: Any, host: Any) -> None:
         self.text = payload["text"]
         self.options = payload["options"]
         self.letters = payload["letters"]
         self.answers = payload["answers"]
         self.roles = [Role(name, text) for name, text in payload["roles"]]
         self.code_allowed = payload["code_allowed"]
-        self.index = index
         self.host = host
 
     async def ask(
@@ -78,12 +77,12 @@ class Task:
             "choices": choices,
             "examples": examples,
         }
-        reply = await self.host(self.index, call)
+        reply = await self.host(call)
         return [Record(field, reply[field], name, turn) for field in fields]
 
     async def run_code(self, code: str) -> str:
         """Run Python in a sandbox of its own and return what it printed, or its error."""
-        reply = await self.host(self.index, {"kind": "code", "code": code})
+        reply = await self.host({"kind": "code", "code": code})
         return str(reply["output"])
 
     def role(self, name: str) -> Role:

@@ -3,25 +3,18 @@
 Studies are drawn as columns: models of unequal accuracy whose errors are correlated, classes that are not
 equally common or equally easy, questions by each protocol's propensities, answers without error or with a
 fault.
-
-    python benchmarks/_coverage_checks.py [--draws 400] [--fault seen] [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 from scipy.special import ndtr
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from oversight.harness import FloatArray, IntArray
 from oversight.harness.columns import (
@@ -260,20 +253,3 @@ def measure_false_alarms(draws: int, *, quick: bool = False) -> list[FailedShare
     designs = quick_check_designs() if quick else sound_designs()
     cells = [count_failed(design, draws) for design in designs]
     return [count_failed(cell.design, 4 * draws, seed=2) if cell.is_high else cell for cell in cells]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--draws", type=int, default=400)
-    parser.add_argument("--fault", choices=FAULTS, default="none")
-    parser.add_argument("--quick", action="store_true")
-    args = parser.parse_args()
-    designs = quick_check_designs() if args.quick else sound_designs()
-    for design in designs:
-        cell = count_failed(CheckDesign(**{**vars(design), "fault": args.fault}), args.draws)
-        mark = "  HIGH" if cell.is_high else ""
-        print(f"{cell.share:6.3f}  {design}  {cell.by_check}{mark}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -14,7 +14,8 @@ from benchmarks._coverage_pool import draw_from_pool
 from benchmarks._coverage_winner import draw_winner
 from oversight import harness as h
 from oversight.harness import EstimateError
-from oversight.harness.panel import assess_superhuman, make_panel_from_grid, measure_parity
+from oversight.harness.panel import assess_superhuman, measure_parity
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.types import Labels, Prediction, design_of
 
 

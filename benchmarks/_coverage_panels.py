@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks._coverage_designs import CLASSES, Design
-from oversight.harness.panel import (
-    Agreement,
-    Panel,
-    Share,
-    make_panel_from_grid,
-    measure_agreement,
-    measure_parity,
-)
+from oversight.harness.panel import Panel, Share, measure_agreement, measure_parity
+from oversight.harness.panel.alpha import Agreement
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 _MANY = 40_000
 SCORES = ("human", "model", "delta", "model precision", "model recall", "human f1", "delta_f1")

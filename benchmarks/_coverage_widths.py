@@ -1,27 +1,20 @@
 """Widths that could shrink: coverage, and the factor by which both ends could move in and still cover.
 
 Accuracies from questions that were drawn for other models, and from targeted questions, where other models'
-votes help or mislead (all wrong on one option); and rankings, all pairs at once.
-
-    python benchmarks/_coverage_widths.py [draws]
+votes help or mislead (all wrong on one option).
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from benchmarks._coverage_designs import Design, draw, true_accuracies
-from oversight import harness as h
+from benchmarks._coverage_designs import Design, true_accuracies
 from oversight.harness.estimate import RoutedSample, draw_options, propensities_for, routed_accuracy
 
 LEVEL, STRICT = 0.95, 2.6
@@ -63,21 +56,6 @@ def accuracy_cells(
 def misled_cell(draws: int, seed: int = 0) -> WidthCell:
     """Votes that are all wrong on one option of most items, and a model added later that is rarely right."""
     return _measure("votes all wrong on one option, K=4, n=100", _misled_draw(draws, seed))
-
-
-def ranking_cell(design: Design, draws: int, seed: int = 0) -> WidthCell:
-    """All differences at once by `oversight.harness.compare`; the factor is of all intervals together."""
-    rng = np.random.default_rng(seed)
-    truth = dict(zip((f"m{j}" for j in range(len(design.accuracies))), true_accuracies(design), strict=True))
-    needed, width = [], []
-    for _ in range(draws):
-        drawn = draw(design, rng)
-        pairs = h.compare(drawn.models, drawn.labels).pairs
-        needed.append(
-            max(_needed(truth[p.first] - truth[p.second], p.difference, p.low, p.high) for p in pairs)
-        )
-        width.append(float(np.mean([p.high - p.low for p in pairs])))
-    return _cell(str(design), needed, width)
 
 
 def _needed(truth: float, value: float, low: float, high: float) -> float:
@@ -147,15 +125,3 @@ def _ask(y: NDArray[np.int64], routed: NDArray[np.int64], K: int, rng: np.random
     pi = propensities_for(routed, K, K)
     asked = draw_options(pi, rng)
     return RoutedSample(np.arange(len(y)), asked, (asked == y).astype(np.float64), pi)
-
-
-def main() -> None:
-    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    nine = Design(kind="ranking", protocol="targeted", accuracies=tuple(np.linspace(0.5, 0.9, 9)), n=100)
-    for cell in [*accuracy_cells(draws), misled_cell(draws), ranking_cell(nine, max(10, draws // 10))]:
-        mark = "  LOW" if cell.low else ""
-        print(f"{cell.coverage:.3f} {cell.width:.3f} factor {cell.factor:.2f}  {cell.name}{mark}", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks._field_ours import Labels
-from benchmarks._field_task import FieldTask, edit_method, read_method, transformed, write_method
+from benchmarks._field_real import RealTask
+from benchmarks._field_task import FieldTask, transformed
 from oversight.agents.search.policies.proposal import POOL, choose, published_probabilities
 from oversight.harness import FloatArray
 
@@ -26,7 +27,7 @@ class Trial:
     Attributes
     ----------
     task, labels, calls, start
-        The task, what experts said, calls that may be made, and the accuracy to begin with.
+        The task, what experts said, calls that may be made, and the method to begin with.
     rng
         Where everything random is drawn from.
     items
@@ -37,10 +38,10 @@ class Trial:
         Whether a score is the share of items that experts' answers do not refute, else on the accuracy scale.
     """
 
-    task: FieldTask
+    task: FieldTask | RealTask
     labels: Labels
     calls: int
-    start: float
+    start: str
     rng: np.random.Generator
     items: int | None = SELECTION
     runs: int = 1
@@ -49,7 +50,7 @@ class Trial:
     def __post_init__(self) -> None:
         feedback = self.labels.sizes[0]
         self._part = slice(None) if self.items is None else slice(feedback, feedback + self.items)
-        self.tried = [write_method(self.start, 0)]
+        self.tried = [self.start]
         self.scores = [self._validate(self.tried[0])]
 
     def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
@@ -57,20 +58,18 @@ class Trial:
         n = len(self.labels.rows[self._part]) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
-            self.tried.append(edit_method(parent, self.rng))
+            self.tried.append(self.task.edit(parent, self.rng))
             self.scores.append(self._validate(self.tried[-1]))
         best = int(np.argmax(self.scores))
         K = self.task.K
         reported = (K - 1) * self.scores[best] - (K - 2) if self.raw else self.scores[best]
-        return read_method(self.tried[best])[0], reported, len(self.tried) - 1
+        return self.task.accuracy(self.tried[best]), reported, len(self.tried) - 1
 
     def _validate(self, instruction: str) -> float:
         rows, K = self.labels.rows[self._part], self.task.K
         truth, refused = self.labels.truth[self._part], self.labels.refused[self._part]
-        found = [
-            transformed(self.task.answers(instruction, run)[rows], truth, refused, K).mean()
-            for run in range(self.runs)
-        ]
+        said = [self.task.answers(instruction, run)[rows] for run in range(self.runs)]
+        found = [((y >= 0) * transformed(y, truth, refused, K)).mean() for y in said]
         mean = float(np.mean(found))
         return (mean + K - 2) / (K - 1) if self.raw else mean
 

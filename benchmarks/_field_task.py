@@ -64,6 +64,14 @@ class FieldTask:
             self._known[key] = np.where(right, self.truth, wrong)
         return self._known[key]
 
+    def accuracy(self, text: str) -> float:
+        """The accuracy that an instruction makes."""
+        return read_method(text)[0]
+
+    def edit(self, text: str, rng: Any) -> str:
+        """An instruction that makes about the same accuracy."""
+        return edit_method(text, rng)
+
 
 def read_method(text: str) -> tuple[float, int]:
     """Accuracy and number of the method that a text names."""

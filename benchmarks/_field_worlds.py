@@ -12,14 +12,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks._field_ours import Found
-from benchmarks._field_task import FieldTask, edit_method, read_method, write_method
-from oversight.agents.search import Archive, Kind, SearchContext, confirm_finalists, search, simulated_labels
+from benchmarks._field_ours import Found, Labels
+from benchmarks._field_real import RealTask, first_method
+from benchmarks._field_task import FieldTask, edit_method, write_method
+from oversight.agents.search import (
+    Archive,
+    ExpertLabels,
+    Kind,
+    SearchContext,
+    confirm_finalists,
+    score_items,
+    search,
+    simulated_labels,
+)
 from oversight.agents.search.policies.proposal import PolicyView, Proposal, draw_leader
 from oversight.harness.config import SearchSection
-from oversight.harness.types import Item, Prediction, Program
+from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
-SELECT, CONFIRM = 120, 86
+SELECT, CONFIRM, TEST = 120, 86, 86
+REAL_ITEMS = SELECT + CONFIRM + TEST
 """Those of the default split of as many items as `_field_ours` has."""
 WORLDS = ("edits", "one breakthrough", "all bad")
 KINDS: tuple[Kind, ...] = ("natural", "complementary")
@@ -54,16 +65,69 @@ def draw_world(world: str, kind: Kind, seed: int) -> Found:
     return asyncio.run(_search(world, kind, seed))
 
 
-async def _search(world: str, kind: Kind, seed: int) -> Found:
-    task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
-    options = tuple(str(k) for k in range(task.K))
-    items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
+def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
+    """One search of the real world, the labels that it had, and what the sealed test says of its winner."""
+    task = RealTask(REAL_ITEMS, seed)
+    return asyncio.run(_search_real(task, kind, seed))
+
+
+async def _search_real(task: RealTask, kind: Kind, seed: int) -> tuple[Found, Labels, float]:
     rng = np.random.default_rng([seed, 4])
     said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
+    context, counted = _set_up(task, said, first_method(), seed)
+    await search(context, _Editor(task))
+    found, source = await _confirm(context, task, counted)
+    tested = context.items("test")
+    answers = task.answers(source)[[int(item.id) for item in tested]]
+    test = float(score_items(answers[None], context.labels["test"])[0].mean())
+    refused = np.where(said.refused.any(axis=1), said.refused.argmax(axis=1), -1)
+    part = slice(0, SELECT + CONFIRM)
+    labels = Labels(
+        rows=np.arange(task.n)[part],
+        truth=said.truth[part],
+        refused=refused[part],
+        sizes=(0, SELECT, CONFIRM),
+    )
+    return found, labels, test
+
+
+@dataclass
+class _Editor:
+    """Edits a parent that is drawn as the project draws it."""
+
+    task: RealTask
+    name: str = "edited"
+
+    async def propose(self, view: PolicyView) -> Proposal:
+        parent = draw_leader(view)
+        text = self.task.edit(parent.program.source, view.rng)
+        return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
+
+    async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
+        """Nothing is ever refused."""
+
+
+async def _search(world: str, kind: Kind, seed: int) -> Found:
+    task = FieldTask(_OPTIONS[world], SELECT + CONFIRM, seed)
+    rng = np.random.default_rng([seed, 4])
+    said = simulated_labels(task.truth, np.zeros((0, task.n), np.int64), task.K, kind, rng)
+    context, counted = _set_up(task, said, write_method(_LEVEL[world], 0), seed)
+    leap = int(rng.integers(context.section.candidates)) if world == "one breakthrough" else -1
+    await search(context, _Proposer(world, leap))
+    return (await _confirm(context, task, counted))[0]
+
+
+def _set_up(
+    task: FieldTask | RealTask, said: ExpertLabels, start: str, seed: int
+) -> tuple[SearchContext, list[int]]:
+    """A search with default settings, and a list to which the number of calls is added each time."""
+    options = tuple(str(k) for k in range(task.K))
+    items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     select = np.arange(SELECT)
     rows = {
         "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # as a study's search has them
-        "confirm": np.arange(SELECT, task.n),
+        "confirm": np.arange(SELECT, SELECT + CONFIRM),
+        "test": np.arange(SELECT + CONFIRM, task.n),
     }
     parts = {name: tuple(items[i] for i in row) for name, row in rows.items()}
     labels = {
@@ -75,31 +139,43 @@ async def _search(world: str, kind: Kind, seed: int) -> Found:
         )
         for part, row in rows.items()
     }
-    calls = 0
+    counted: list[int] = []
 
     async def evaluate(program: Program, asked: Sequence[Item], run: int) -> list[Prediction]:
-        nonlocal calls
-        calls += len(asked)
-        said = task.answers(program.source, run)
-        return [Prediction(x.id, int(said[int(x.id)]), sample=run, output_tokens=1) for x in asked]
+        counted.append(len(asked))
+        found = task.answers(program.source, run)
+        return [_predict(item, int(found[int(item.id)]), run) for item in asked]
 
     section = SearchSection()
     context = SearchContext(
         section=section,
         seed=seed,
-        programs=[Program("start", write_method(_LEVEL[world], 0))],
+        programs=[Program("start", start)],
         archive=Archive(parts),
         labels=labels,
         evaluate=evaluate,
     )
-    leap = int(rng.integers(section.candidates)) if world == "one breakthrough" else -1
-    await search(context, _Proposer(world, leap))
+    return context, counted
+
+
+def _predict(item: Item, option: int, run: int) -> Prediction:
+    if option < 0:
+        return Prediction(item.id, None, PredictionStatus.UNREADABLE, sample=run, output_tokens=1)
+    return Prediction(item.id, option, sample=run, output_tokens=1)
+
+
+async def _confirm(
+    context: SearchContext, task: FieldTask | RealTask, counted: Sequence[int]
+) -> tuple[Found, str]:
+    """What the winner is, and its source."""
     winner = await confirm_finalists(context)
-    return Found(
-        true=read_method(context.archive.candidates[winner.id].program.source)[0],
+    source = context.archive.candidates[winner.id].program.source
+    found = Found(
+        true=task.accuracy(source),
         reported=winner.reported,
         low=winner.low,
         high=winner.high,
-        calls=calls,
-        edits=section.candidates,
+        calls=sum(counted),
+        edits=context.section.candidates,
     )
+    return found, source

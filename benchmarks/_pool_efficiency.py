@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from benchmarks.real_protocols import ROSTER, Options, collect, predictions
+from benchmarks._real_predictions import ROSTER, Options, collect, predictions
 from oversight import harness as h
 from oversight.harness.estimate import (
     draw_in_proportion,

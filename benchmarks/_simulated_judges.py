@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.real_protocols import ROSTER, Options, collect, predictions
+from benchmarks._real_predictions import ROSTER, Options, collect, predictions
 from oversight import harness as h
 from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
 from oversight.harness.estimate import (

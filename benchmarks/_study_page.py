@@ -26,7 +26,6 @@ NAMES = {
 def tables(found: Json) -> dict[str, str]:
     """Every table by its name, of the parts that were made."""
     study, made = found["study"], dict[str, str]()
-    made["models"] = _models(study)
     made["designs"] = _designs(study)
     made["repeated"] = _repeated(found["repeated"])
     if "same_width" in found:
@@ -89,16 +88,6 @@ def draw(study: Json, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     pyplot.savefig(path, dpi=120, metadata={"Software": None})
     pyplot.close()
-
-
-def _models(study: Json) -> str:
-    shown = {"partitioned": "uniform", "targeted": "targeted", "sequential": "sequential"}
-    rows = (
-        (model, f"{100 * true:.1f}", *(_interval(study["designs"][p]["estimates"][model]) for p in shown))
-        for model, true in study["accuracies"].items()
-    )
-    asked = (f"{told}, {study['designs'][p]['questions']:,} questions" for p, told in shown.items())
-    return _table(("model", "full key, %", *asked), rows)
 
 
 def _designs(study: Json) -> str:

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks._field_ours import lay_out
 from benchmarks._field_solver import SOLVER
 from benchmarks._field_task import FieldTask
+from benchmarks._real_predictions import predictions
 from benchmarks._study_folders import Published, call
-from benchmarks.real_protocols import predictions
 from benchmarks.search_real import START, WORKFLOW, title
 from oversight import harness as h
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
@@ -184,8 +184,11 @@ def _search(folder: Path, seed: int, parity: str | None) -> dict[str, Any]:
     """
     call(folder, "label", "route")
     call(folder, "label", "simulate", "--key", str(folder / "key.csv"))
-    terms = ("--parity", parity) if parity else ()
-    begun = call(folder, "search", "start", "--seed", str(seed), *terms)["search"]["id"]
+    if parity:
+        study = folder / "study.toml"
+        text = study.read_text(encoding="utf-8")
+        study.write_text(text.replace("[search]", f'[search]\nparity = "{parity}"'), encoding="utf-8")
+    begun = call(folder, "search", "start", "--seed", str(seed))["search"]["id"]
     shown = call(folder, "search", "show", begun, "--open-key", str(folder / "key.csv"))
     winner: dict[str, Any] = shown["search"]["winner"]
     if parity:

@@ -13,9 +13,7 @@ above.
     python benchmarks/label_efficiency_real.py [--quick] [--draws 200]
 
 Then 300 questions are spent on a pool of 12,000 items: on items drawn in proportion within strata by how all
-twenty models agree, for one target and for five at a time, over as many items drawn at random. Even draws are
-given to ppi_py as well (PPI++; `_against_ppi.py`), with the same judges' guesses and those of the votes.
-Glide, whose estimator for this is PPI++, too, needs Python 3.12: it is not measured, which is printed.
+twenty models agree, for one target and for five at a time, over as many items drawn at random.
 
 Designs run on all processors.
 
@@ -40,10 +38,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks._against_ppi import see_ppi
 from benchmarks._pool_efficiency import see_pools
+from benchmarks._real_predictions import ROSTER, Options, collect, load, predictions
 from benchmarks._simulated_judges import DRAWS, JUDGES, Judged, Pool, judge_pool, judge_uniform
-from benchmarks.real_protocols import ROSTER, Options, collect, load, predictions
 from oversight import harness as h
 from oversight.harness.types import Item
 from oversight.protocols.routing import Partitioned, Targeted
@@ -96,12 +93,8 @@ def main() -> None:
             for way in ("uniform", *ways)
             for kind in JUDGES
         }
-        rows = [workers.submit(_see_ppi, kind, 2 * draws) for kind in ("auc .80", "auc .93", "votes")]
         found = show_studies(studies, draws)
         judged = show_judges(voices, 2 * draws)
-        for row in rows:
-            print(row.result(), flush=True)
-        print("glide     not measured: glide-py needs Python 3.12 or later; its mean for such draws is PPI++")
         words, pool = pools.result()
         print(words)
     result = {
@@ -174,10 +167,6 @@ def see_judge(way: str, kind: str, draws: int) -> Judged:
 
 def _see_pools(draws: int) -> tuple[str, dict[str, float]]:
     return see_pools(LOADED[0], draws)
-
-
-def _see_ppi(guess_by: str, draws: int) -> str:
-    return see_ppi(Pool.of(LOADED[0][0], LOADED[0][1], LOADED[0][3]), guess_by, 300, draws)
 
 
 if __name__ == "__main__":

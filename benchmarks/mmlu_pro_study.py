@@ -29,10 +29,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks._real_predictions import collect, predictions
 from benchmarks._study_folders import Published, ask, call, lay_out, read_published
 from benchmarks._study_page import show_tables, write_page
 from benchmarks._study_search import pick_models, search_local, search_scripted
-from benchmarks.real_protocols import collect, predictions
 from oversight import harness as h
 from oversight.harness.errors import DataError
 from oversight.harness.machine import write_whole

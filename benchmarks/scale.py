@@ -1,10 +1,8 @@
-"""The commands on studies of many items and models, beside others' sums of the same data.
+"""Measure the commands on studies of many items and models, beside one SQL group-by of the same data.
 
-A study is made directly in its database, see `benchmarks/_scale_studies.py`; then the real commands run, each
-in a process of its own. Beside them the counts behind all estimates are made by one group-by in the study's
-database, and from Parquet files by polars and by DuckDB, which live in an environment of their own. Those
-count and stop; a command estimates, with intervals and checks, from its own start to the printed object. The
-first estimate makes the columns of every run, as `run` does at its end.
+The study is written directly into its database, see `benchmarks/_scale_studies.py`; then each real command
+runs in its own process. The group-by only counts; a command estimates, with intervals and checks, from its
+own start to the printed object. The first estimate makes the columns of every run, as `run` does at its end.
 
     python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
 
@@ -28,15 +26,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks._peers import run_peers
-from benchmarks._scale_studies import ScaleStudy, item_id, make_scale_study
-from tests.postgresql_server import start_postgresql
+from benchmarks._scale_studies import make_scale_study
+from benchmarks.servers import start_postgresql
 
 ITEMS, MODELS, ENGINES = (10_000, 100_000, 1_000_000), (1, 20, 50), ("sqlite", "postgresql")
 QUICK_ITEMS, QUICK_MODELS = (10_000, 100_000), (20,)
@@ -48,7 +41,6 @@ COMMANDS = {
     "report": ("report", "--out", "report"),
     "label status": ("label", "status", "--json"),
 }
-PEERS = {"polars": "polars==1.36.1", "duckdb": "duckdb==1.4.3"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +90,8 @@ def measure(engine: str, items: int, models: int, limit: float, commands: Sequen
         )
         script = str(Path(__file__).with_name("_scale_group_by.py"))
         found: Found = {"group-by": inside([sys.executable, script, study.url], items * models)}
-        export(study, folder)
-        for engine_name in PEERS:
-            counted = run_peers("_scale_peers.py", list(PEERS.values()), folder, engine_name)
-            found[engine_name] = as_cost(counted, items * models) if counted else None
         base = found["group-by"]
         show("one group-by", base, base, limit)
-        for name in PEERS:
-            show(name, found[name], base, limit)
         program = str(Path(sys.executable).with_name("oversight"))
         for name in commands:
             if models > 1 or name != "compare":
@@ -145,19 +131,6 @@ def as_cost(found: dict[str, float], rows: int) -> Cost:
     """What a script printed; it must have counted every prediction, as each item has an answer."""
     assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
     return Cost(cpu=found["cpu"], wall=found["wall"], mb=found["mb"])
-
-
-def export(study: ScaleStudy, folder: Path) -> None:
-    """Write what is summed as Parquet: labels, and one file of predictions a model."""
-    ids = pa.array([item_id(j) for j in range(len(study.asked))])
-    verdicts = pa.array(["no", "yes", "unsure"]).take(pa.array(study.verdict % 3))
-    labels = {"item_id": ids, "asked": study.asked, "verdict": verdicts}
-    pq.write_table(pa.table(labels), folder / "labels.parquet")
-    for number, (run, predicted) in enumerate(zip(study.runs, study.predicted, strict=True)):
-        status = pa.array(["ok", "unreadable", "failed"]).take(pa.array(np.maximum(-predicted, 0)))
-        option = pa.array(predicted, mask=predicted < 0)
-        columns = {"run_id": pa.repeat(run, len(ids)), "item_id": ids, "option": option, "status": status}
-        pq.write_table(pa.table(columns), folder / f"predictions-{number:03d}.parquet")
 
 
 def summarise(cells: dict[tuple[str, int, int], Found]) -> dict[str, float | None]:

@@ -8,7 +8,12 @@
 3. The share of an endpoint's limit that a search with default settings keeps in use, at 200 ms and 256 at
    once: wall clock, over HTTP, so whatever else the machine does counts against it.
 
-An edit moves the accuracy a little, up as often as down. The last line is JSON.
+4. The same comparison, without gepa, in a world of real answers (`_field_real`): committees, cascades and
+   routers of twenty published models, whose children share most answers of their parents.
+
+In the first parts an edit moves the accuracy a little, up as often as down. The last line is JSON; its keys
+that end in ``_real`` are of part 4, natural labels: ``reported_minus_true_real`` is of the number that the
+selection and the confirmation give, ``tested_minus_true_real`` of the sealed test.
 
     python benchmarks/search_field.py [--quick] [--runs 160 --seed 1000]
 """
@@ -29,10 +34,12 @@ import numpy as np
 
 from benchmarks._field_endpoint import LIMIT, Usage, measure_usage
 from benchmarks._field_ours import ITEMS, Found, Labels, search_once
+from benchmarks._field_real import RealTask, first_method
 from benchmarks._field_rivals import SETTINGS, Picked, Trial
-from benchmarks._field_task import FieldTask
-from benchmarks._field_worlds import KINDS, WORLDS, draw_world
+from benchmarks._field_task import FieldTask, write_method
+from benchmarks._field_worlds import KINDS, REAL_ITEMS, WORLDS, draw_real, draw_world
 from benchmarks._peers import run_peers
+from oversight.agents.search import Kind
 from oversight.harness import FloatArray
 from tests.agents.population import spread
 
@@ -58,12 +65,17 @@ def main() -> None:
     covered = coverage(draws)
     usages = [measure_usage() for _ in range(1 if args.quick else 3)]
     show_usage(usages)
+    real = {kind: compare_real(kind, 20 if args.quick else draws) for kind in kinds}
     natural = fields["natural"]
+    rivals = [natural[name] for name in ("random", "aflow", "gepa") if natural[name] is not None]
     result = {name: natural[name] for name in ("ours", "random", "aflow", "gepa", "reported_minus_true")}
+    result["best_rival"] = max(rivals)
+    result |= {f"{name}_real": value for name, value in real["natural"].items()}
     result["winner_coverage"] = min(covered.values())
     result["utilisation"] = round(float(np.median([usage.mean for usage in usages])) / LIMIT, 3)
     say_targets(fields, covered, result["utilisation"])
-    details = {"leads": natural["leads"], "coverage": covered, "calls": natural["calls"]}
+    say_real_targets(real)
+    details = {"real": real, "leads": natural["leads"], "coverage": covered, "calls": natural["calls"]}
     details |= {kind: field for kind, field in fields.items() if kind != "natural"}
     print(json.dumps(result | details | {"seconds": round(time.perf_counter() - started)}))
 
@@ -124,8 +136,52 @@ def _rival(
     rows = []
     for seed, (found, labels) in zip(seeds, searched, strict=True):
         rng = np.random.default_rng([seed, 7])
-        rows.append(rule(Trial(FieldTask(K, ITEMS, seed), labels, found.calls, START, rng, **given)))
+        start = write_method(START, 0)
+        rows.append(rule(Trial(FieldTask(K, ITEMS, seed), labels, found.calls, start, rng, **given)))
     return np.array(rows)
+
+
+def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
+    """Part 4 on labels of one kind: true accuracies of the picks, and what a search says of its own."""
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        jobs = [pool.submit(draw_real, kind, seed) for seed in range(draws)]
+        searched = [job.result() for job in jobs]
+    ours = np.array([found.true for found, *_ in searched])
+    reported = np.array([found.reported for found, *_ in searched]) - ours
+    tested = np.array([test for *_, test in searched]) - ours
+    held = float(np.mean([found.low <= found.true <= found.high for found, *_ in searched]))
+    print(f"{kind} labels, real answers: {draws} searches; true accuracy")
+    print(
+        f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(reported)}  sealed test {_gap(tested)}"
+        f"  interval holds {held:.3f}"
+    )
+    best = 0.0
+    for rival, settings in SETTINGS.items():
+        for name, (rule, given) in settings.items():
+            rows = np.array([_trial_real(seed, run, rule, given) for seed, run in enumerate(searched)])
+            best = max(best, float(rows[:, 0].mean()))
+            print(
+                f"   {rival:7} {name:44} {_points(rows[:, 0])}  reported {_gap(rows[:, 1] - rows[:, 0])}"
+                f"  ours leads by {_gap(ours - rows[:, 0])}"
+            )
+    return {
+        "ours": round(float(ours.mean()), 4),
+        "best_rival": round(best, 4),
+        "reported_minus_true": round(float(reported.mean()), 4),
+        "tested_minus_true": round(float(tested.mean()), 4),
+        "winner_coverage": round(held, 4),
+    }
+
+
+def _trial_real(
+    seed: int,
+    searched: tuple[Found, Labels, float],
+    rule: Callable[[Trial], Picked],
+    given: dict[str, Any],
+) -> Picked:
+    found, labels, _ = searched
+    rng = np.random.default_rng([seed, 7])
+    return rule(Trial(RealTask(REAL_ITEMS, seed), labels, found.calls, first_method(), rng, **given))
 
 
 def _gepa(seeds: range, searched: Sequence[Searched]) -> dict[str, FloatArray]:
@@ -202,6 +258,18 @@ def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], us
     for world, share in covered.items():
         print(f"{world}: intervals hold .94: {_met(share >= TARGETS['winner_coverage'])} ({share:.3f})")
     print(f"half of the endpoint's limit in use: {_met(used >= TARGETS['utilisation'])} ({used:.3f})")
+
+
+def say_real_targets(real: dict[str, dict[str, Any]]) -> None:
+    """Say of every kind of labels whether the numbers about real answers hold."""
+    for kind, found in real.items():
+        bias, tested, held = (
+            found[name] for name in ("reported_minus_true", "tested_minus_true", "winner_coverage")
+        )
+        within = TARGETS["reported_minus_true"]
+        print(f"{kind}, real: bias of the corrected number within 2 points: {_met(abs(bias) <= within)}")
+        print(f"{kind}, real: bias of the sealed test within 2 points: {_met(abs(tested) <= within)}")
+        print(f"{kind}, real: intervals hold .94: {_met(held >= TARGETS['winner_coverage'])} ({held:.3f})")
 
 
 def _met(is_met: object) -> str:

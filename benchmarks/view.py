@@ -24,8 +24,8 @@ import sqlalchemy as sa
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._scale_studies import CLASSES, make_scale_study
+from benchmarks.servers import Served, serve
 from oversight.harness.store import Store
-from tests.view.conftest import Served, serve
 
 FILTERS: list[dict[str, str | int]] = [
     {},

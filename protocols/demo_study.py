@@ -48,7 +48,7 @@ concurrency = 2
 
 
 def run_demo(
-    folder: Path, limit: int | None = None, *, fresh: bool = False, tell: Callable[[str], None] = print
+    folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[StudyReport, Path]:
     """Run the chain, and return the report and its page; interrupted, the same call goes on.
 
@@ -58,8 +58,6 @@ def run_demo(
         Where the study goes.
     limit
         Use only the first so many notes.
-    fresh
-        Whether to start again from nothing.
     tell
         Called with what is done next.
     """
@@ -68,7 +66,7 @@ def run_demo(
     running = find_local_model()
     server = running or start_local_model()
     try:
-        study, key = lay_out_demo(folder, limit, fresh=fresh), str(DATA / "case_notes.key.csv")
+        study, key = lay_out_demo(folder, limit), str(DATA / "case_notes.key.csv")
         items = study_items(study)
         tell(f"2/4  {len(items)} notes to eight experts, one question each")
         route_questions(study)
@@ -79,7 +77,7 @@ def run_demo(
             raise OversightError(result["stopped"])
         asked = result["asked_now"]
         if asked < len(items):
-            tell(f"     {len(items) - asked} answers were there already (--fresh starts again)")
+            tell(f"     {len(items) - asked} answers were there already (delete the folder to start again)")
         tell("4/4  accuracy from the experts' yes and no; then the sealed key is opened")
         with Store(study.store_url) as store:
             report = report_study(store, study, truth=study_truth(study, key, items))
@@ -97,11 +95,9 @@ def _check_demo(folder: Path) -> None:
         raise BadInput(f"{folder} holds something else; give another --folder")
 
 
-def lay_out_demo(folder: Path, limit: int | None, *, fresh: bool) -> Study:
+def lay_out_demo(folder: Path, limit: int | None) -> Study:
     """Lay out an ordinary study, as a person would."""
     _check_demo(folder)
-    if fresh and folder.exists():
-        shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for source, target in _FILES.items():
         shutil.copyfile(DATA / source, folder / target)

@@ -23,10 +23,25 @@ from oversight.harness.analysis import (
 )
 from oversight.harness.config import Study
 from oversight.harness.datasets import BadRows, pause_collector, read_ahead
-from oversight.harness.store import GoldItem, ItemDraw, Response, Store, has_database, refuse_mark
+from oversight.harness.store import (
+    GoldItem,
+    ItemDraw,
+    Response,
+    Store,
+    append_events,
+    has_database,
+    refuse_mark,
+)
 from oversight.harness.types import Assignment, Item, Question
 from oversight.protocols.asked_questions import AskedLookup, text_key
-from oversight.protocols.collect import AnswerWords, VerdictFiles, export_questions, read_panel, write_ratings
+from oversight.protocols.collect import (
+    WITHDRAWN,
+    AnswerWords,
+    VerdictFiles,
+    export_questions,
+    read_panel,
+    write_ratings,
+)
 from oversight.protocols.routing import (
     ANY_CLASS,
     Roster,
@@ -117,7 +132,6 @@ def _route_questions(
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
                 new += store.content.add_question_fields(questions, draws)
-                freeze.add(questions)
         refuse_first_after_second(store, new)
         deeper = None
         if seconds is not None:
@@ -128,9 +142,12 @@ def _route_questions(
         freeze.end(new + woven.new)
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
+        asked += woven.asked
+        if not study.experts.statement.asks_on:  # what is stored, whoever an earlier draw put it to
+            asked = Counter(store.count_asked(panel=False))
     controls = woven if study.experts.has_controls else None
     return Routed(
-        asked=asked + woven.asked,
+        asked=asked,
         new=new + woven.new,
         items=len(ids),
         controls=controls,
@@ -205,6 +222,7 @@ def import_answers(
     label_studio: bool = False,
     words: AnswerWords | None = None,
     skipped: BadRows | None = None,
+    changes: bool = False,
 ) -> tuple[int, int]:
     """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new.
 
@@ -216,12 +234,15 @@ def import_answers(
         What words of filled-in files mean yes, no and unsure; None takes those of `make_words`.
     skipped
         Notes wrong rows of filled-in files, which are left out; None imports nothing because of one.
+    changes
+        Whether answers replace those that came from earlier files, or withdraw them. Changed ones are new.
     """
     with Store(study.store_url) as store:
         store.marks.refuse_mark()
         if not (study.experts.is_panel or label_studio):
             check_drawn(study, store)
-            return _import_yes_no(study, store, files, words, skipped)
+            read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
+            return _change_answers(store, read) if changes else _import_yes_no(store, read)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
@@ -237,15 +258,30 @@ def import_answers(
         return len(choices), store.panel.add_choices(choices)
 
 
-def _import_yes_no(
-    study: Study,
-    store: Store,
-    files: Sequence[str | Path],
-    words: AnswerWords | None,
-    skipped: BadRows | None,
-) -> tuple[int, int]:
+def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
+    """Store new answers; replace or withdraw those of earlier files, with an event each."""
+    portions = list(read)  # whether one is contradicted is known at the end
+    given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
+    replies = store.replies(panel=False)
+    with store.together(exclusive=True):
+        before = replies.read_replies()
+        changed = [r for r in given if r.id in before and r.value != before[r.id].value]
+        for reply in changed:
+            if (source := before[reply.id].source) != reply.source:
+                told = f"question {reply.id!r} was answered on {source}, where the answer can be changed"
+                raise BadInput(f"{told}; a file changes only what a file brought")
+        with store.transaction() as connection:
+            kept = [reply for reply in changed if reply.value != WITHDRAWN]
+            ids = [reply.id for reply in changed]
+            source = changed[0].source if changed else ""
+            events = replies.replace_replies(connection, ids, source, kept) if changed else []
+            append_events(connection, events)
+        fresh = [r for r in given if r.id not in before and r.value != WITHDRAWN]
+        return read.good, len(changed) + replies.add_replies(fresh)
+
+
+def _import_yes_no(store: Store, read: VerdictFiles) -> tuple[int, int]:
     """Read to the end, then store all or nothing; others wait for the latter only."""
-    read = VerdictFiles(files, AskedLookup(study, store), words, skipped)
     with pause_collector():
         replies = chain.from_iterable(read.leave_contradicted(read_ahead(read)))
         return read.good, store.replies(panel=False).add_replies(replies)

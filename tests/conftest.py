@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from benchmarks.servers import empty_server, start_postgresql
 from oversight.harness.cli.main import main
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 from oversight.harness.llm.local.lifecycle import LocalServer
 from oversight.harness.types import Item
-from tests.postgresql_server import connect_to_server, start_postgresql
 
 ROOT = Path(__file__).parents[1]
 # no test fails for being slow on a machine that does other work
@@ -74,18 +74,6 @@ def empty_database(request: pytest.FixtureRequest, folder: Path) -> str:
     server: str = request.getfixturevalue("postgresql")
     empty_server(server)
     return server
-
-
-def empty_server(url: str) -> None:
-    """Take all tables out of the database on a server."""
-    run_sql(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
-
-
-def run_sql(url: str, *statements: str) -> None:
-    """Run statements on a server, each by itself, under a name of the tests' own."""
-    with connect_to_server(url) as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
 
 
 @pytest.fixture

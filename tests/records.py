@@ -10,9 +10,8 @@ import numpy as np
 
 from oversight.harness import IntArray, derive_seed
 from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
-from oversight.harness.estimate import RoutedSample, anytime_accuracy, collected, growing
-from oversight.harness.estimate.data import confidence_strata
-from oversight.harness.estimate.routed import from_labels
+from oversight.harness.estimate import RoutedSample, collected, evaluation, tallies
+from oversight.harness.estimate.routed import routed_sample
 from oversight.harness.types import Estimate, Label, Labels, Note, Prediction, Question, design_of
 
 
@@ -43,7 +42,7 @@ def collected_part(
 
 
 def growing_parts(labels: Sequence[Label], points: int) -> Iterator[Labels]:
-    for part in growing.growing_parts(align_models([], labels)[1], points):
+    for part in evaluation.growing_parts(align_models([], labels)[1], points):
         yield to_records(part, labels)
 
 
@@ -59,22 +58,22 @@ def routed_pool(
     labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str], **options: Any
 ) -> tuple[RoutedSample, IntArray, tuple[str, ...]]:
     columns, said = _aligned(labels, models, asked)
-    data, predicted, items = from_labels.routed_pool(said, columns, **options)
+    data, predicted, items = routed_sample.routed_pool(said, columns, **options)
     return data, predicted.astype(np.int64), tuple(said.index.ids[i] for i in items.tolist())
 
 
 def resolved_correctness(
     labels: Sequence[Label], models: Sequence[Sequence[Prediction]], asked: Collection[str], **options: Any
-) -> from_labels.Resolution:
+) -> routed_sample.Resolution:
     columns, said = _aligned(labels, models, asked)
-    return from_labels.resolved_correctness(said, columns, **options)
+    return routed_sample.resolved_correctness(said, columns, **options)
 
 
 def stratify_by_confidence(predictions: Sequence[Prediction], n_labels: int) -> dict[str, str]:
     index = ItemIndex.of([p.item_id for p in predictions])
-    found = confidence_strata.stratify_by_confidence(PredictionColumns.of(predictions, index), n_labels)
+    found = tallies.stratify_by_confidence(PredictionColumns.of(predictions, index), n_labels)
     return {name: found.names[code] for name, code in zip(index.ids, found.code.tolist(), strict=True)}
 
 
 def estimate_anytime(predictions: Sequence[Prediction], labels: Sequence[Label], **options: Any) -> Estimate:
-    return anytime_accuracy.estimate_anytime(*align(predictions, labels), **options)
+    return evaluation.estimate_anytime(*align(predictions, labels), **options)

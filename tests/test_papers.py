@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.papers.__main__ import SOURCES, list_off, main, overview_row
+from benchmarks.papers.__main__ import SOURCES, main, overview_row
 from benchmarks.papers.numbers import (
     EQUAL,
     NEAR,
@@ -21,7 +21,7 @@ from benchmarks.papers.numbers import (
     Source,
     total,
 )
-from benchmarks.papers.pages import block, render, replace_block
+from benchmarks.papers.pages import block, replace_block, summarise
 from benchmarks.papers.public_data import FILES, why_unusable
 
 XRAYS = "chexpert_test_experts_and_ai.csv.gz"
@@ -38,7 +38,7 @@ def named(value: object) -> str | None:
 @pytest.mark.parametrize(("source", "section"), EXACT, ids=named)
 def test_a_page_shows_what_the_paper_and_formulas_give(source: Source, section: Section) -> None:
     page = (PAGES / source.page).read_text(encoding="utf-8")
-    assert block(page, section.name) == render(section.run(NOWHERE))
+    assert block(page, section.name) == summarise(section.run(NOWHERE))
 
 
 @cache
@@ -51,7 +51,7 @@ def recompute(section: Section, settings: Settings) -> Findings:
 def test_a_page_shows_what_draws_and_data_give(source: Source, section: Section, datasets: Path) -> None:
     page = (PAGES / source.page).read_text(encoding="utf-8")
     settings = Settings(quick=False, data=datasets)
-    assert block(page, section.name) == render(recompute(section, settings))
+    assert block(page, section.name) == summarise(recompute(section, settings))
 
 
 @pytest.mark.slow
@@ -61,7 +61,6 @@ def test_the_overview_counts_what_the_pages_show(datasets: Path) -> None:
     every = {key: {s.name: recompute(s, settings) for s in x.sections} for key, x in SOURCES.items()}
     rows = block(page, "overview").splitlines()[2:]
     assert rows == [overview_row(SOURCES[key], every[key]) for key in sorted(SOURCES)]
-    assert block(page, "off") == list_off(every)
 
 
 def test_a_page_has_a_block_for_every_section_and_no_other() -> None:

@@ -1,7 +1,6 @@
 """Search for a better workflow, with experts' yes/no answers as the only measure.
 
 example: oversight search start --dry-run
-         oversight search start --candidates 24
          oversight search start --on ray --ray-address auto      programs run on the nodes of a Ray cluster
          oversight search resume
          oversight search show --page search.html
@@ -34,10 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
     start = verbs.add_parser("start", help="begin a search, or go on with the same one")
     add_study(start)
-    start.add_argument("--policy", choices=("recombine", "reflect", "aflow", "adas"), help="who proposes")
-    start.add_argument("--candidates", type=_count, help="number of proposals")
     start.add_argument("--seed", type=_whole, help="of all draws (default: the study's)")
-    start.add_argument("--parity", choices=("raw", "transformed"), help="score and select as published")
     start.add_argument("--tokens", type=_count, help="stop before more tokens are used")
     start.add_argument("--usd", type=_dollars, help="stop before more dollars are spent")
     start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
@@ -91,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from oversight.agents.search import open_search, prepare_search, resume_search, whole_archive
 
     study = study_of(args)
-    given = {n: getattr(args, n, None) for n in ("policy", "candidates", "parity", "tokens", "usd")}
+    given = {n: getattr(args, n, None) for n in ("tokens", "usd")}
     section = study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
     study = study.model_copy(update={"search": section})
     with Store(study.store_url) as store:

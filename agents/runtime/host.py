@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,28 +27,35 @@ from oversight.harness.types import Item, Program
 class ObligingBroker:
     """The answers of a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried.
 
-    Every field that is asked for is filled in: of choices the first or the last, else some words.
+    Every field that is asked for is filled in: of choices one, else some words.
 
     Attributes
     ----------
     pick
-        Which of the choices: 0 or -1.
+        Which of the choices: 0 or -1; None takes any, as the request decides.
+    words
+        What any other field holds.
     asked
-        The draws, each once, as a broker would pay for them.
+        The draws, each once, as a broker would pay for them, with the characters sent and received.
     """
 
-    pick: int
-    asked: set[tuple[str, str]] = field(default_factory=set)
+    pick: int | None
+    words: str = "Some words."
+    asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
         """Answer as the request's schema says."""
-        self.asked.add((request.text(), path))
+        text = request.text()
+        pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
         fields = {
-            name: spec["enum"][self.pick] if "enum" in spec else "Some words."
+            name: spec["enum"][pick % len(spec["enum"])] if "enum" in spec else self.words
             for name, spec in properties.items()
         }
-        return ModelReply(json.dumps(fields), "stop", 1, 1)
+        reply = json.dumps(fields)
+        sent = sum(len(message.content) for message in request.messages)
+        self.asked[text, path] = sent + len(reply)
+        return ModelReply(reply, "stop", 1, 1)
 
 
 class ProgramRunner(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -13,8 +12,6 @@ from oversight.harness import ProgramRefused
 from oversight.harness.llm import ReplyForm, read_reply
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
-BATCH = 64
-"""Items of one session: enough that its start costs nothing, few enough to hold in memory."""
 SIZES = (2, 4, 11)
 """Numbers of options that a program must cope with, if the study has no numbers of its own."""
 
@@ -55,18 +52,8 @@ async def answer_items(
     SandboxError
         If the sandbox itself cannot work.
     """
-
-    async def answer(batch: Sequence[Item]) -> list[Prediction]:
-        host = WorkflowHost(batch, bench, replicate)
-        return read_predictions(host, await bench.sandbox.run(program, host.payloads(), host))
-
-    batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
-    tasks = [asyncio.create_task(answer(batch)) for batch in batches]
-    try:
-        return [prediction for done in await asyncio.gather(*tasks) for prediction in done]
-    finally:
-        for task in tasks:
-            task.cancel()
+    host = WorkflowHost(items, bench, replicate)
+    return read_predictions(host, await bench.sandbox.run(program, host.payloads(), host))
 
 
 def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> list[Prediction]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from oversight.agents.sandbox import gate
 from oversight.harness.types import Program
 
 Payload = dict[str, Any]
 """What crosses the border: JSON and nothing else."""
+T = TypeVar("T")
 
 
 class Host:
@@ -37,7 +39,7 @@ class SandboxLimits:
     seconds
         Computing time between two calls; waiting for calls does not count.
     memory
-        Bytes that a session may hold, for all its tasks together.
+        Bytes that a session may hold.
     calls
         Calls for one task.
     characters
@@ -45,11 +47,12 @@ class SandboxLimits:
     idle
         Seconds that a session may wait for nothing: no call under way, no word from it.
     total
-        Seconds that a session may last in all, those while a call of it is under way left out.
+        Seconds that a session may last, those while a call of it is under way left out. All sessions of a run
+        together may last this long and `seconds` more for each task.
     """
 
     seconds: float = 1.0
-    memory: int = 256 << 20
+    memory: int = 64 << 20
     calls: int = 64
     characters: int = 200_000
     idle: float = 20.0
@@ -58,6 +61,8 @@ class SandboxLimits:
 
 DEFAULT_LIMITS = SandboxLimits()
 _LONGEST_REASON = 500
+_STEP = 0.003
+"""Seconds between two replies that wait for each other: a program has gone on with the first by then."""
 _KEPT = 64
 """Programs whose checked source is kept."""
 
@@ -78,17 +83,11 @@ class ProgramOutcome:
     reason: str = ""
 
 
-def read_outcomes(found: Any, n: int, limits: SandboxLimits) -> list[ProgramOutcome]:
-    """Read what a session says of its `n` tasks: pairs of answer (or None) and reason.
-
-    A program can forge this, and so say what it likes of its own answers and nothing else.
-    """
-    pairs = found if isinstance(found, list) and len(found) == n else [None] * n
-    return [read_outcome(pair, limits) for pair in pairs]
-
-
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
-    """Read what a session says of one task."""
+    """Read what a session says of its task: a pair of answer (or None) and reason.
+
+    A program can forge this, and so say what it likes of its own answer and nothing else.
+    """
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
             return ProgramOutcome(None, f"the answer is longer than {limits.characters:,} characters")
@@ -143,7 +142,10 @@ class Sandbox(ABC):
     async def __aexit__(self, *exc: object) -> None: ...
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run ``forward`` on every task, all in one session, and return the outcomes in order.
+        """Run ``forward`` on every task, each in a session of its own, and return the outcomes in order.
+
+        A program cannot tell how many tasks there are, nor which of them it has, so it does the same in a
+        search and after it, and makes the same calls whenever it runs on a task again.
 
         Raises
         ------
@@ -162,21 +164,29 @@ class Sandbox(ABC):
         return self._unparse(gate.check_program(program))
 
     async def _run(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """If one task stops the session, each is run in its own to see which.
+        left = self.limits.total + self.limits.seconds * len(tasks)
 
-        Calls made before are in the broker's cache, so that nothing is paid for twice. A process of it that
-        dies by itself is not the program's fault: only what stops a session twice is put down to it.
-        """
+        async def answer(index: int) -> ProgramOutcome:
+            nonlocal left
+            for attempt in (1, 2):  # a process that dies by itself is not the program's fault
+                async with self._programs:
+                    host.begin(index)
+                    timed = TimedHost(host, index, min(self.limits.total, left))
+                    try:
+                        return read_outcome(await self._answer(source, tasks[index], timed), self.limits)
+                    except Stopped as stopped:
+                        if attempt == 2 or isinstance(stopped, StoodStill):
+                            return read_outcome([None, str(stopped)], self.limits)
+                    finally:
+                        left -= timed.lasted()
+            raise AssertionError
+
+        answers = [asyncio.create_task(answer(index)) for index in range(len(tasks))]
         try:
-            return await self._answer(source, tasks, host)
-        except Stopped:
-            outcomes = []
-            for j, task in enumerate(tasks):
-                try:
-                    outcomes += await self._answer(source, [task], _Shifted(host, j))
-                except Stopped as stopped:
-                    outcomes.append(ProgramOutcome(None, str(stopped)))
-            return outcomes
+            return await asyncio.gather(*answers)
+        finally:
+            for task in answers:
+                task.cancel()
 
     async def run_code(self, code: str) -> str:
         """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
@@ -190,8 +200,8 @@ class Sandbox(ABC):
         """The source that the tier runs; the tree may be changed."""
 
     @abstractmethod
-    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run all tasks in one session."""
+    async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
+        """Run one task in a session; return what the session says of it."""
 
     @abstractmethod
     async def _print(self, tree: ast.Module) -> str:
@@ -206,7 +216,7 @@ stand only imports, constants, functions and classes; there is no `global`. Impo
 {", ".join(plain)}; of asyncio only {", ".join(sorted(gate.ASYNCIO))}.
 Not available: {", ".join(sorted(gate.NO_NAMES))}; names and attributes that begin with two underscores
 (special methods may be defined); private attributes of other objects; files, sockets, processes, threads,
-the environment, the clock. getattr and hasattr take a plain name in quotes. Randomness is seeded.
+the environment. getattr and hasattr take a plain name in quotes. Randomness is seeded, and the clock stands.
 {self.language}
 Limits: {limits.seconds:g} s of computing between two calls, {limits.memory >> 20} MiB, {limits.calls} calls
 per item, {limits.total:g} s in all beside calls, {limits.characters:,} characters per call and per answer,
@@ -214,18 +224,68 @@ per item, {limits.total:g} s in all beside calls, {limits.characters:,} characte
 
 
 class Stopped(Exception):
-    """A session ended before its tasks did; the message says what one of them did."""
+    """A session ended before its task did; the message says what it did."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Shifted(Host):
-    """The host of one task of many, as the only task of a session sees it."""
+class StoodStill(Stopped):
+    """A session waited or lasted too long; another try would take as long again."""
 
-    host: Host
-    index: int
 
-    def begin(self, index: int) -> None:
-        self.host.begin(self.index + index)
+class TimedHost:
+    """The host of one session, which bounds how long the session lasts without calls under way.
 
-    async def ask(self, index: int, call: Payload) -> Payload:
-        return await self.host.ask(self.index + index, call)
+    Replies are handed over one by one in the order of the calls, so that what a program does next does not
+    depend on which reply came first.
+
+    Parameters
+    ----------
+    host, index
+        What answers, and the place of the session's task.
+    total
+        Seconds that the session may last, those while a call is under way left out.
+    """
+
+    def __init__(self, host: Host, index: int, total: float) -> None:
+        self._host, self._index, self._total = host, index, total
+        self._under_way = 0
+        self._free = 0.0
+        self._since = self._started = time.monotonic()
+        self._last: asyncio.Future[None] | None = None
+
+    async def ask(self, call: Payload) -> Payload:
+        """Answer a call, once all calls before it are answered."""
+        before, self._last = self._last, asyncio.get_running_loop().create_future()
+        own = self._last
+        if not self._under_way:
+            self._since = time.monotonic()
+        self._under_way += 1
+        try:
+            return await self._host.ask(self._index, call)
+        finally:
+            if before is not None and not before.done():
+                await before
+                await asyncio.sleep(_STEP)
+            self._under_way -= 1
+            if not self._under_way:
+                self._free += time.monotonic() - self._since
+            own.set_result(None)
+
+    async def bound(self, session: Coroutine[Any, Any, T]) -> T:
+        """Return what a session returns; stop it once it has lasted too long."""
+        task = asyncio.create_task(session)
+        try:
+            while not task.done():
+                left = self._total - self.lasted()
+                if left <= 0:
+                    raise StoodStill(f"it lasted more than {max(0.0, self._total):.3g} s without a call")
+                await asyncio.wait({task}, timeout=left)
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+
+    def lasted(self) -> float:
+        """Seconds since it was made, those with a call under way left out."""
+        now = time.monotonic()
+        return now - self._started - self._free - (now - self._since if self._under_way else 0.0)

@@ -1,7 +1,7 @@
 """The second tier and the third: CPython in a process that can do nothing but compute and speak to us.
 
-A jail is started clean (empty environment, isolated mode, no site packages) and forks for each
-session; the child gives up its user, its limits, the file system, the network and nearly all system
+A jail is started clean (no environment but a hash seed, no site packages) and forks for each session;
+the child gives up its user, its limits, the file system, the network and nearly all system
 calls before it sees the program: `oversight.agents.sandbox.jail`. Linux on x86-64 only.
 """
 
@@ -13,23 +13,13 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from oversight.agents.sandbox import gate
-from oversight.agents.sandbox.base import (
-    Host,
-    Payload,
-    ProgramOutcome,
-    Sandbox,
-    SandboxLimits,
-    Stopped,
-    read_outcome,
-)
-from oversight.agents.sandbox.jail_process import Jail, converse, longest_line
+from oversight.agents.sandbox.base import Host, Payload, Sandbox, SandboxLimits, Stopped, TimedHost
+from oversight.agents.sandbox.jail_process import ENVIRONMENT, Jail, converse, longest_line
 from oversight.agents.sandbox.shim import prelude_text, strip_own
-from oversight.agents.sandbox.timed_host import TimedHost
 from oversight.harness import SandboxError
 
 ZYGOTE = Path(__file__).parent / "jail" / "zygote.py"
@@ -44,12 +34,12 @@ class CPythonSandbox(Sandbox):
     name = "cpython"
     language = "The interpreter is CPython with the modules named above; everything else of Python works."
     around = ""
-    sessions = 8
+    sessions = 32
     _jail: Jail | None = None
 
     def command(self) -> list[str]:
         """The jail's command line."""
-        return [str(PYTHON), "-I", "-S", str(ZYGOTE)]
+        return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # -I would leave out the environment
 
     async def __aenter__(self) -> Self:
         jail = Jail(self.name, self.command())
@@ -65,30 +55,25 @@ class CPythonSandbox(Sandbox):
     def _unparse(self, tree: ast.Module) -> str:
         return ast.unparse(strip_own(tree))
 
-    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        async with self._programs:
-            outcomes, found = await self._session(source, list(tasks), host)
-        if "stopped" in found:  # it cannot even be loaded: no task would fare better
-            return [read_outcome([None, str(found["stopped"])], self.limits)] * len(tasks)
-        return [*outcomes, *[read_outcome(None, self.limits)] * (len(tasks) - len(outcomes))]
+    async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
+        found = await self._session(source, task, host)
+        return [None, str(found["stopped"])] if "stopped" in found else found.get("answer")
 
     async def _print(self, tree: ast.Module) -> str:
         async with self._code:
-            _, found = await self._session(ast.unparse(tree), None, Host())
+            found = await self._session(ast.unparse(tree), None, TimedHost(Host(), 0, self.limits.total))
         if "stopped" in found:
             raise Stopped(str(found["stopped"]))
         return str(found.get("done", ""))[: self.limits.characters]
 
-    async def _session(
-        self, source: str, payloads: list[Payload] | None, host: Host
-    ) -> tuple[list[ProgramOutcome], dict[str, Any]]:
+    async def _session(self, source: str, payload: Payload | None, host: TimedHost) -> dict[str, Any]:
         if self._jail is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
         jail = self._jail
         modules = sorted(name for name in gate.MODULES if not name.startswith("agents."))
         order = {
             "source": source,
-            "payloads": payloads,
+            "payload": payload,
             "modules": modules,
             "seconds": self.limits.seconds,
             "characters": self.limits.characters,
@@ -97,12 +82,10 @@ class CPythonSandbox(Sandbox):
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=longest_line(self.limits))
         try:
             with theirs:
-                cpu_seconds = int(self.limits.seconds * len(payloads or [None])) + 1
+                cpu_seconds = int(self.limits.seconds * (self.limits.calls + 1)) + 1
                 number = await jail.begin(theirs, self.limits.memory, cpu_seconds)
             try:
-                timed = TimedHost(host)
-                talk = converse(reader, writer, order, timed, self.limits)
-                return await timed.bound(talk, self.limits.total)
+                return await host.bound(converse(reader, writer, order, host, self.limits))
             except EOFError:
                 how, number = await jail.end(number), 0
                 raise Stopped(_death(how, self.limits)) from None
@@ -133,6 +116,7 @@ class BubblewrapSandbox(CPythonSandbox):
         return [
             *(wrap, "--unshare-all", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"),
             *("--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox"),
+            *(word for name, value in ENVIRONMENT.items() for word in ("--setenv", name, value)),
             *("--dev", "/dev", "--chdir", "/"),
             *(word for path in seen for word in ("--ro-bind-try", path, path)),
             *("--ro-bind", jail, jail, "--"),

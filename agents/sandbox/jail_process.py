@@ -11,9 +11,10 @@ import socket
 import subprocess
 from typing import Any
 
-from oversight.agents.sandbox.base import Host, Payload, ProgramOutcome, SandboxLimits, Stopped, read_outcome
+from oversight.agents.sandbox.base import Payload, SandboxLimits, StoodStill, Stopped, TimedHost
 from oversight.harness import SandboxError
 
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 _START_SECONDS = 30
 _ESCAPED, _AROUND = 12, 1 << 16
 """Bytes of JSON that a character takes at most, and of what is around the texts of a message."""
@@ -27,7 +28,7 @@ class Jail:
     name
         The tier's, for messages.
     command
-        Starts it; its standard input is a socket to us, its environment empty.
+        Starts it; its standard input is a socket to us. Its environment fixes the order of sets alone.
 
     Raises
     ------
@@ -47,7 +48,7 @@ class Jail:
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env={},
+                    env=ENVIRONMENT,
                     cwd="/",
                     start_new_session=True,
                 )
@@ -114,10 +115,10 @@ async def converse(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
     order: Payload,
-    host: Host,
+    host: TimedHost,
     limits: SandboxLimits,
-) -> tuple[list[ProgramOutcome], dict[str, Any]]:
-    """Send an order, answer the session's calls, and return its answers and its last message.
+) -> dict[str, Any]:
+    """Send an order, answer the session's calls, and return its last message.
 
     Raises
     ------
@@ -126,21 +127,14 @@ async def converse(
     EOFError
         If it ended without a last word.
     """
-    tasks = len(order["payloads"] or ())
-    for index in range(tasks):
-        host.begin(index)
     _send(writer, order)
     under_way: set[asyncio.Task[None]] = set()
-    left = tasks * (limits.calls + 1)
-    outcomes = list[ProgramOutcome]()
+    left = limits.calls
     try:
         while True:
             message = await _next(reader, under_way, limits)
-            if "answer" in message and len(outcomes) < tasks:
-                outcomes.append(read_outcome(message["answer"], limits))
-                continue
             if "call" not in message:
-                return outcomes, message
+                return message
             left -= 1
             if left < 0:
                 raise Stopped(f"more than {limits.calls} calls an item")
@@ -163,7 +157,7 @@ async def _next(
                 {line, *under_way}, timeout=limits.idle, return_when="FIRST_COMPLETED"
             )
             if not done and not under_way:
-                raise Stopped(f"it waited {limits.idle:g} s for nothing")
+                raise StoodStill(f"it waited {limits.idle:g} s for nothing")
         text = line.result()
         message = json.loads(text) if text.endswith(b"\n") else None
     except (ValueError, RecursionError):
@@ -179,12 +173,10 @@ async def _next(
     return message
 
 
-async def _reply(writer: asyncio.StreamWriter, host: Host, message: dict[str, Any]) -> None:
-    index, call = message.get("index"), message["call"]
-    index = index if isinstance(index, int) else -1
-    call = call if isinstance(call, dict) else {}
+async def _reply(writer: asyncio.StreamWriter, host: TimedHost, message: dict[str, Any]) -> None:
+    call = message["call"] if isinstance(message["call"], dict) else {}
     try:
-        _send(writer, {"id": message.get("id"), "reply": await host.ask(index, call)})
+        _send(writer, {"id": message.get("id"), "reply": await host.ask(call)})
     except RuntimeError as error:
         _send(writer, {"id": message.get("id"), "error": str(error)})
 

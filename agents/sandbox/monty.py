@@ -2,26 +2,27 @@
 
 It runs in a process of its own that starts with an empty environment. A program is Monty's byte code
 there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
-the one that makes calls. One session holds all tasks of a run, and ends with it.
+the one that makes calls. A session holds one task, and ends with it.
 """
 
 from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCrashedError, MontyError
 
 from oversight.agents.sandbox import gate
-from oversight.agents.sandbox.base import Host, Payload, ProgramOutcome, Sandbox, Stopped, read_outcomes
+from oversight.agents.sandbox.base import Host, Payload, Sandbox, Stopped, TimedHost
 from oversight.agents.sandbox.shim import for_monty, prelude_text
-from oversight.agents.sandbox.timed_host import TimedHost
 from oversight.harness import SandboxError
 
-_RUN = "await _answer_all(forward, _payloads, _host)"
+_RUN = "await _answer(forward, _payload, _host)"
+_NOW = datetime(2000, 1, 1, tzinfo=UTC)  # as in the jail
 _SETTLING = 0.05
 """Seconds."""
 _PRINTED = 1 << 20
@@ -39,7 +40,7 @@ class MontySandbox(Sandbox):
 The interpreter is a subset of Python. It has no class inheritance (so no exceptions or enumerations of
 your own), no yield, no async with, no property, staticmethod or classmethod, and no str.maketrans; classes
 may define methods but __len__ is not called. Semaphores and locks do not exist; asyncio.gather does."""
-    sessions = 8  # each holds a process
+    sessions = 64  # each holds a process of about 10 MB
     _pool: AsyncMonty | None = None
 
     async def __aenter__(self) -> Self:
@@ -60,28 +61,23 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
     def _unparse(self, tree: ast.Module) -> str:
         return f"{prelude_text(stand_ins=True)}\n\n{for_monty(tree)}"
 
-    async def _answer(self, source: str, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        async with self._session(self._programs, len(tasks) * self.limits.calls) as monty:
-            try:
-                await _feed(monty, source)
-            except Stopped as stopped:  # it cannot even be loaded: no task would fare better
-                return [ProgramOutcome(None, str(stopped))] * len(tasks)
-            for index in range(len(tasks)):
-                host.begin(index)
-            timed = TimedHost(host)
-            run = _feed(monty, _RUN, inputs={"_payloads": list(tasks)}, external_lookup={"_host": timed.ask})
-            return read_outcomes(await timed.bound(run, self.limits.total), len(tasks), self.limits)
+    async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
+        async with self._session(self.limits.calls) as monty:
+            await _feed(monty, source)
+            run = _feed(monty, _RUN, inputs={"_payload": task}, external_lookup={"_host": host.ask})
+            return await host.bound(run)
 
     async def _print(self, tree: ast.Module) -> str:
         printed = CollectString(self.limits.characters)
         text = for_monty(tree)
-        async with self._session(self._code, 0) as monty:
+        async with self._code, self._session(0) as monty:
             await _feed(monty, prelude_text(stand_ins=True))
-            await TimedHost(Host()).bound(_feed(monty, text, print_callback=printed), self.limits.total)
+            host = TimedHost(Host(), 0, self.limits.total)
+            await host.bound(_feed(monty, text, print_callback=printed))
         return printed.output
 
     @asynccontextmanager
-    async def _session(self, free: asyncio.Semaphore, calls: int) -> AsyncIterator[AsyncMontySession]:
+    async def _session(self, calls: int) -> AsyncIterator[AsyncMontySession]:
         if self._pool is None:
             raise SandboxError("the sandbox is not open; use it in `async with`")
         session = self._pool.checkout(
@@ -90,9 +86,9 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
                 "max_memory": self.limits.memory,
                 "max_suspensions": 1000 + calls * _ROUND_TRIPS,
             },
-            os_policy={"sleep": "zero", "random_start": {"seed": 0}},
+            os_policy={"sleep": "zero", "random_start": {"seed": 0}, "datetime": _NOW},
         )
-        async with free, session as monty:
+        async with session as monty:
             yield monty
 
 

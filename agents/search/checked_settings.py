@@ -1,9 +1,68 @@
-"""Settings of a search that make no sense are refused before anything is stored or asked."""
+"""Settings of a search that make no sense are refused before anything is stored or asked.
+
+Settings as published: what ``[search] parity`` means for every other setting.
+
+"Towards Scalable Oversight via Partitioned Human Supervision", §3.4 and App. G and H: every candidate
+answers all validation items, each with one complementary label; AFlow three times, ADAS once; the
+candidate of the largest score is taken, and all are tested. There is no race, no confirmation, and one
+proposal at a time. What the study left unset is set so, and said; what it sets otherwise is refused.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection, Study
+
+REPLICATES = {"aflow": 3, "adas": 1}
+"""Validation runs of every candidate, by published policy."""
+_FIXED: Mapping[str, Any] = {
+    "labels": "drawn",
+    "keep": [],
+    "finalists": 1,
+    "in_flight": 1,
+    "patience": 0,
+    "examples": 0,
+    "parents": "leaders",
+}
+_SPLIT = {"feedback": 0.15, "select": 0.35, "test": 0.5}
+LEAST = 30
+"""Validation items, at least."""
+
+
+def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
+    """Settings that ``parity`` asks for, and in words which of them were set; unchanged without parity.
+
+    Raises
+    ------
+    ConfigError
+        Naming every setting of the study that contradicts.
+    """
+    if section.parity is None:
+        return section, []
+    wanted: dict[str, Any] = {**_FIXED, "fitness": section.parity, "rungs": section.rungs[-1:]}
+    if section.policy in REPLICATES:
+        wanted["replicates"] = REPLICATES[section.policy]
+    if "labels" in section.model_fields_set and section.labels == "no":
+        wanted["labels"] = "no"  # the other route to complementary labels alone
+    wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
+    given = {name: getattr(section, name) for name in wanted}
+    wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
+    told = [f"{name} = {given[name]!r} (it is {wanted[name]!r})" for name in wrong]
+    if section.split.get("confirm") and "split" in section.model_fields_set:
+        told.append(f"split.confirm = {section.split['confirm']!r} (there is no confirmation)")
+    if told:
+        raise ConfigError(
+            f"search: parity = {section.parity!r} goes as published, which contradicts {'; '.join(told)}: "
+            "leave these settings out, or parity"
+        )
+    changed = [f"{name} = {wanted[name]!r}" for name in wanted if given[name] != wanted[name]]
+    words = [f"as published: {', '.join(changed)}; all members are tested"] if changed else []
+    if section.policy not in REPLICATES:
+        words.append(f"the policy {section.policy!r} is none of the published ones, ADAS and AFlow")
+    return section.model_copy(update=wanted), words
 
 
 def check_settings(section: SearchSection) -> None:

@@ -24,6 +24,7 @@ from oversight.agents.search.policies import (
     Wordings,
     write_guide,
 )
+from oversight.agents.search.search_costs import estimate_costs
 from oversight.agents.search.setup import model_name
 from oversight.harness import BudgetSpent, TransientModelError
 from oversight.harness.config import Study
@@ -53,6 +54,10 @@ async def continue_search(
     RunHeld
         If another process makes this search.
     """
+    if context.section.tokens is None and context.section.usd is None:
+        cap = (await estimate_costs(study, context)).default_cap
+        progress(f"no cap is set: the search stops before it uses {cap:,} tokens; --tokens sets another cap")
+        context = replace(context, section=context.section.model_copy(update={"tokens": cap}))
     section = context.section
     name, writer = model_name(study, section.model), optimiser_name(study, section)
     async with AsyncExitStack() as stack:

@@ -5,19 +5,33 @@ archive of the slots up to s − `in_flight`, all of which have ended by then. E
 stream named by its step, programs are taken in in the order of their slots, and every decision is noted. So
 a search that was killed and run again makes the same archive, whatever ended first, and the answers it has
 are not asked for again.
+
+The race of a proposal: few items for all, many for those that may win.
+
+After asynchronous successive halving (Li et al. 2020, MLSys): after every rung a proposal goes on if it is
+among the best share of the proposals that its slot sees, on the same items of one fixed order, so that all
+comparisons are paired; nobody waits for another's rung. Most proposals are no better than what is there; they
+are not worth all their items. Beside its rank, a proposal must have a chance to enter the archive's top five.
+Confidence sequences are no rule here: at a hundred complementary labels they drop nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+import numpy as np
+from scipy.special import ndtr
+
 from oversight.agents.search.context import SearchContext, gather_all
+from oversight.agents.search.fitness import Board
 from oversight.agents.search.policies import Policy, PolicyView, Proposal
-from oversight.agents.search.race import race
 from oversight.harness import (
+    UNREADABLE,
     BudgetSpent,
     FatalModelError,
     Fault,
@@ -27,9 +41,68 @@ from oversight.harness import (
     TransientModelError,
 )
 from oversight.harness.output import shorten
-from oversight.harness.types import Candidate, Program
+from oversight.harness.types import Candidate, Item, Program
 
 _LOGGER = logging.getLogger(__name__)
+TOP = 5
+HOPELESS = 0.05
+
+
+async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
+    """Answer a candidate rung by rung against those that its slot sees; decisions are noted."""
+    items, archive = context.items("select"), context.archive
+    rungs = [n for n in context.section.rungs if n < len(items)]
+    keep = context.section.keep
+    for n, kept, before in zip(rungs, keep, [1.0, *keep], strict=False):
+        await context.answer(candidate, items[:n])
+        key = f"race/{slot}/{n}"
+        if key not in archive.events:
+            board = context.board([*seen, candidate])
+            dropped = why_dropped(board, candidate, rivals(context, seen, n), n, kept / before)
+            archive.note(key, {"candidate": candidate, "dropped": dropped})
+        if archive.events[key]["dropped"]:
+            return
+    await context.answer(candidate, items)
+
+
+def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
+    """The proposals among those that a slot sees which came as far as n items."""
+    archive, items = context.archive, context.items("select")[:n]
+    made = [c for c in seen if archive.candidates[c].slot >= 0]
+    return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
+
+
+def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
+    """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
+    if candidate not in board.fitness:
+        return "no scored answer"
+    others = [c for c in board.ranked() if c != candidate]
+    # While there are fewer others than the top has places, there is no bar.
+    chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
+    if chance < HOPELESS:
+        return f"P(in the top {TOP}) = {chance:.3f}"
+    values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.fitness}
+    room = max(1, math.floor(share * len(values)))
+    better = sum(value > values[candidate] for value in values.values())
+    return "" if better < room else f"not among the best {room} of {len(values)} on {n} items"
+
+
+def _value(board: Board, candidate: str, n: int) -> float:
+    """Mean score on the first n items; −∞ if none of them is scored."""
+    scores = board.scores[board.place(candidate), :n]
+    scored = scores[~np.isnan(scores)]
+    return float(scored.mean()) if scored.size else -math.inf
+
+
+def chance_above(board: Board, candidate: str, other: str) -> float:
+    """P(A > A_other) by their posteriors."""
+    first, second = board.place(candidate), board.place(other)
+    mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
+    if sd == 0:
+        return float(mean[first] >= mean[second])
+    return float(ndtr((mean[first] - mean[second]) / sd))
+
+
 RAISE = "no winner was confirmed: raise the cap, then resume"
 ASK_AGAIN = "no winner was confirmed: resume to ask again"
 TWICE = 1_000
@@ -68,7 +141,8 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     """
     slots = _Slots(context, policy)
     try:
-        await seed(context)
+        if unreadable := await seed(context):
+            return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
         # what they answer from now on decides no more who they are
         context.archive.note("finalists", {"finalists": context.find_finalists()})
@@ -79,15 +153,42 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
     return Ended(reason, slots.ended)
 
 
-async def seed(context: SearchContext) -> None:
-    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once."""
+async def seed(context: SearchContext) -> str:
+    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once.
+
+    Returns
+    -------
+    str
+        Why a search makes no sense: the start has no readable answer to the first items, or no workflow of
+        the library has any. Empty if it does.
+    """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
         context.archive.add(Candidate(program, j - len(library), "library", (), program.thought))
     context.progress(f"{len(library)} workflows of the library on {len(items)} items")
+    first = items[: context.section.rungs[0]]
+    await context.answer(context.start, first)
+    if unreadable := _find_unreadable(context, [context.start], first):
+        return unreadable
     context.progress("the starting workflow a second time, to see how it compares with itself")
-    answered = [context.answer(program.id, items) for program in library]
+    answered = [context.answer(program.id, items) for program in library[1:]]
+    answered.append(context.answer(context.start, items[len(first) :]))
     await gather_all(*answered, context.answer(context.start, items, TWICE))
+    return _find_unreadable(context, [program.id for program in library], items)
+
+
+def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
+    """Why nothing can be learned from these workflows' answers; empty if one answer can be read."""
+    table = context.archive.table
+    unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
+    if not items or not unreadable.all():
+        return ""
+    who = repr(context.programs[0].name) if ids == [context.start] else f"any of {len(ids)} workflows"
+    return (
+        f"no answer of {who} to {len(items)} items names an option, so no proposal was paid for: see what "
+        "the model replies by `oversight search show --page`, and change style or answer in workflow.toml, "
+        "or take another model"
+    )
 
 
 @dataclass(slots=True)

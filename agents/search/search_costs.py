@@ -1,26 +1,39 @@
-"""What a search would take, priced before anything is asked."""
+"""What a search would take, priced before anything is asked, and the cap of a search that names none."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from oversight.agents.sandbox import open_sandbox
+import numpy as np
+
+from oversight.agents.runtime import ObligingBroker, Workbench, answer_items
+from oversight.agents.sandbox import Sandbox, open_sandbox
 from oversight.agents.search.answering import price_of
 from oversight.agents.search.checked_settings import optimiser_name
-from oversight.agents.search.context import SearchContext
-from oversight.agents.search.launch import try_out
+from oversight.agents.search.context import PORTION, SearchContext
+from oversight.agents.search.policies import Recombine, Wordings, write_guide
 from oversight.agents.search.setup import model_name
 from oversight.harness.config import SearchSection, Study
+from oversight.harness.types import Item, Program
 
 META_CALLS = {"recombine": 0, "reflect": 1, "aflow": 1, "adas": 3}
-META_TOKENS = 6_000
-"""One of the optimiser's calls takes about so many: the guide, a few programs and the reply."""
-_CALL_TOKENS = 150
-"""A workflow's call takes about so many beside the item's text: role, format, instruction and answer."""
+"""Calls of the optimiser for one proposal, without repairs."""
+REFUTED = {"recombine": 0, "reflect": 3, "aflow": 3, "adas": 0}
+"""Refuted answers that a proposal is shown."""
+_SHOWN = 7
+"""Programs in a prompt of `adas`: five of the archive, and about as much again of results and notes."""
 _CHARACTERS_PER_TOKEN = 4
+_THOUGHT = 600
+"""Characters of a free text where the study sets no limit: a paragraph of 150 tokens."""
+_LINE = 60
+"""The same of a field that is one line."""
+_SAMPLE, _DRAWS = 3, 24
+"""Selection items that programs are run on, and children that are made of the library for free."""
 _MANY = 10**9
+DEFAULT_CAP = 2
+"""A search without a cap may use this many times its estimate, which is right within a factor of 1.5."""
 
 
 class _Amount(NamedTuple):
@@ -30,7 +43,7 @@ class _Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a search would take, from free runs of its library; proposals are taken to be as large.
+    """What a search would take, from free runs of its library and of children of it.
 
     Attributes
     ----------
@@ -50,6 +63,11 @@ class Costs:
     usd: float | None
     affordable: int | None
 
+    @property
+    def default_cap(self) -> int:
+        """Tokens that a search without any cap may use."""
+        return DEFAULT_CAP * (self.tokens + self.meta_tokens)
+
     def lines(self) -> list[str]:
         """In words."""
         price = "price unknown" if self.usd is None else f"about ${self.usd:.2f}"
@@ -59,34 +77,119 @@ class Costs:
         ]
         if self.affordable is not None:
             lines.append(f"the budget allows for about {self.affordable} proposals")
+        else:
+            lines.append(f"no cap is set: the search stops before it uses {self.default_cap:,} tokens")
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a program takes per item."""
+
+    calls: float
+    tokens: float
+
+    def __mul__(self, number: float) -> Size:
+        return Size(self.calls * number, self.tokens * number)
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.calls + other.calls, self.tokens + other.tokens)
+
+
+NOTHING = Size(0.0, 0.0)
+Calls = dict[tuple[str, str], int]
+"""Characters of calls, by request and draw: a call that several programs make is made once."""
+
+
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
-    """Price a search by running its library for free; a call's tokens are guessed from the items' texts."""
-    section, select = context.section, context.items("select")
+    """Price a search by running its library for free on some of its items, with replies of usual length."""
+    section = context.section
     async with open_sandbox(section.tier) as sandbox:
-        calls = [await try_out(context, sandbox, program) for program in context.programs]
-    n, typical = len(select), sum(calls) / len(calls)
-    rungs = [r for r in section.rungs if r < n] + [n]
-    steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    each = typical * sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
-    runs, test = section.replicates, len(context.items("test"))
-    after = section.finalists * len(context.items("confirm")) * runs
-    after += test * (len(calls) if section.parity else 2)
-    each = each * runs + (typical * test if section.parity else 0)
-    fixed = (sum(calls) * runs + calls[0]) * n + typical * after
-    per_call = _CALL_TOKENS + sum(len(item.text) for item in select) / n / _CHARACTERS_PER_TOKEN
-    meta, number = META_CALLS[section.policy] * META_TOKENS, section.candidates
-    once, proposal = (_price(study, section, n * per_call, m) for n, m in ((fixed, 0), (each, meta)))
+        sizes = [await _measure(context, sandbox, program) for program in context.programs]
+        known = {call: size for calls in sizes for call, size in calls.items()}
+        made = [await _measure(context, sandbox, program) for program in _draw_children(context)]
+        meta = _count_meta_tokens(context, sandbox)
+    new = [{call: size for call, size in child.items() if call not in known} for child in made]
+    child = sum(map(_add_up, new), NOTHING) * (1 / len(new))
+    fixed = _price_once(context, _add_up(sizes[0]), _add_up(known), child)
+    each = child * _count_items(context)
+    number = section.candidates
+    total = fixed + each * number
+    once = _price(study, section, fixed.tokens, 0)
+    proposal = _price(study, section, each.tokens, meta)
     is_known = once.usd < math.inf
     return Costs(
-        calls=round(fixed + each * number),
-        tokens=round((fixed + each * number) * per_call),
+        calls=round(total.calls),
+        tokens=round(fixed.tokens) + number * round(each.tokens),
         meta_tokens=meta * number,
         usd=once.usd + number * proposal.usd if is_known else None,
         affordable=_count_affordable(section, once, proposal) if is_known or section.usd is None else None,
     )
+
+
+async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -> Calls:
+    """Run a program on some items, with choices made at random."""
+    shape = context.shape
+    most = _LINE if shape.style == "lines" else _THOUGHT if shape.field_chars is None else shape.field_chars
+    words = ("word " * most)[:most].strip()
+    broker = ObligingBroker(None, words)
+    bench = Workbench(broker, sandbox, context.roles, replace(shape, style="json"))
+    await answer_items(program, _sample_items(context), bench)
+    return broker.asked
+
+
+def _add_up(calls: Calls) -> Size:
+    """What calls on the sample of items take per item."""
+    return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
+
+
+def _sample_items(context: SearchContext) -> list[Item]:
+    """Items of about the usual length."""
+    ordered = sorted(context.items("select"), key=lambda item: (len(item.text), item.id))
+    return [ordered[len(ordered) * (2 * j + 1) // (2 * _SAMPLE)] for j in range(_SAMPLE)]
+
+
+def _draw_children(context: SearchContext) -> list[Program]:
+    """Children of the library as `recombine` makes them; other proposals are taken to be as large."""
+    rng = np.random.default_rng(0)
+    proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
+    programs = context.programs
+    pairs = rng.integers(len(programs), size=(_DRAWS, 2))
+    edited = (proposer.edit(programs[a].source, programs[b].source, rng)[1] for a, b in pairs)
+    return [Program("child", source) for source, _ in edited]
+
+
+def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
+    """What does not depend on the number of proposals: library, start again, confirmation and test."""
+    section = context.section
+    seeded = (library * section.replicates + start) * len(context.items("select"))
+    confirmed = child * (section.finalists * len(context.items("confirm")) * section.replicates)
+    tested = library if section.parity else start + child
+    return seeded + confirmed + tested * len(context.items("test"))
+
+
+def _count_items(context: SearchContext) -> float:
+    """Answers that one proposal takes, on average: in its race, and to feedback items for the optimiser."""
+    section, n = context.section, len(context.items("select"))
+    rungs = [r for r in section.rungs if r < n] + [n]
+    steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
+    # Equal proposals go on at these shares, and those that are better than all before them always do.
+    equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
+    raced = math.sqrt(equal * n)
+    judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])
+    tested = len(context.items("test")) if section.parity else 0
+    return raced * section.replicates + judged + tested
+
+
+def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
+    """The optimiser's tokens for one proposal: every call of a conversation repeats what was said before."""
+    calls = META_CALLS[context.section.policy]
+    source = sum(len(program.source) for program in context.programs) / len(context.programs)
+    guide = len(write_guide(sandbox.restrictions(), context.roles, context.shape))
+    first = guide + source * (_SHOWN if context.section.policy == "adas" else 2)
+    reply = source + _THOUGHT
+    characters = sum(first + turn * (reply + _THOUGHT) + reply for turn in range(calls))
+    return round(characters / _CHARACTERS_PER_TOKEN)
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:

@@ -171,7 +171,13 @@ def report_winner(
         start_truth=truths[-1],
         unanswered=_count_unanswered(tested[found.id], tested[context.start]),
         why=_doubt_winner(archive, found, whole, gaps),
+        tokens=_tokens_of(board, found.id),
+        start_tokens=_tokens_of(board, context.start),
     )
+
+
+def _tokens_of(board: Board | None, candidate: str) -> float | None:
+    return board.fitness[candidate].tokens if board is not None and candidate in board.fitness else None
 
 
 def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
@@ -225,7 +231,7 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError as error:
         return str(error)
-    return explain_failures(predictions, part)
+    return explain_failures(predictions, part, bounded=False)
 
 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:

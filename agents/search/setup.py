@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.checked_settings import check_settings, optimiser_name
+from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
 from oversight.agents.search.context import FEWEST, SearchContext
 from oversight.agents.search.fitness import (
     Archive,
@@ -31,7 +32,6 @@ from oversight.agents.search.item_splits import (
     refuse_silent,
     refuse_unscorable,
 )
-from oversight.agents.search.published_settings import LEAST, as_published
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.analysis import OpenStudy, refuse_panel, study_clusters
 from oversight.harness.columns import AnyLabels
@@ -43,12 +43,14 @@ _LOOP = 4
 """What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
 _LINEAGE = 3
 """The first loop that scores a child by its parents, too; what ended before is shown as it was."""
-_NO_PART = {"shared_limits", "max_reply_bytes", "limit_as"}
+_NO_PART = {"shared_limits", "limit_as"}
 """Settings of a model that change no answer."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}
 """Those that change none either, and may change while a search goes on; they are part of its id."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
+_ALIKE = "sessions"
+"""Key of the event that notes that an older search goes on, as none of its programs makes other calls."""
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
@@ -116,12 +118,16 @@ def prepare_search(
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
         known = {**spec, "shown": examples, "partial": partial, "answered": answered}
+        known["sessions"] = "item"
         searches.add_search(
             search, known, {name: [item.id for item in part] for name, part in splits.items()}
         )
     if section.labels != "all":
         remarks += _describe_labels(items, OpenStudy(study, store).labels, section)
     found = open_search(study, store, search)
+    (spec,) = (s["spec"] for s in searches.read_searches() if s["id"] == search)
+    if "sessions" not in spec and _ALIKE not in found.archive.events:
+        _refuse_changed_calls(found)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
 
 
@@ -224,11 +230,33 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
     if spec.get("loop", 1) != _LOOP:
-        raise ConfigError(
-            f"search {found.id} was begun by another version, whose proposals raced otherwise; it can be "
-            "shown and exported; begin another one with: oversight search start"
-        )
+        raise _other_version(found.id, "proposals raced otherwise")
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
+
+
+def _other_version(search: str, changed: str) -> ConfigError:
+    return ConfigError(
+        f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
+        "begin another one with: oversight search start"
+    )
+
+
+def _refuse_changed_calls(context: SearchContext) -> None:
+    """Refuse to go on with an older search if a program of its archive would make other calls than it did.
+
+    Sessions of that time held many items, which shared random numbers and the order of sets.
+    """
+    words = r"\b(random|datetime)\b|\btask\.index\b"
+    if context.section.tier != "monty":
+        words += r"|\b(set|frozenset)\(|\{[^{}:]+\}"
+    for candidate in context.archive.candidates.values():
+        if found := re.search(words, candidate.program.source):
+            raise _other_version(
+                context.id,
+                f"program {candidate.program.name!r} uses {found[0]!r}, which every item now has for "
+                "itself, so stored calls would be made and paid again",
+            )
+    context.archive.note(_ALIKE, {})
 
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:

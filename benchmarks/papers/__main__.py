@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.papers import partitioned, superhuman, tagging, uncertain_truth
-from benchmarks.papers.numbers import OFF, Findings, Settings, Source, total
-from benchmarks.papers.pages import block, render, replace_block, show_table, show_value
+from benchmarks.papers.numbers import Findings, Settings, Source, total
+from benchmarks.papers.pages import block, render, replace_block, summarise
 from benchmarks.papers.public_data import why_unusable
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def write(source: Source, found: dict[str, Findings]) -> None:
     path = PAGES / source.page
     page = path.read_text(encoding="utf-8")
     for name, findings in found.items():
-        page = replace_block(page, name, render(findings))
+        page = replace_block(page, name, summarise(findings))
     path.write_text(page, encoding="utf-8")
     source.draw(PAGES, found)
 
@@ -102,24 +102,7 @@ def write_overview(every: dict[str, dict[str, Findings]]) -> None:
               "not available", "claims that hold")  # fmt: skip
     table = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header), *(kept[k] for k in sorted(kept))]
     page = replace_block(page, "overview", "\n".join(table))
-    if every.keys() == SOURCES.keys():
-        page = replace_block(page, "off", list_off(every))
     path.write_text(page, encoding="utf-8")
-
-
-def list_off(every: dict[str, dict[str, Findings]]) -> str:
-    """Every number that is off, with what is known of why, as a table."""
-    return show_table(
-        ("", "place", "printed", "recomputed", "what is known of it"),
-        (
-            (key, row.place, n.printed, show_value(n), row.note)
-            for key, found in every.items()
-            for findings in found.values()
-            for row in findings.rows
-            for n in row.numbers
-            if n.status == OFF
-        ),
-    )
 
 
 def overview_row(source: Source, found: dict[str, Findings]) -> str:

@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from benchmarks.papers.numbers import EQUAL, Findings, Number, Row
+from benchmarks.papers.numbers import EQUAL, OFF, Findings, Number, Row
 
 END = "<!-- end -->"
 
 
 def render(found: Findings) -> str:
-    """All tables of a section."""
+    """All tables of a section: what the command prints."""
     parts = []
     if found.rows:
         parts.append(
@@ -31,6 +31,35 @@ def render(found: Findings) -> str:
         lost = ((m.place, str(m.count), m.why) for m in found.missing)
         parts.append(show_table(("not available", "numbers", "why"), lost))
     return "\n\n".join(parts)
+
+
+def summarise(found: Findings) -> str:
+    """Counts of a section, and a table of what is off or does not hold: what a page shows."""
+    if not found.rows and not found.claims and not found.missing:
+        return show_table(found.table[0], found.table[1:])
+    rows = [
+        (row.place, number.printed, show_value(number), row.note)
+        for row in found.rows
+        for number in row.numbers
+        if number.status == OFF
+    ]
+    rows += [(claim.place, claim.says, claim.found, "") for claim in found.claims if not claim.holds]
+    counts = _describe_counts(found)
+    if not rows:
+        return counts
+    return f"{counts}\n\n{show_table(('place', 'the paper', 'found', 'why'), rows)}"
+
+
+def _describe_counts(found: Findings) -> str:
+    count = found.count()
+    parts = []
+    if count["printed"]:
+        parts.append(f"{count['recomputed']} of {count['printed']} printed numbers recomputed")
+    if count["recomputed"]:
+        parts.append(f"{count['equal']} equal, {count['within_2_se']} within 2 s.e., {count['off']} off")
+    if count["claims"]:
+        parts.append(f"{count['claims_that_hold']} of {count['claims']} claims hold")
+    return "; ".join(parts) + "."
 
 
 def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

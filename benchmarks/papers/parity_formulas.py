@@ -10,8 +10,9 @@ import numpy as np
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
 from benchmarks.papers.pictures import save
 from oversight.harness.arrays import FloatArray
-from oversight.harness.panel import make_panel_from_grid, measure_parity
-from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
+from oversight.harness.panel import measure_parity
+from oversight.harness.panel.parity import expected_scores, probability_at_least
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.plot.drawing import DASHES, MARKERS, SERIES
 
 if TYPE_CHECKING:

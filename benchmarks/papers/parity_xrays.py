@@ -11,7 +11,8 @@ import numpy as np
 
 from benchmarks.papers.numbers import DATA, Claim, Findings, Number, Row, Settings
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.panel import Panel, Parity, make_panel_from_grid, measure_parity
+from oversight.harness.panel import Panel, Parity, measure_parity
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 FILE = "chexpert_test_experts_and_ai.csv.gz"
 FINDINGS = ("Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion")

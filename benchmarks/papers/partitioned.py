@@ -1,4 +1,4 @@
-"""002: "Scalable Oversight via Partitioned Human Supervision" (Yin, Ishida, Sugiyama)."""
+"""002: "Towards Scalable Oversight via Partitioned Human Supervision" (Yin, Ishida, Sugiyama)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(folder: Path, _found: dict[str, Findings]) -> None:
 
 SOURCE = Source(
     key="002",
-    title="Scalable Oversight via Partitioned Human Supervision",
+    title="Towards Scalable Oversight via Partitioned Human Supervision",
     page="002-partitioned-supervision.md",
     sections=(
         Section(name="table-1", title="Table 1", make=table_1),

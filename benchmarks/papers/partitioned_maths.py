@@ -1,4 +1,4 @@
-"""Formulas of "Scalable Oversight via Partitioned Human Supervision" that no estimate of the project uses.
+"""Formulas of "Towards Scalable Oversight via Partitioned Human Supervision" that no estimate uses.
 
 They are here to recompute the paper; their arguments are not checked. The bounds are half-widths of an
 interval around the estimate. The smaller of two bounds that each hold with probability 1 − δ holds with
@@ -18,9 +18,8 @@ from oversight.harness.estimate import (
     plugin_weight,
     varies,
 )
-from oversight.harness.estimate.estimators import information, inside
-from oversight.harness.estimate.estimators.unbiased import complementary_variance
-from oversight.harness.estimate.intervals.deviation import union_radius
+from oversight.harness.estimate.estimators import complementary_variance, information, inside
+from oversight.harness.estimate.intervals.methods import union_radius
 
 
 def variances_at(K: float, A: float, n_o: int, n_c: int) -> tuple[float, float]:

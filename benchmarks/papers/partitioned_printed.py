@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of "Scalable Oversight via Partitioned Human Supervision", and the integers behind them.
+"""Tables 1 and 2 of "Towards Scalable Oversight via Partitioned Human Supervision", and their integers.
 
 The paper prints no counts. `Column` holds those that were recovered: three runs a column, the only ones (or
 of the few ones) of which all printed digits follow; `partitioned_counts` searches for them anew.

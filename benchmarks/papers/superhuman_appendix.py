@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.papers.numbers import FORMULA, Claim, Findings, Missing, Number, Row, Settings
 from benchmarks.papers.superhuman_tables import KAPPA
 from oversight.harness import agree
-from oversight.harness.panel import make_panel_from_grid
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 ALPHA_NOTE = (
     "complete nominal ratings give 1 − (1 − κ)(1 − 1/(100 · 10)), which is above κ; printed is less than κ. "

@@ -11,7 +11,8 @@ from benchmarks.papers.numbers import Claim, Findings, Missing, Settings
 from benchmarks.papers.pictures import save
 from benchmarks.papers.superhuman_tables import KAPPA, RIGHT, WHERE_WRONG
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.panel import compute_bounds_by_size, make_panel_from_grid
+from oversight.harness.panel import compute_bounds_by_size
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.plot.drawing import DASHES, MARKERS, SERIES
 
 if TYPE_CHECKING:

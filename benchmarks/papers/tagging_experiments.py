@@ -34,8 +34,7 @@ from benchmarks.papers.tagging_printed import (
 from oversight.harness import find_root
 from oversight.harness.arrays import FloatArray
 from oversight.harness.panel import HumanLevel
-from oversight.harness.panel.human_level.methodology import average_precision
-from oversight.harness.panel.human_level.standing import PAIRED_T, rank
+from oversight.harness.panel.human_level import PAIRED_T, average_precision, rank
 from oversight.harness.plot.drawing import SERIES
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def simulate(people: int, seed: int) -> dict[str, HumanLevel]:
 
 
 def _rank(people: dict[str, FloatArray], correction: str) -> HumanLevel:
-    return rank(people, {"AI-2": AI_2}, "mean average precision", PAIRED_T, correction, 0.05, {})
+    return rank(people, {"AI-2": AI_2}, "mean average precision", PAIRED_T, correction, {})
 
 
 def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from oversight.harness.config.study_schema import generate_schema
+from oversight.harness.config.study_file import generate_schema
 
 Schema = dict[str, Any]
 

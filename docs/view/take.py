@@ -68,7 +68,7 @@ def take_page(browser: Browser, folder: Path) -> None:
 
 def lay_out_notes(folder: Path) -> None:
     """A study whose models are made of the key, with most questions answered."""
-    lay_out_demo(folder, None, fresh=False)
+    lay_out_demo(folder, None)
     key = DATA / "case_notes.key.csv"
     with key.open(encoding="utf-8") as stream:
         truth = {row["id"]: row["label"] for row in csv.DictReader(stream)}

@@ -1,19 +1,14 @@
 from .audit import (
-    AuditFindings as AuditFindings, BundleAudit as BundleAudit, CheckedIds as CheckedIds,
-    DesignFreeze as DesignFreeze,
-    Freeze as Freeze, StudyAudit as StudyAudit, WrittenBundle as WrittenBundle,
-    audit_bundle as audit_bundle, audit_study as audit_study, write_bundle as write_bundle,
-)
-from .beginning import (
-    StudyProposal as StudyProposal, begin_study as begin_study, check_items as check_items,
-    check_proposal as check_proposal, find_item_files as find_item_files, propose as propose,
-    refuse_study as refuse_study, write_items as write_items,
+    Audit as Audit, AuditFindings as AuditFindings, CheckedIds as CheckedIds, DesignFreeze as DesignFreeze,
+    Freeze as Freeze, WrittenBundle as WrittenBundle,
+    audit_bundle as audit_bundle, audit_study as audit_study, count_findings as count_findings,
+    write_bundle as write_bundle,
 )
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, describe_errors as describe_errors,
-    read_gold as read_gold, read_quality as read_quality,
+    ExpertQuality as ExpertQuality, describe_errors as describe_errors, read_gold as read_gold,
+    read_quality as read_quality,
 )
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
@@ -25,42 +20,48 @@ from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
-    advise_on_texts as advise_on_texts,
-    digest_source as digest_source, note_source as note_source,
-    read_items_ahead as read_items_ahead, stream_items as stream_items,
-    study_clusters as study_clusters, study_items as study_items,
-    study_truth as study_truth,
+    advise_on_texts as advise_on_texts, digest_source as digest_source, note_source as note_source,
+    read_items_ahead as read_items_ahead, stream_items as stream_items, study_clusters as study_clusters,
+    study_items as study_items, study_truth as study_truth,
 )
 from .inspect_scores import (
-    WrittenScores as WrittenScores, estimate_carried as estimate_carried, unpack_scores as unpack_scores,
-    write_scores as write_scores,
+    estimate_carried as estimate_carried, unpack_scores as unpack_scores, write_scores as write_scores,
 )
 from .item_pages import (
     ItemFilter as ItemFilter, ItemVerdict as ItemVerdict, ModelOutcome as ModelOutcome,
     StudyItems as StudyItems,
 )
+from .item_changes import (
+    ChangedItem as ChangedItem, correct_item as correct_item, find_missing_items as find_missing_items,
+    remove_item as remove_item, scrub as scrub,
+)
+from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
     Closing as Closing, StratumAccuracy as StratumAccuracy, close_interval as close_interval,
     estimate_strata as estimate_strata,
 )
-from .model_report import ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
     give_up_batches as give_up_batches,
     run_study as run_study, summarise_run as summarise_run,
 )
-from .rereading import RunRereading as RunRereading, reread_study as reread_study
-from .opened_study import (
-    OpenStudy as OpenStudy, find_newest_runs as find_newest_runs,
+from .new_study import (
+    StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
+    find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
+from .opened_study import OpenStudy as OpenStudy, find_newest_runs as find_newest_runs
 from .options import (
     EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,
     requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (
-    AnyChoices as AnyChoices, AnyRatings as AnyRatings, PanelStudy as PanelStudy, agree as agree,
-    certify as certify, class_values as class_values, compare_with_reference as compare_with_reference,
-    parity as parity, read_study_model as read_study_model, read_study_panel as read_study_panel,
+    PanelStudy as PanelStudy, agree as agree, certify as certify, class_values as class_values,
+    compare_with_reference as compare_with_reference, parity as parity,
+    read_study_model as read_study_model, read_study_panel as read_study_panel,
 )
 from .planned_study import plan_study as plan_study
-from .study_report import StudyReport as StudyReport, report_study as report_study
+from .rereading import RunRereading as RunRereading, reread_study as reread_study
+from .study_report import (
+    ItemCounts as ItemCounts, ModelReport as ModelReport, true_accuracy as true_accuracy,
+    StudyReport as StudyReport, report_study as report_study,
+)

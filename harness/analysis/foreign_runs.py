@@ -96,7 +96,13 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         max_words=None,
     )
     run, items = spec.id, read_new_items(study)
-    with pause_collector(), Store(study.store_url) as store, store.locks.hold({run: model}):
+    with (
+        pause_collector(),
+        Store(study.store_url) as store,
+        store.locks.hold(
+            {run: model}, take_over=True
+        ),  # the same log, in one transaction, does no harm twice
+    ):
         asked = ReplyForm(pattern=study.prompt.pattern)
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
         read = iterate_foreign(file, kind, model, left_out)

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oversight.harness.analysis.controls import describe_rates
-from oversight.harness.analysis.looks import check_look, note_look
 from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import refuse_panel
+from oversight.harness.analysis.options import check_look, note_look, refuse_panel
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError
@@ -251,7 +250,7 @@ def _find_doubts(
         part = collected_part(labels, predictions.is_there)[0]
     except EstimateError:
         return doubts
-    failures = explain_failures(predictions, part, corrected=allows_errors, bounded=True)
+    failures = explain_failures(predictions, part, corrected=allows_errors)
     return doubts + [f"{name!r}: {failures}" for failures in [failures] if failures]
 
 

@@ -83,7 +83,13 @@ def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
 
 
 def batch_study(
-    study: Study, asking: Asking, *, wait: bool, wait_for_lock: bool, uncertain: Uncertain | None = None
+    study: Study,
+    asking: Asking,
+    *,
+    wait: bool,
+    wait_for_lock: bool,
+    take_over: bool = False,
+    uncertain: Uncertain | None = None,
 ) -> dict[str, dict[str, Any]]:
     """`run_study` by the Batch API; ``under_way`` counts what is still there. See `run_batches`."""
     from oversight.harness.llm import (
@@ -92,7 +98,13 @@ def batch_study(
 
     with _opened(study, asking) as (wanted, targets, prices):
         waiting = run_batches(
-            wanted, targets, prices=prices, wait=wait, wait_for_lock=wait_for_lock, uncertain=uncertain
+            wanted,
+            targets,
+            prices=prices,
+            wait=wait,
+            wait_for_lock=wait_for_lock,
+            take_over=take_over,
+            uncertain=uncertain,
         )
         sample = _describe_sample(wanted)
         return {
@@ -101,13 +113,17 @@ def batch_study(
 
 
 def give_up_batches(
-    study: Study, names: Sequence[str] | None = None, *, uncertain: Uncertain | None = None
+    study: Study,
+    names: Sequence[str] | None = None,
+    *,
+    uncertain: Uncertain | None = None,
+    take_over: bool = False,
 ) -> int:
     """Cancel the batches under way and store what they had answered. Returns how many there were."""
     from oversight.harness.llm import cancel_batches
 
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
-        return cancel_batches(wanted.store, targets, uncertain=uncertain)
+        return cancel_batches(wanted.store, targets, uncertain=uncertain, take_over=take_over)
 
 
 @contextmanager

@@ -1,14 +1,20 @@
-"""How a study is estimated."""
+"""How a study is estimated: options, and planned looks.
+
+A look counts as planned only if the answers in agree with the plan. The level of look J of L supposes that
+about J/L of the answers are in, that L was fixed beforehand, and that no look is taken twice with other
+answers.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oversight.harness.columns import LabelColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
+from oversight.harness.store import AuditEvent, PlannedLook, Store
 
 if TYPE_CHECKING:
     from oversight.harness.estimate import GoldCounts
@@ -94,38 +100,84 @@ class EstimateOptions:
 
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
-    def find_given(self, *names: str) -> list[str]:
-        """Which of these options are given."""
-        given = {
+    @property
+    def given(self) -> list[str]:
+        """Options that were given, by their names on the command line."""
+        found = {
             "interval": self.interval is not None,
-            "published": self.published,
+            "estimators": self.published,
             "look": self.looks > 0,
             "anytime": self.anytime,
             "gold": self.gold is not None,
             "joint": self.joint,
         }
-        return [name for name in names if given[name]]
+        return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse what the study's protocol leaves without effect; more is refused where it is estimated.
+        """Refuse options that have no effect on these labels; estimators refuse further ones.
 
         Raises
         ------
         BadInput
             Naming the options.
         """
+        from oversight.harness.estimate import find_reason
+
         if self.joint and self.anytime:
             raise BadInput(
                 "joint, anytime: an interval for looking on is of one model; leave one of them out"
             )
-        if not labels.statements:
-            return
-        rule = labels.statement
-        if "accuracy" not in rule.answers:
-            names = self.find_given("anytime", "interval") + ["strata"] * strata
-            names += self.find_given("published", "gold", "look", "joint")
-        else:
-            names = self.find_given("anytime") if rule.estimator == "resolved" else []
-        if names:
-            what = "one model's accuracy" if "accuracy" not in rule.answers else "an interval for looking on"
-            raise BadInput(f"{', '.join(names)}: this study's protocol does not allow {what}; leave it out")
+        given = [*self.given, *(["strata"] if strata else [])]
+        if given and not labels.tells_accuracy:
+            raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
+        if self.published and (not labels.is_even or labels.cluster is not None):
+            raise BadInput(
+                "estimators: the paper's estimators need options drawn with equal chances and independent "
+                "items; leave it out"
+            )
+
+
+FARTHEST = 0.1
+"""How far the share of questions answered may be from J/L."""
+
+
+def check_look(study: Study, store: Store, look: PlannedLook) -> None:
+    """Refuse a look that is not the next one of the plan.
+
+    Raises
+    ------
+    BadInput
+        If the study plans another number, the share of the drawn questions answered does not fit, or looks
+        taken before contradict it.
+    """
+    name = f"--look {look.look}/{look.looks}"
+    if study.estimate.looks not in (None, look.looks):
+        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks, in [estimate]")
+    share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
+    if abs(share - planned) > FARTHEST + 1e-9:
+        raise BadInput(
+            f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, and this "
+            f"look is planned at {planned:.0%}; they may differ by {100 * FARTHEST:.0f} points at most"
+        )
+    before = store.looks.read_looks()
+    for taken in before:
+        if taken.looks != look.looks:
+            raise BadInput(
+                f"{name}: look {taken.look} was taken as one of {taken.looks} planned ones; their number "
+                "cannot change once one was taken"
+            )
+    if before and before[-1].look > look.look:
+        raise BadInput(f"{name}: look {before[-1].look} of {look.looks} was taken already; looks go forward")
+    if before and before[-1].look == look.look and before[-1].answered != look.answered:
+        more = look.look < look.looks
+        raise BadInput(
+            f"{name}: this look was taken with {before[-1].answered} answers, {look.answered} are in now; "
+            f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
+        )
+
+
+def note_look(store: Store, look: PlannedLook) -> None:
+    """Note that a look was taken, in the audit trail, too; again it is the same look."""
+    store.looks.add_look(look)
+    detail = asdict(look)
+    store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])

@@ -8,8 +8,10 @@ from oversight.harness.analysis.opened_study import OpenStudy
 from oversight.harness.analysis.options import refuse_panel, requested_interval
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
-from oversight.harness.estimate import PilotPlan, plan_from_pilot
+from oversight.harness.estimate import PilotPlan, plan_from_pilot, refuse
 from oversight.harness.store import Store
+
+_ELSE = "see what it costs with: oversight plan --options K"
 
 
 def plan_study(
@@ -47,7 +49,14 @@ def plan_study(
             "there are no answers yet, and what votes, a judge or a pool save is not known before; ask a "
             "pilot (oversight label route --questions 100), or plan without a study (--options K)"
         )
-    _refuse_study(opened)
+    correction, section = opened.correction, study.estimate
+    refuse("plan", opened.labels.conditions, strata=bool(section.strata or section.panel))
+    if requested_interval(study):
+        raise BadInput(
+            f"estimate.interval: a plan is of the exact interval, not of {section.interval!r}; {_ELSE}"
+        )
+    if correction is not None and (correction.gold or correction.name):
+        raise BadInput(f"experts: the estimates allow for experts' errors, which a plan does not; {_ELSE}")
     named = study.experts.models
     chosen, judges = opened.choose(runs or named or None), opened.read_judges()
     return plan_from_pilot(
@@ -63,25 +72,3 @@ def plan_study(
         epsilon=study.experts.epsilon,
         n_options=opened.n_options,
     )
-
-
-def _refuse_study(opened: OpenStudy) -> None:
-    """Refuse what a plan does not allow for.
-
-    Raises
-    ------
-    BadInput
-        Naming it.
-    """
-    correction, section = opened.correction, opened.study.estimate
-    interval = requested_interval(opened.study)
-    reasons = {
-        "items.cluster: a plan takes items as independent": opened.labels.cluster is not None,
-        "estimate.strata: a plan is of estimates without strata": section.strata or section.panel,
-        f"estimate.interval: a plan is of the exact interval, not of {section.interval!r}": interval,
-        "experts: the estimates allow for experts' errors, which a plan does not": correction is not None
-        and (correction.gold or correction.name),
-    }
-    for reason, holds in reasons.items():
-        if holds:
-            raise BadInput(f"{reason}; see what it costs with: oversight plan --options K")

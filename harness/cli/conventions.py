@@ -12,13 +12,17 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.errors import BadInput
-from oversight.harness.output import shorten, show
+from oversight.harness.output import say, shorten, show
 from oversight.harness.types import plain_fields
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from oversight.harness.config import Study
+
+
+_MOST_NAMED = 5
+"""Missing items that a warning names."""
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +55,19 @@ def add_class_options(parser: argparse.ArgumentParser) -> None:
 
 
 def study_of(args: argparse.Namespace) -> Study:
-    """Read the study file that the command names."""
+    """Read the study file that the command names; say which stored items are missing from their file."""
+    from oversight.harness.analysis import find_missing_items
     from oversight.harness.config import read_study
 
-    return read_study(args.study)
+    study = read_study(args.study)
+    missing = [] if getattr(args, "action", "") == "remove" else find_missing_items(study)
+    if missing:
+        shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
+        say(
+            f"warning: {len(missing)} stored items are no longer in {study.items.file}: {shown}; they still "
+            "count. Put them back, or take them out of the study: oversight items remove ID --reason WHY"
+        )
+    return study
 
 
 def parse_json(option: str, text: str) -> Any:

@@ -106,6 +106,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     """`main`; `loaded` is called once the verb is, before it runs."""
+    if not words and (told := _suggest()):
+        sys.stdout.write(told)
+        return 0
     if not words or words[0] in ("-h", "--help"):
         sys.stdout.write(_USAGE.format(verbs="\n".join(f"  {v:<12} {h}" for v, (_, h) in VERBS.items())))
         return 0
@@ -118,6 +121,17 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
         sys.stderr.write(f"oversight: {told}\n")
         return 2
     return _call(verb, words[1:], loaded)
+
+
+def _suggest() -> str:
+    """What to do next here; nothing where that cannot be told."""
+    from oversight.harness.cli.next_step import suggest_next
+    from oversight.harness.config import STUDY_FILE
+
+    try:
+        return suggest_next(STUDY_FILE)
+    except OversightError as error:
+        return f"oversight: {error}\n"
 
 
 def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NoReturn
 
+from oversight.harness.cli.retired_options import RETIRED, find_replacement
 from oversight.harness.output import did_you_mean
 
 
@@ -21,8 +22,17 @@ class VerbParser(argparse.ArgumentParser):
         if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             return did_you_mean(found[1], re.findall(r"[^\s',]+", found[2]))
         if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
+            if told := _replaced(self.prog, found[1]):
+                return f"; this option is gone: {told}"
             return did_you_mean(found[1], _options(self))
         return ""
+
+
+def _replaced(prog: str, option: str) -> str:
+    """What replaces an option of this verb, or of one of its actions."""
+    verb = prog.removeprefix("oversight ")
+    names = [name for name in RETIRED if f"{name} ".startswith(f"{verb} ")]
+    return next(filter(None, (find_replacement(name, option) for name in names)), "")
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:

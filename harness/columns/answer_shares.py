@@ -14,8 +14,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray
-from oversight.harness.columns.label_columns import ABSTAINED, LabelColumns
-from oversight.harness.columns.question_columns import QuestionColumns
+from oversight.harness.columns.label_columns import ABSTAINED, LabelColumns, QuestionColumns
 
 LEAST = 5
 """With fewer questions than this a class has the common rate: its own tells nothing."""

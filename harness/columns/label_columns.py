@@ -1,26 +1,296 @@
-"""Labels as columns, with the design they were collected by."""
+"""Predictions, questions and labels as columns over one index of items."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns.item_index import ItemIndex, ItemValues
-from oversight.harness.columns.item_pool import ItemPool
-from oversight.harness.columns.prediction_columns import PredictionColumns
-from oversight.harness.columns.question_columns import QuestionColumns
+from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns.items import ItemIndex, ItemPool, ItemValues
+from oversight.harness.errors import EstimateError
+from oversight.harness.expected import check_records
+from oversight.harness.seeding import derive_seed
 from oversight.harness.types import (
     Label,
     LabelDesign,
     LabelKind,
+    Prediction,
+    PredictionStatus,
     ProtocolStatement,
+    Question,
     deciding_statement,
     design_of,
 )
+
+ABSENT = -3
+"""In place of a predicted option: the model was not asked about the item."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PredictionColumns:
+    """What a model predicts of every item.
+
+    Attributes
+    ----------
+    index
+        The items.
+    option
+        Shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
+    confidence
+        Shape (N,), in [0, 1]: what the model gave to its own option, NaN where it said nothing; None if
+        it never did.
+    """
+
+    index: ItemIndex
+    option: AnyIntArray
+    confidence: FloatArray | None = None
+
+    @classmethod
+    def of(cls, predictions: Sequence[Prediction], index: ItemIndex) -> PredictionColumns:
+        """From records about items of the index.
+
+        Raises
+        ------
+        EstimateError
+            If an item is predicted twice, or an option is missing or negative; names row and value.
+        """
+        place = index.find(p.item_id for p in predictions)
+        _refuse_double(predictions, place, index.size)
+        option = np.full(index.size, ABSENT, dtype=np.int64)
+        option[place] = [_code(p, row) for row, p in enumerate(predictions)]
+        confidence = None
+        if any(p.confidence is not None for p in predictions):
+            confidence = np.full(index.size, np.nan)
+            confidence[place] = [np.nan if p.confidence is None else p.confidence for p in predictions]
+        return cls(index=index, option=option, confidence=confidence)
+
+    @cached_property
+    def is_there(self) -> BoolArray:
+        """Items that the model was asked about, shape (N,)."""
+        return np.asarray(self.option != ABSENT)
+
+    @cached_property
+    def ran(self) -> BoolArray:
+        """Items of which an answer came, readable or not, shape (N,)."""
+        return np.asarray(self.option >= UNREADABLE)
+
+    @property
+    def has_failed(self) -> BoolArray:
+        """Items on which every call failed, shape (N,)."""
+        return np.asarray(self.option == FAILED)
+
+    @property
+    def is_unreadable(self) -> BoolArray:
+        """Items whose answer names no option, shape (N,)."""
+        return np.asarray(self.option == UNREADABLE)
+
+    def on(self, items: BoolArray) -> PredictionColumns:
+        """The predictions of these items, shape (N,), as if the model was not asked about the others."""
+        if not (self.is_there & ~items).any():
+            return self
+        return replace(self, option=np.where(items, self.option, ABSENT))
+
+    def __len__(self) -> int:
+        """Number of items that the model was asked about."""
+        return int(np.count_nonzero(self.is_there))
+
+
+def _code(p: Prediction, row: int) -> int:
+    if p.status is PredictionStatus.FAILED:
+        return FAILED
+    if p.status.no_option:
+        return UNREADABLE
+    if p.option is None or p.option < 0:
+        raise EstimateError(f"predictions[{row}]: option must be ≥ 0 for item {p.item_id!r}, is {p.option}")
+    return p.option
+
+
+def _refuse_double(predictions: Sequence[Prediction], place: AnyIntArray, size: int) -> None:
+    if place.size == 0 or np.bincount(place, minlength=size).max() < 2:
+        return
+    first: dict[str, int] = {}
+    for row, p in enumerate(predictions):
+        if first.setdefault(p.item_id, row) != row:
+            raise EstimateError(
+                f"predictions[{row}]: item {p.item_id!r} must be predicted once, is already in "
+                f"predictions[{first[p.item_id]}]; pass one sample at a time"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfferedOptions:
+    """The propensities of all options of R questions; a question may have none recorded.
+
+    Attributes
+    ----------
+    start
+        Shape (R + 1,): those of question r are ``values[start[r] : start[r + 1]]``.
+    values
+        In [0, 1].
+    """
+
+    start: IntArray
+    values: FloatArray
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[float]]) -> OfferedOptions:
+        """From one sequence a question, empty where none are recorded."""
+        start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+        return cls(start=start, values=np.array([pi for row in rows for pi in row], dtype=np.float64))
+
+    @property
+    def number(self) -> IntArray:
+        """Options of every question, 0 where none are recorded; shape (R,)."""
+        return np.diff(self.start)
+
+    @property
+    def least(self) -> FloatArray:
+        """The least propensity of every question, which all must have recorded; shape (R,)."""
+        found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
+        return found
+
+    @property
+    def greatest(self) -> FloatArray:
+        """The greatest propensity of every question, which all must have recorded; shape (R,)."""
+        found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
+        return found
+
+    def take(self, rows: AnyIntArray) -> OfferedOptions:
+        """Those of some questions."""
+        number = self.number[rows]
+        start = np.concatenate([[0], np.cumsum(number, dtype=np.int64)])
+        inside = np.arange(start[-1]) - np.repeat(start[:-1], number)
+        return OfferedOptions(start=start, values=self.values[np.repeat(self.start[rows], number) + inside])
+
+    def join(self, other: OfferedOptions) -> OfferedOptions:
+        """Those of these questions, followed by those of others."""
+        start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
+        return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
+
+    def of_option(self, option: AnyIntArray) -> FloatArray:
+        """The propensity of one option of every question, which all must have recorded; shape (R,)."""
+        found: FloatArray = self.values[self.start[:-1] + option]
+        return found
+
+
+_OPTION_BITS = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QuestionColumns:
+    """R questions, one an entry.
+
+    Attributes
+    ----------
+    index
+        The items.
+    item, option
+        Place of the item, and the option asked about.
+    n_options
+        K of the item.
+    propensity
+        With which the option was asked about, in (0, 1].
+    expert
+        Place of the person in `experts`.
+    offered
+        Propensities of all options.
+    place
+        Number by which the expert's questions are handed out; −1 if the order is not known.
+    """
+
+    index: ItemIndex
+    item: IntArray
+    option: IntArray
+    n_options: IntArray
+    propensity: FloatArray
+    expert: IntArray
+    experts: Sequence[str]
+    offered: OfferedOptions
+    place: IntArray
+
+    @classmethod
+    def of(cls, rows: Sequence[Question | Label], index: ItemIndex) -> QuestionColumns:
+        """From records about items of the index."""
+        experts = list(dict.fromkeys(row.expert for row in rows))
+        places = {name: place for place, name in enumerate(experts)}
+        return cls(
+            index=index,
+            item=index.find(row.item_id for row in rows),
+            option=np.array([row.option for row in rows], dtype=np.int64),
+            n_options=np.array([row.n_options for row in rows], dtype=np.int64),
+            propensity=np.array([row.propensity for row in rows], dtype=np.float64),
+            expert=np.array([places[row.expert] for row in rows], dtype=np.int64),
+            experts=experts,
+            offered=OfferedOptions.of([row.propensities for row in rows]),
+            place=np.array([_place_of(row) for row in rows], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    def take(self, rows: AnyIntArray) -> QuestionColumns:
+        """Some of the questions."""
+        found = replace(
+            self,
+            item=self.item[rows],
+            option=self.option[rows],
+            n_options=self.n_options[rows],
+            propensity=self.propensity[rows],
+            expert=self.expert[rows],
+            offered=self.offered.take(rows),
+            place=self.place[rows],
+        )
+        # dear to make, and each question keeps its own
+        vars(found).update(
+            {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
+        )
+        return found
+
+    def join(self, other: QuestionColumns) -> QuestionColumns:
+        """These questions, followed by others about items of the same index."""
+        names = ("item", "option", "n_options", "propensity", "place")
+        joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        experts = list(dict.fromkeys([*self.experts, *other.experts]))
+        code = np.array([experts.index(name) for name in other.experts], dtype=np.int64)
+        expert = np.concatenate([self.expert, code[other.expert]])
+        offered = self.offered.join(other.offered)
+        return replace(self, **joined, expert=expert, experts=experts, offered=offered)
+
+    @cached_property
+    def key(self) -> IntArray:
+        """A number for every pair of item and option, the same in all columns over the index."""
+        return key_of(self.item, self.option)
+
+    @cached_property
+    def order(self) -> NDArray[np.uint64]:
+        """Places of the questions in an order that neither items nor experts chose, shape (R,)."""
+        ids, pairs = self.index.ids, zip(self.item.tolist(), self.option.tolist(), strict=True)
+        return np.array([derive_seed(0, "drawn", ids[i], str(k)) for i, k in pairs], dtype=np.uint64)
+
+    @cached_property
+    def item_order(self) -> NDArray[np.uint64]:
+        """The same of their items, so that the questions of one stay together."""
+        ids = self.index.ids
+        items, which = np.unique(self.item, return_inverse=True)
+        order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
+        return np.array(order, dtype=np.uint64)[which]
+
+
+def _place_of(row: Question | Label) -> int:
+    place = row.place if isinstance(row, Question) else None
+    return -1 if place is None else place
+
+
+def key_of(item: IntArray, option: IntArray) -> IntArray:
+    """A number for every pair of item and option; arrays that can be broadcast together."""
+    return item << _OPTION_BITS | option
+
 
 YES, NO, ABSTAINED = 1, 0, -1
 _KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAINED: ABSTAINED}
@@ -233,3 +503,160 @@ def _pool_of(design: LabelDesign, index: ItemIndex) -> ItemPool | None:
 def _mask(ids: Collection[str], index: ItemIndex) -> BoolArray:
     places = index.find(ids)
     return mark(places[places >= 0], index.size)
+
+
+AnyLabels: TypeAlias = Sequence[Label] | LabelColumns
+"""Labels as records or as columns."""
+
+AnyPredictions: TypeAlias = Sequence[Prediction] | PredictionColumns
+"""One model's predictions as records, one an item, or as columns."""
+
+
+def align(predictions: AnyPredictions, labels: AnyLabels) -> tuple[PredictionColumns, LabelColumns]:
+    """One model's predictions and labels as columns over one index, see `align_models`."""
+    (one,), columns = align_models([predictions], labels)
+    return one, columns
+
+
+def align_models(
+    models: Sequence[AnyPredictions], labels: AnyLabels
+) -> tuple[list[PredictionColumns], LabelColumns]:
+    """As `align_pool`, without predictions of items that were not drawn from a pool."""
+    columns, said = align_pool(models, labels)
+    return [keep_drawn(rows, said) for rows in columns], said
+
+
+def align_pool(
+    models: Sequence[AnyPredictions], labels: AnyLabels
+) -> tuple[list[PredictionColumns], LabelColumns]:
+    """Predictions of several models and labels as columns over one index.
+
+    Columns stay as they are. The items of records are those predicted, in their order, then others that
+    have a label or a question.
+
+    Raises
+    ------
+    EstimateError
+        If an item is predicted twice, or an option is missing; names the row.
+    WrongType
+        If one is no list of predictions or labels.
+    TypeError
+        If records meet columns, or columns are of several indexes.
+    """
+    for rows in models:
+        if not isinstance(rows, PredictionColumns):
+            check_records("predictions", rows, Prediction)
+    if not isinstance(labels, LabelColumns):
+        check_records("labels", labels, Label)
+    columns = [rows for rows in models if isinstance(rows, PredictionColumns)]
+    records = [rows for rows in models if not isinstance(rows, PredictionColumns)]
+    if isinstance(labels, LabelColumns):
+        if records or any(rows.index is not labels.index for rows in columns):
+            raise TypeError("labels as columns need predictions as columns over the same items")
+        return columns, labels
+    if columns:
+        raise TypeError("predictions as columns need labels as columns over the same items")
+    design = design_of(labels)
+    ids = dict[str, None]()
+    for rows in records:
+        ids.update(dict.fromkeys([p.item_id for p in rows]))
+    ids.update(dict.fromkeys([x.item_id for x in labels]))
+    ids.update(dict.fromkeys([q.item_id for q in design.drawn]))
+    ids.update(dict.fromkeys(sorted(design.asked)))
+    index = ItemIndex.of(list(ids))
+    said = LabelColumns.of(labels, index)
+    return [PredictionColumns.of(rows, index) for rows in records], said
+
+
+def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
+    """The predictions of the items that were drawn from a pool; all where there was no such draw.
+
+    What a model predicts of an item that nobody means to ask about is neither wrong nor waiting.
+    """
+    return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
+
+
+def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
+    """The labels of items that have a prediction, with their design: a run under way has fewer items."""
+    kept = predictions.is_there[labels.item]
+    return labels if kept.all() else labels.take(np.flatnonzero(kept))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemGroup:
+    """Items of a study by themselves.
+
+    Attributes
+    ----------
+    name
+        Their stratum, say.
+    places
+        Where they stand among all items.
+    index
+        An index of their own, in the same order.
+    labels
+        What was asked and said of them, as if of no others.
+    """
+
+    name: str
+    places: IntArray
+    index: ItemIndex
+    labels: LabelColumns
+
+    def take(self, predictions: PredictionColumns) -> PredictionColumns:
+        """A model's predictions of them."""
+        confidence = predictions.confidence
+        return PredictionColumns(
+            index=self.index,
+            option=predictions.option[self.places],
+            confidence=None if confidence is None else confidence[self.places],
+        )
+
+
+def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]:
+    """Every group of items; all together take little more time than the whole.
+
+    Items without a group are in none.
+    """
+    size = len(groups.names)
+    items = _find_rows(groups.code, size)
+    inside = np.zeros(labels.index.size, dtype=np.int64)
+    said = _find_rows(groups.code[labels.item], size)
+    drawn, cluster = labels.drawn, labels.cluster
+    asked = [] if drawn is None else _find_rows(groups.code[drawn.item], size)
+    for group, (name, places) in enumerate(zip(groups.names, items, strict=True)):
+        index = _index_of(labels.index, places)
+        inside[places] = np.arange(places.size)
+        found = replace(
+            labels,
+            questions=_move(labels.questions.take(said[group]), index, inside),
+            kind=labels.kind[said[group]],
+            drawn=None if drawn is None else _move(drawn.take(asked[group]), index, inside),
+            asked=labels.asked[places],
+            cluster=None if cluster is None else replace(cluster, code=cluster.code[places]),
+            pool=_move_pool(labels.pool, places),
+        )
+        yield ItemGroup(name=name, places=places, index=index, labels=found)
+
+
+def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
+    """The drawn items of a group, as one stratum: how many fell into the group was left to chance."""
+    if pool is None:
+        return None
+    weight = None if pool.weight is None else pool.weight[places]
+    return ItemPool(stratum=np.where(pool.drawn[places], 0, -1), size=places.size, weight=weight)
+
+
+def _find_rows(code: AnyIntArray, size: int) -> list[IntArray]:
+    """Rows of every code from 0, in order."""
+    order = np.argsort(code, kind="stable")
+    ends = np.searchsorted(code[order], np.arange(size + 1))
+    return [order[start:end] for start, end in pairwise(ends.tolist())]
+
+
+def _index_of(index: ItemIndex, places: IntArray) -> ItemIndex:
+    return ItemIndex(places.size, lambda: [index.ids[place] for place in places.tolist()])
+
+
+def _move(questions: QuestionColumns, index: ItemIndex, place: IntArray) -> QuestionColumns:
+    return replace(questions, index=index, item=place[questions.item])

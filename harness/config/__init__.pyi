@@ -2,9 +2,11 @@ from .models import (
     AnswerForm as AnswerForm, LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection,
     RunSpec as RunSpec, Section as Section, api_key as api_key, check_pattern as check_pattern,
 )
-from .search_section import SearchSection as SearchSection
 from .study import (
-    EstimateSection as EstimateSection, Study as Study, refuse_password as refuse_password,
+    SearchSection as SearchSection, EstimateSection as EstimateSection, Study as Study,
+    refuse_password as refuse_password,
 )
-from .study_file import STUDY_FILE as STUDY_FILE, read_study as read_study
-from .study_schema import SCHEMA_FILE as SCHEMA_FILE, read_schema_text as read_schema_text
+from .study_file import (
+    STUDY_FILE as STUDY_FILE, read_study as read_study, SCHEMA_FILE as SCHEMA_FILE,
+    read_schema_text as read_schema_text,
+)

@@ -20,6 +20,10 @@ AnswerForm = Literal["line", "schema", "choice", "free"]
 _OPENAI = "https://api.openai.com/v1"
 
 
+ENDPOINT_ONLY = ("requests_per_minute", "tokens_per_minute", "shared_limits", "api_version", "limit_as")
+"""Settings that study.toml has under ``[endpoints.NAME]`` alone; a model takes those of its endpoint."""
+
+
 class Section(BaseModel):
     """A section of study.toml: frozen, typed strictly, unknown keys refused."""
 
@@ -58,8 +62,6 @@ class EndpointSection(Section):
         Seconds to wait for one answer, connecting included.
     tries
         Calls for one answer before it counts as failed; three times as many under a rate limit.
-    max_reply_bytes
-        Largest reply that is read, unpacked; a larger one is no answer.
     api_version
         The version of an Azure deployment's API; asks through the SDK.
     limit_as
@@ -74,7 +76,6 @@ class EndpointSection(Section):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
-    max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
     limit_as: Literal["auto", "max_completion_tokens", "max_tokens"] = "auto"
@@ -116,23 +117,10 @@ class ModelSection(Section):
         Further fields of the request's body, such as ``top_p`` or ``reasoning_effort``.
     concurrency
         Most calls under way at once; fewer while the endpoint says it is overloaded.
-    requests_per_minute
-        Most calls a minute; unset, there is no limit.
-    tokens_per_minute
-        Most tokens a minute; unset, there is no limit.
-    shared_limits
-        Whether these limits are of all models of the endpoint together.
     timeout
         Seconds to wait for one answer, connecting included.
-    max_reply_bytes
-        Largest reply that is read, unpacked; a larger one is no answer.
     tries
         Calls for one answer before it counts as failed; three times as many under a rate limit.
-    api_version
-        The version of an Azure deployment's API; asks through the SDK.
-    limit_as
-        The field in which the endpoint takes the limit of tokens; ``"auto"`` takes ``max_completion_tokens``,
-        and ``max_tokens`` if that is refused. Batches are sent with the first.
     """
 
     # What is wrong in study.toml is named in the order of the fields.
@@ -154,7 +142,6 @@ class ModelSection(Section):
     tokens_per_minute: float | None = Field(default=None, gt=0)
     shared_limits: bool = False
     timeout: float = Field(default=60.0, gt=0)
-    max_reply_bytes: int = Field(default=4_000_000, ge=1_000)
     tries: int = Field(default=5, ge=1)
     api_version: str | None = None
     limit_as: Literal["auto", "max_completion_tokens", "max_tokens"] = "auto"

@@ -1,19 +1,292 @@
-"""A whole study.toml as one frozen, checked `Study`."""
+"""A whole study.toml as one frozen, checked `Study`, and its sections: items, experts, search and others."""
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AliasPath, Field, field_validator, model_validator
 
-from oversight.harness.config.experts_section import ExpertsSection
-from oversight.harness.config.items_section import ItemsSection
 from oversight.harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
-from oversight.harness.config.search_section import SearchSection
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import did_you_mean, keep_secret, redact
+from oversight.harness.registry import PROTOCOLS, state_protocol
+from oversight.harness.types import ProtocolStatement
+
+
+class ItemsSection(Section):
+    """Where the items come from: a file, a public benchmark (a preset) or a data set on the hub.
+
+    Attributes
+    ----------
+    file
+        File with the items (CSV, JSON Lines, Parquet, Excel), or with a preset a local copy of its file.
+    preset
+        Name of a public benchmark, which settles its own columns, options and split.
+    hub
+        Name of a data set on the Hugging Face hub, in place of a file.
+    hub_config
+        Configuration of that data set, or of a preset's, where it has several.
+    split
+        Split of that data set; a preset has its own.
+    revision
+        Branch, tag or commit of that data set.
+    limit
+        Take the first so many items only; unset, all are taken.
+    id
+        Column with a unique id; where the default is no column, the id is a hash of text and options.
+    text
+        Column with what is asked.
+    classes
+        The same options for every item, each a class with its expert; none where items bring their own.
+    options
+        Without classes: a column that holds a list of options, or several columns with one option each.
+    meta
+        Columns to keep with the items, for estimates by stratum.
+    cluster
+        Column whose equal values make items depend on each other, such as the patient that images are of;
+        estimates, comparisons and panels then take clusters as the independent units. ``"@text"`` is no
+        column: it joins items with the same text and the same options under different ids.
+    shuffle
+        Whether options are shown in a random order, drawn for each item and stored with it.
+    skip_bad
+        Whether wrong rows are left out and counted, instead of refusing the file.
+    """
+
+    file: str | None = None
+    preset: str | None = None
+    hub: str | None = None
+    hub_config: str | None = None
+    split: str = "test"
+    revision: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+    id: str = "id"
+    text: str = "text"
+    classes: list[str] = Field(default=[])
+    options: str | list[str] = "options"
+    meta: list[str] = Field(default=[])
+    cluster: str | None = None
+    shuffle: bool = True
+    skip_bad: bool = False
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ItemsSection:
+        if not (self.file or self.preset or self.hub):
+            raise ValueError("give a file, a preset or a hub data set")
+        if self.hub and (self.file or self.preset):
+            raise ValueError(f"hub: there is a {'file' if self.file else 'preset'}, too; leave one out")
+        of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
+        if self.file and of_hub:
+            raise ValueError(f"{min(of_hub)}: chooses of the hub, but there is a file; leave one out")
+        if len(self.classes) == 1:
+            raise ValueError("classes: a study needs at least 2 classes, this one has 1")
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("classes: a class is there twice")
+        return self
+
+
+class SearchSection(Section):
+    """A search for a better workflow; see docs/search.md.
+
+    Attributes
+    ----------
+    policy
+        How workflows are proposed: by edits and crossings without any model (``"recombine"``), or by the
+        optimiser (``"reflect"``, ``"aflow"``, ``"adas"``).
+    model
+        Entry of ``[models]`` that answers the items; empty takes the first.
+    optimiser
+        Entry of ``[models]`` that writes programs; needed by all policies but ``"recombine"``.
+    optimiser_temperature
+        Temperature of the optimiser's replies.
+    optimiser_tokens
+        Most tokens of one reply of the optimiser.
+    start
+        The workflow that you would use now: a name of the library, or a ``.py`` file. The winner is held
+        against it.
+    library
+        Workflows to start from besides; empty takes all of the library.
+    task
+        What the optimiser is told of the task.
+    candidates
+        Number of proposals.
+    in_flight
+        Proposals made and raced at once, each knowing those that ended so many before it; unset, it follows
+        from the endpoint's concurrency.
+    rungs
+        Numbers of selection items after which proposals are cut.
+    keep
+        Share of all proposals that goes on after each rung.
+    fitness
+        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), by inverse variances
+        (``"ivw"``) or as the mean over all answers, each transformed (``"transformed"``); or the share of
+        answers that experts do not refute (``"raw"``).
+    parity
+        Go as the published agent search does, by this score.
+    labels
+        Answers that the search goes by: all, or complementary labels alone, where items with a yes are
+        left out (``"no"``) or count as a no about another option (``"drawn"``).
+    parents
+        Whom proposals start from: those believed best (``"leaders"``), or whoever is best on some items
+        (``"pareto"``).
+    replicates
+        Runs of every candidate on the same items.
+    finalists
+        Candidates that are confirmed, of which the winner is one.
+    patience
+        Stop once the best three are the same over so many proposals; 0 never stops early.
+    split
+        Shares of the labelled items: shown to proposers, to select by, to confirm on, and for the final
+        test.
+    examples
+        Most solved feedback items that calls may show, where workflow.toml names none.
+    tier
+        Sandbox that programs run in: ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
+    usd
+        Cap on what the whole search costs, in dollars by prices.toml; unset, there is none.
+    tokens
+        Cap on the tokens of the whole search; unset, there is none.
+    """
+
+    policy: Literal["recombine", "reflect", "aflow", "adas"] = "recombine"
+    model: str = ""
+    optimiser: str = ""
+    optimiser_temperature: float = Field(default=0.8, ge=0, le=2)
+    optimiser_tokens: int = Field(default=4096, ge=1)
+    start: str = "cot"
+    library: list[str] = Field(default=[])
+    task: str = ""
+    candidates: int = Field(default=48, ge=0)
+    in_flight: int | None = Field(default=None, ge=1)
+    rungs: list[int] = Field(default=[8, 16, 32, 120])
+    keep: list[float] = Field(default=[0.5, 0.25, 0.06])
+    fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
+    parity: Literal["raw", "transformed"] | None = None
+    labels: Literal["all", "no", "drawn"] = "all"
+    parents: Literal["leaders", "pareto"] = "leaders"
+    replicates: int = Field(default=1, ge=1)
+    finalists: int = Field(default=3, ge=1)
+    patience: int = Field(default=0, ge=0)
+    split: dict[Literal["feedback", "select", "confirm", "test"], float] = Field(
+        default={"feedback": 0.15, "select": 0.35, "confirm": 0.25, "test": 0.25}
+    )
+    examples: int = Field(default=8, ge=0)
+    tier: str = "monty"
+    usd: float | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+
+
+class ExpertsSection(Section):
+    """The roster file, the rule that routes items to experts, and what is known of their errors.
+
+    Attributes
+    ----------
+    roster
+        File with the experts, their classes and capacities.
+    protocol
+        Rule by which questions are drawn, or items given to annotators; see docs/choose.md and
+        docs/panels.md.
+    options_per_item
+        Partitioned questions: ask about so many different options of each item.
+    annotators_per_item
+        A panel: annotators per item, drawn of the experts with ``classes = ["*"]``; they choose among all
+        options.
+    models
+        Models whose predictions a rule looks at; empty takes all that were run.
+    epsilon
+        Share of targeted draws that is uniform over the options, where the rule looks at several models.
+    questions
+        Draw as many items of all as so many questions are expected to settle; unset, every item is asked
+        about.
+    draw
+        How these items are drawn: in proportion by how models agree (``"agreement"``), or with chances by
+        how unsure the study's judges are (``"deviation"``).
+    deadline
+        Day by which answers are due, shown to experts and in reminders.
+    reference
+        File of labels by experts who are none of a panel's annotators, which human-level indices hold
+        people and models against.
+    gold
+        File of items of known answer, woven into the queues as control questions; see docs/controls.md.
+    gold_share
+        Number of gold questions, as a share of the study's questions.
+    repeat
+        Share of the questions that come once more, later, to the same expert.
+    overlap
+        Share of the questions that are put to a second expert, too.
+    sensitivity
+        Range that is known to hold experts' chance of a yes to the true option.
+    specificity
+        Range that is known to hold experts' chance of a no to a false option.
+    """
+
+    roster: str = "experts.toml"
+    protocol: str = Field(default=next(iter(PROTOCOLS)), json_schema_extra={"enum": list(PROTOCOLS)})
+    options_per_item: int = Field(default=1, ge=1)
+    annotators_per_item: int = Field(default=3, ge=2)
+    models: list[str] = Field(default=[])
+    epsilon: float = Field(default=0.1, ge=0, le=1)
+    questions: int | None = Field(default=None, ge=1)
+    draw: Literal["agreement", "deviation"] = "agreement"
+    deadline: date | None = None
+    reference: str | None = None
+    gold: str | None = Field(default=None, min_length=1)
+    gold_share: float = Field(default=0.1, gt=0, le=1)
+    repeat: float = Field(default=0, ge=0, le=1)
+    overlap: float = Field(default=0, ge=0, le=1)
+    sensitivity: list[float] = Field(default=[0.5, 1.0])
+    specificity: list[float] = Field(default=[0.5, 1.0])
+
+    @field_validator("sensitivity", "specificity")
+    @classmethod
+    def _is_range(cls, ends: list[float]) -> list[float]:
+        if len(ends) != 2 or not 0.5 <= ends[0] <= ends[1] <= 1:
+            raise ValueError("must be a range within 0.5 and 1, as in [0.9, 1.0]")
+        return ends
+
+    @model_validator(mode="after")
+    def _can_weave(self) -> ExpertsSection:
+        """Refuse control questions where answers are no accuracy of a question asked once."""
+        named = [name for name in ("gold", "repeat", "overlap") if getattr(self, name)]
+        if "gold_share" in self.model_fields_set and self.gold is None:
+            raise ValueError('gold_share: there are no gold items; name their file, as in gold = "key.csv"')
+        if not named:
+            return self
+        rule = self.statement
+        if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
+            told = f"the protocol {self.protocol!r} has no place for control questions"
+            raise ValueError(f"{', '.join(named)}: {told}; leave it out, or use 'partitioned' or 'targeted'")
+        return self
+
+    @property
+    def knows_errors(self) -> bool:
+        """Whether a range is given in which experts' error rates lie."""
+        return bool({"sensitivity", "specificity"} & self.model_fields_set)
+
+    @property
+    def has_controls(self) -> bool:
+        """Whether control questions are woven into experts' queues."""
+        return bool(self.gold or self.repeat or self.overlap)
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether several annotators choose among all options, and nobody is asked yes or no."""
+        return self.statement.is_panel
+
+    @property
+    def statement(self) -> ProtocolStatement:
+        """What the protocol's class states of its labels."""
+        return state_protocol(self.protocol)
+
+    @field_validator("protocol")
+    @classmethod
+    def _registered(cls, name: str) -> str:
+        if name not in PROTOCOLS:
+            *most, last = (repr(known) for known in PROTOCOLS)
+            raise ValueError(f"Input should be {', '.join(most)} or {last}")
+        return name
 
 
 class StudySection(Section):
@@ -110,14 +383,26 @@ class LabelStudioSection(Section):
     page
         File with a labelling page of one's own for Label Studio.
     isolated
-        Whether every expert has a server of their own on this machine (``oversight label-studio start
-        --isolated``), so that nobody sees another's answers.
+        Whether every expert has a server of their own on this machine started by
+        ``oversight label-studio start``, so that nobody sees another's answers.
     """
 
     instructions: str = ""
     descriptions: dict[str, str] = Field(default={})
     page: str | None = None
     isolated: bool = False
+
+
+class PeopleSection(Section):
+    """What becomes of an expert's answers when the expert is erased.
+
+    Attributes
+    ----------
+    keep_labels
+        Whether answers stay, under a made-up name; if not, they are withdrawn and their questions are open.
+    """
+
+    keep_labels: bool = True
 
 
 class EstimateSection(Section):
@@ -173,6 +458,7 @@ class Study(Section):
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
     prices: PricesSection = PricesSection()
     label_studio: LabelStudioSection = LabelStudioSection()
+    people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)

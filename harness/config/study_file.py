@@ -1,7 +1,12 @@
-"""The file study.toml becomes a `Study`, or an error that names its line."""
+"""The file study.toml becomes a `Study`, or an error that names its line.
+
+Its JSON Schema, for editors, is generated from the settings and shipped with them;
+``python -m oversight.harness.config.study_file`` writes it again after a setting was changed.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -9,11 +14,21 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
+from oversight.harness.config.models import ENDPOINT_ONLY
 from oversight.harness.config.study import Study
 from oversight.harness.errors import DataError
 from oversight.harness.output import did_you_mean, read_text, shorten
 
 STUDY_FILE = "study.toml"
+_OF_ENDPOINTS = 'set it under [endpoints.NAME], and name that endpoint: endpoint = "NAME"'
+_RETIRED = {
+    "endpoints": {"max_reply_bytes": "a reply is always limited to 4 MB; leave it out"},
+    "models": {
+        "max_reply_bytes": "a reply is always limited to 4 MB; leave it out",
+        **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
+    },
+}
+"""Settings that a section no longer has, and what to do instead."""
 
 
 def read_study(path: str | Path = STUDY_FILE) -> Study:
@@ -45,6 +60,7 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
         raise DataError("not valid TOML: nested too deep", file=path) from None
     table.pop("folder", None)
     _refuse_large(table, path, text)
+    _refuse_retired(table, path, text)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
     except ValidationError as error:
@@ -62,6 +78,18 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
     elif isinstance(found, int) and not -(2**63) <= found < 2**63:
         reason = f"a whole number has at most 64 bits, is {shorten(found)}"
         raise DataError(reason, file=path, line=_line(text, list(keys)), field=".".join(keys))
+
+
+def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
+    """Refuse settings that were removed, naming what replaces them."""
+    for kind, retired in _RETIRED.items():
+        sections = table.get(kind)
+        for name, section in sections.items() if isinstance(sections, dict) else ():
+            found = [key for key in retired if isinstance(section, dict) and key in section]
+            if found:
+                keys = [kind, name, found[0]]
+                reason = f"no setting of this section: {retired[found[0]]}"
+                raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys))
 
 
 def _reason(error: Any) -> str:
@@ -104,3 +132,40 @@ def _line(text: str, keys: list[str]) -> int | None:
             if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
                 return number
     return best
+
+
+SCHEMA_FILE = "study.schema.json"
+"""Its name, here and beside every study.toml that names it in its first line."""
+_SHIPPED = Path(__file__).parent / SCHEMA_FILE
+
+
+def generate_schema() -> dict[str, Any]:
+    """The schema of the settings as they are."""
+    schema = Study.model_json_schema()
+    del schema["properties"]["folder"]  # no setting: where the file lies
+    for name in ENDPOINT_ONLY:
+        del schema["$defs"]["ModelSection"]["properties"][name]
+    models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
+    one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
+    section = models["additionalProperties"]  # a model may have that name, too
+    models["description"] = (
+        "Models by name. `judge` names one or several whose probabilities narrow the estimates of the "
+        "others; they are no candidates themselves."
+    )
+    models["properties"] = {"judge": {"anyOf": [one, several, section], "default": judges["default"]}}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def read_schema_text() -> str:
+    """The shipped schema, as a file's text."""
+    return _SHIPPED.read_text(encoding="utf-8")
+
+
+def write_schema() -> None:
+    """Write the schema that is shipped."""
+    text = json.dumps(generate_schema(), ensure_ascii=False, indent=1)
+    _SHIPPED.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schema()

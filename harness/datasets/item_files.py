@@ -1,25 +1,126 @@
-"""Rows to items, by a mapping of columns, and to the sealed key: the true option of every item."""
+"""Rows to items and to the sealed key: which column holds what, and the true option of every item."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat, starmap
+from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 
 from oversight.harness.datasets.frames import Source, name_source
-from oversight.harness.datasets.item_mapping import ItemMapping, read_options
-from oversight.harness.datasets.portions import Columns, Portion, RowPortion, are_texts, split_records
-from oversight.harness.datasets.row import BadRows, Row
+from oversight.harness.datasets.row import (
+    BadRows,
+    Portion,
+    Row,
+    RowPortion,
+    split_records,
+)
 from oversight.harness.datasets.rows import read_portions, read_rows
 from oversight.harness.errors import DataError, WrongType
-from oversight.harness.expected import check_records
+from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
 from oversight.harness.types import Item
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMapping:
+    """Which column holds what.
+
+    Attributes
+    ----------
+    text
+        Column with the text of the item.
+    id
+        Column with a unique id; if the file has no such column and the name is the default, the
+        id is a hash of text and options, so that it does not depend on the order of rows.
+    classes
+        Fixed classes: the options of every item, each a domain with its expert.
+    options
+        Without fixed classes: one column that holds a list of options, or several columns that
+        hold one option each (empty ones are left out, so that K may vary).
+    meta
+        Columns kept with the item, for stratified estimates.
+    shuffle
+        Whether the options are shown in a random order, drawn per item and stored with it.
+    seed
+        Seed of the shuffle.
+    skip_bad
+        Whether rows that are wrong are left out, and counted, instead of refusing the file.
+    """
+
+    text: str = "text"
+    id: str = "id"
+    classes: tuple[str, ...] = ()
+    options: str | tuple[str, ...] = "options"
+    meta: tuple[str, ...] = ()
+    shuffle: bool = True
+    seed: int = 0
+    skip_bad: bool = False
+
+    def __post_init__(self) -> None:
+        check_names("classes", self.classes)
+        check_names("meta", self.meta)
+        object.__setattr__(self, "classes", tuple(self.classes))
+        object.__setattr__(self, "meta", tuple(self.meta))
+        if not isinstance(self.options, str):
+            check_names("options", self.options)
+            object.__setattr__(self, "options", tuple(self.options))
+
+
+def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
+    """The options of a row's item.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two, or one is empty, there twice or no text.
+    """
+    if mapping.classes:
+        return mapping.classes
+    if isinstance(mapping.options, str):
+        column, values = mapping.options, _list(row, mapping.options)
+    else:
+        column = mapping.options[0]
+        values = [v for v in (row.value(c) for c in mapping.options) if v not in (None, "")]
+    for value in values:
+        if isinstance(value, (dict, list)):
+            raise row.error(column, f"an option must be text, is {shorten(value)}")
+    options = [str(v).strip() for v in values]
+    if len(options) < 2:
+        told = f"an item needs at least 2 options, this one has {len(options)}"
+        raise row.error(column, told + _name(row, mapping))
+    if "" in options:
+        raise row.error(column, f"option {options.index('') + 1} is empty")
+    if len(set(options)) < len(options):
+        again = next(option for j, option in enumerate(options) if option in options[:j])
+        raise row.error(column, f"the option {again!r} is there twice{_name(row, mapping)}")
+    return tuple(options)
+
+
+def _name(row: Row, mapping: ItemMapping) -> str:
+    named = row.fields.get(mapping.id)
+    return "" if named is None else f", in the item {str(named).strip()!r}"
+
+
+def _list(row: Row, column: str) -> list[Any]:
+    value = row.value(column)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise row.error(column, "must be a JSON list of options") from None
+    if isinstance(value, dict):
+        value = [v for _, v in sorted(value.items())]
+    if not isinstance(value, list):
+        raise row.error(column, f"must be a list of options, is {type(value).__name__}")
+    return [v for v in value if v is not None]
+
 
 ItemFields = tuple[str, str, tuple[str, ...], tuple[int, ...], dict[str, str]]
 """The fields of an `Item`, in its order."""
@@ -130,12 +231,7 @@ def _read_contents(
 ) -> Iterator[list[_Content]]:
     seen: dict[str, int] = {}
     for portion in _collect_unreadable(portions, bad):
-        contents = _read_columns(portion, mapping)
-        ids = [content[0] for content in contents or ()]
-        if contents and len(set(ids)) == len(ids) and seen.keys().isdisjoint(ids):
-            seen.update(zip(ids, portion.lines, strict=True))
-        else:
-            contents = list(_read_rows(portion, mapping, seen, bad))
+        contents = list(_read_rows(portion, mapping, seen, bad))
         if contents and (mapping.skip_bad or not bad.number):
             yield contents
     if bad.number and not (mapping.skip_bad and seen):
@@ -166,40 +262,6 @@ def _read_rows(
             yield _read_content(row, mapping, seen)
         except DataError as error:
             bad.add(error)
-
-
-def _read_columns(portion: Portion, mapping: ItemMapping) -> list[_Content] | None:
-    """The contents of a portion whose fields are plainly good; None where one is to be looked at."""
-    columns, names = portion.columns(), (mapping.text, mapping.id, *mapping.meta)
-    if columns is None or not columns.keys() >= set(names):
-        return None
-    options = _read_every_option(columns, mapping)
-    if options is None or not are_texts(*(columns[name] for name in names)):
-        return None
-    texts, ids = ([value.strip() for value in columns[name]] for name in (mapping.text, mapping.id))
-    if "" in texts or "" in ids:
-        return None
-    values = list(zip(*(columns[name] for name in mapping.meta), strict=True)) or [()] * len(ids)
-    each = {found: dict(zip(mapping.meta, found, strict=True)) for found in set(values)}
-    return list(zip(ids, texts, options, [each[found] for found in values], strict=False))
-
-
-def _read_every_option(columns: Columns, mapping: ItemMapping) -> Iterable[tuple[str, ...]] | None:
-    """The options of every record; None where they are to be looked at."""
-    if mapping.classes:
-        return repeat(mapping.classes)
-    names = (mapping.options,) if isinstance(mapping.options, str) else mapping.options
-    if not columns.keys() >= set(names):
-        return None
-    given = [columns[name] for name in names]
-    lists = [column for column in given if set(map(type, column)) == {list}]
-    if not are_texts(*(column for column in given if column not in lists), *map(chain.from_iterable, lists)):
-        return None
-    try:
-        rows = (Row("", 0, dict(zip(names, values, strict=True))) for values in zip(*given, strict=True))
-        return [read_options(row, mapping) for row in rows]
-    except DataError:
-        return None
 
 
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:

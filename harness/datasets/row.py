@@ -1,13 +1,18 @@
-"""One record of a file: its fields by name, each of its type, or an error of the place; all of these."""
+"""One record of a file, and portions of many.
+
+A record holds fields by name, each of its type, and makes errors that name its place. A portion is some
+thousand records that follow each other in a file.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 
 from oversight.harness.errors import DataError, InMemory
 from oversight.harness.output import did_you_mean, make_printable, shorten
@@ -195,3 +200,113 @@ def _refuse_half_pairs(found: Any, file: object, line: int | None) -> None:
             raise DataError(message, file=file, line=line, field=name and make_printable(name)) from None
         except RecursionError:
             raise DataError("malformed JSON: nested too deep", file=file, line=line, field=name) from None
+
+
+PORTION = 2_000
+"""Records that are read and looked at together."""
+
+Columns = Mapping[str, Sequence[str]]
+T = TypeVar("T")
+
+
+class Portion(Protocol):
+    """Some thousand records that follow each other in a file.
+
+    Iterating gives their rows, and raises `DataError` at the first that is none.
+    """
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """The row of every record, or the error that names one that is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CsvPortion:
+    """Records of a CSV file."""
+
+    file: str
+    lines: Sequence[int]
+    header: Sequence[str]
+    records: Sequence[list[str]]
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(_row_or_raise, self.attempts())
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`."""
+        header = self.header
+        for line, record in zip(self.lines, self.records, strict=True):
+            if len(record) == len(header):
+                yield Row(self.file, line, dict(zip(header, record, strict=True)))
+            else:
+                message = f"{len(record)} values where the header has {len(header)} columns"
+                yield DataError(message, file=self.file, line=line)
+
+    def columns(self) -> Columns | None:
+        """Every column's values, one a record, all texts; None if a record has too few or too many."""
+        if set(map(len, self.records)) != {len(self.header)}:
+            return None
+        return dict(zip(self.header, zip(*self.records, strict=True), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPortion:
+    """Lines of a file of JSON Lines."""
+
+    file: str
+    lines: Sequence[int]
+    texts: Sequence[str]
+
+    def __iter__(self) -> Iterator[Row]:
+        return map(_row_or_raise, self.attempts())
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`."""
+        for line, text in zip(self.lines, self.texts, strict=True):
+            try:
+                fields = parse_json(text, self.file, line)
+            except DataError as error:
+                yield error
+                continue
+            if isinstance(fields, dict):
+                yield Row(self.file, line, fields)
+            else:
+                yield DataError("every line must be a JSON object", file=self.file, line=line)
+
+
+@dataclass(frozen=True, slots=True)
+class RowPortion:
+    """Rows of a file that is no text; they are looked at one by one."""
+
+    rows: Sequence[Row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def attempts(self) -> Iterator[Row | DataError]:
+        """As of `Portion`; every record is a row."""
+        return iter(self.rows)
+
+
+def _row_or_raise(found: Row | DataError) -> Row:
+    if isinstance(found, DataError):
+        raise found
+    return found
+
+
+def split_records(records: Iterable[T]) -> Iterator[list[T]]:
+    """Portions of records; where one cannot be read, those before it come first."""
+    source, number = iter(records), PORTION
+    while number == PORTION:
+        portion, bad = list[T](), None
+        try:
+            portion.extend(islice(source, PORTION))  # up to one that cannot be read
+        except DataError as error:
+            bad = error
+        if portion:
+            yield portion
+        if bad is not None:
+            raise bad
+        number = len(portion)

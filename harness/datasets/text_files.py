@@ -16,7 +16,7 @@ from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from oversight.harness.datasets.portions import PORTION, CsvPortion, JsonPortion, Portion, split_records
+from oversight.harness.datasets.row import PORTION, CsvPortion, JsonPortion, Portion, split_records
 from oversight.harness.errors import DataError
 from oversight.harness.output import UTF_16_MARKS, did_you_mean, explain_kind
 

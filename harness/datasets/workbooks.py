@@ -10,11 +10,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.datasets.portions import CsvPortion, Portion, split_records
+from oversight.harness.datasets.row import CsvPortion, Portion, split_records
 from oversight.harness.datasets.text_files import check_header, fit_record, tidy_header
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import DataError
 
+_LARGEST = 256 * 2**20
+"""Bytes of a workbook when unpacked that are read at most."""
+_SMALL, _DENSEST = 32 * 2**20, 100
+"""From so many bytes on, a workbook may unpack to so many times its size; texts take 3 to 20 times theirs."""
 _PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
 _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
@@ -55,12 +59,28 @@ def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
         book.close()
 
 
+def _refuse_bomb(path: Path) -> None:
+    """Raise DataError if a workbook would take far more memory than it takes on the disk."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            parts = packed.infolist()
+    except (OSError, zipfile.BadZipFile):
+        return  # whoever opens it says what is wrong
+    size = sum(part.file_size for part in parts)
+    packed_size = sum(part.compress_size for part in parts)
+    if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
+        told = f"it unpacks to {size / 2**20:,.0f} MB, {size / max(packed_size, 1):,.0f} times its size"
+        limit = f"at most {_LARGEST >> 20} MB, and from {_SMALL >> 20} MB on {_DENSEST} times, are read"
+        raise DataError(f"{told}; {limit}; save it as CSV", file=path)
+
+
 def _open_book(path: Path) -> tuple[Any, list[Any]]:
     """A workbook, and its sheets that hold something."""
     try:
         import openpyxl
     except ImportError:
         raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
+    _refuse_bomb(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # at what a workbook holds beside its values
         try:

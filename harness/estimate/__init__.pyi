@@ -1,8 +1,6 @@
-from .anytime_accuracy import check_watchable as check_watchable
 from .checks import (
-    Check as Check, UNIFORM_CHECKS as UNIFORM_CHECKS, explain_failures as explain_failures,
-    is_negligible as is_negligible, run_checks as run_checks, GoldAnswer as GoldAnswer,
-    gold_errors as gold_errors,
+    Check as Check, GoldAnswer as GoldAnswer, explain_failures as explain_failures,
+    gold_errors as gold_errors, is_negligible as is_negligible, run_checks as run_checks,
 )
 from .classes import (
     ClassComparison as ClassComparison, ClassEstimates as ClassEstimates, CostTable as CostTable,
@@ -12,44 +10,34 @@ from .classes import (
 from .collected import collected_part as collected_part, read_queues as read_queues
 from .combinations import (
     DESIGNS as DESIGNS, FEATURES as FEATURES, NO_EFFECT as NO_EFFECT, RULES as RULES, USES as USES,
-    find_reason as find_reason, find_rule as find_rule,
-    refuse as refuse,
-)
-from .comparison import (
-    Comparison as Comparison, Ranking as Ranking, clustered_difference as clustered_difference,
-    mcnemar as mcnemar, paired_difference as paired_difference, paired_proportions as paired_proportions,
-    rank_models as rank_models, sign_test as sign_test,
+    find_reason as find_reason, find_rule as find_rule, refuse as refuse,
 )
 from .core import (
     BinomialSample as BinomialSample, FEWEST_EFFECTIVE as FEWEST_EFFECTIVE, Rate as Rate,
-    RateChange as RateChange, check_clusters as check_clusters, compare_rates as compare_rates,
-    binomial_at_least as binomial_at_least, check_known as check_known, check_least as check_least,
-    check_level as check_level, check_rows as check_rows, check_unit as check_unit,
-    chernoff_high as chernoff_high, chernoff_low as chernoff_low, clopper_pearson as clopper_pearson,
-    effective_clusters as effective_clusters, find_root as find_root, holm as holm,
-    success_probability as success_probability, count_effective as count_effective,
-    find_equal as find_equal,
+    RateChange as RateChange, binomial_at_least as binomial_at_least, check_clusters as check_clusters,
+    check_known as check_known, check_least as check_least, check_level as check_level,
+    check_rows as check_rows, check_unit as check_unit, chernoff_high as chernoff_high,
+    chernoff_low as chernoff_low, clopper_pearson as clopper_pearson, compare_rates as compare_rates,
+    count_effective as count_effective, effective_clusters as effective_clusters,
+    find_equal as find_equal, find_root as find_root, holm as holm,
+    success_probability as success_probability,
 )
-from .data import (
-    CONFIDENCE as CONFIDENCE, Estimates as Estimates, LabelledArrays as LabelledArrays,
-    ModelEstimates as ModelEstimates, Strata as Strata, Tallies as Tallies, Tally as Tally,
-    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, all_estimators as all_estimators, decode as decode,
-    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
-    tally as tally, tally_arrays as tally_arrays, find_unequal as find_unequal,
+from .decoding import (
+    UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS as UNIFORM_CHECKS, decode as decode,
 )
 from .estimators import (
     POINTS as POINTS, Point as Point, closed_form as closed_form,
     complementary_accuracy as complementary_accuracy, make_point as make_point,
     maximum_likelihood as maximum_likelihood, plugin_weight as plugin_weight, varies as varies,
 )
-from .evaluation import accuracy as accuracy
-from .evidence import Evidence as Evidence, number_clusters as number_clusters
-from .gate import (
-    ANY_TIME as ANY_TIME, FAIL as FAIL, PASS as PASS, UNDECIDED as UNDECIDED,
-    GateVerdict as GateVerdict, gate_accuracy as gate_accuracy, gate_at_look as gate_at_look,
-    gate_difference as gate_difference,
+from .evaluation import (
+    accuracy as accuracy, check_watchable as check_watchable, growing_accuracy as growing_accuracy,
 )
-from .growing import growing_accuracy as growing_accuracy
+from .evidence import Evidence as Evidence, find_unequal as find_unequal, number_clusters as number_clusters
+from .gate import (
+    ANY_TIME as ANY_TIME, FAIL as FAIL, GateVerdict as GateVerdict, PASS as PASS, UNDECIDED as UNDECIDED,
+    gate_accuracy as gate_accuracy, gate_at_look as gate_at_look, gate_difference as gate_difference,
+)
 from .intervals import (
     INTERVALS as INTERVALS, bernstein as bernstein, hoeffding as hoeffding,
     likelihood_sequence as likelihood_sequence, make_interval as make_interval,
@@ -57,48 +45,58 @@ from .intervals import (
 )
 from .item_draws import (
     chances_by_deviation as chances_by_deviation, draw_in_proportion as draw_in_proportion,
-    draw_with_chances as draw_with_chances, guess_right as guess_right,
+    draw_with_chances as draw_with_chances, guess_right as guess_right, second_rates as second_rates,
     split_by_agreement as split_by_agreement,
 )
 from .judged import (
-    AnswersSoFar as AnswersSoFar, guess_by_judges as guess_by_judges, JUDGED as JUDGED,
-    JudgeOpinion as JudgeOpinion, Judges as Judges, judge_probabilities as judge_probabilities,
+    AnswersSoFar as AnswersSoFar, JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, Judges as Judges,
+    guess_by_judges as guess_by_judges, judge_probabilities as judge_probabilities,
     judged_accuracy as judged_accuracy, measure_worth as measure_worth,
-)
-from .model_estimates import (
-    accuracies as accuracies, estimate_models as estimate_models, joint_level as joint_level,
-    main_estimator as main_estimator, mark_joint as mark_joint, model_accuracies as model_accuracies,
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
-    compare as compare,
+    Ranking as Ranking, compare as compare, rank_models as rank_models,
+)
+from .model_estimates import (
+    accuracies as accuracies, estimate_models as estimate_models, model_accuracies as model_accuracies,
+)
+from .paired import (
+    Comparison as Comparison, clustered_difference as clustered_difference, mcnemar as mcnemar,
+    paired_difference as paired_difference, paired_proportions as paired_proportions,
+    sign_test as sign_test,
 )
 from .planning import (
-    PilotPlan as PilotPlan, PlannedRow as PlannedRow, SamplePlan as SamplePlan,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, REACHED as REACHED, SamplePlan as SamplePlan,
     accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, outcomes_to_settle as outcomes_to_settle, plan as plan,
     plan_from_pilot as plan_from_pilot, synthesise_population as synthesise_population,
     targeted_design_variance as targeted_design_variance,
-    uniform_design_variance as uniform_design_variance, REACHED as REACHED,
+    uniform_design_variance as uniform_design_variance,
 )
 from .routed import (
-    ErrorRanges as ErrorRanges, GoldCounts as GoldCounts, RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS,
-    ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, RoutedSample as RoutedSample,
-    accuracy_target as accuracy_target, corrected_accuracy as corrected_accuracy,
-    correctness as correctness, crossfitted_posterior as crossfitted_posterior,
-    difference_target as difference_target, disagreement as disagreement, draw_options as draw_options,
-    expected_questions as expected_questions, flat_posterior as flat_posterior,
-    item_variance as item_variance, next_option as next_option, neyman_rates as neyman_rates,
-    predicted_counts as predicted_counts, propensities_for as propensities_for,
-    pseudo_outcomes as pseudo_outcomes, questions_asked as questions_asked,
-    resolved_accuracy as resolved_accuracy, routed_accuracy as routed_accuracy, routed_mean as routed_mean,
-    sampled_mean as sampled_mean, shared_propensities as shared_propensities,
-    targeted_propensities as targeted_propensities, vote_posterior as vote_posterior,
+    ErrorRanges as ErrorRanges, GoldCounts as GoldCounts,
+    RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS,
+    RoutedSample as RoutedSample, accuracy_target as accuracy_target,
+    corrected_accuracy as corrected_accuracy, correctness as correctness,
+    crossfitted_posterior as crossfitted_posterior, difference_target as difference_target,
+    disagreement as disagreement, draw_options as draw_options, expected_questions as expected_questions,
+    flat_posterior as flat_posterior, item_variance as item_variance, next_option as next_option,
+    neyman_rates as neyman_rates, predicted_counts as predicted_counts,
+    propensities_for as propensities_for, pseudo_outcomes as pseudo_outcomes,
+    questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
+    routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
+    vote_posterior as vote_posterior,
 )
-from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions, second_rates as second_rates
-from .second_experts import ExpertErrors as ExpertErrors, allow_for_errors as allow_for_errors
+from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions
 from .side_information import (
-    Setting as Setting, SideInformation as SideInformation, add_side_information as add_side_information,
+    ASSISTED as ASSISTED, ExpertErrors as ExpertErrors, Setting as Setting,
+    SideInformation as SideInformation, Votes as Votes,
 )
-from .votes import ASSISTED as ASSISTED, Votes as Votes
+from .tallies import (
+    CONFIDENCE as CONFIDENCE, Estimates as Estimates, ModelEstimates as ModelEstimates, Strata as Strata,
+    Tallies as Tallies, Tally as Tally, all_estimators as all_estimators,
+    estimate_counts as estimate_counts, estimate_tallies as estimate_tallies, find_strata as find_strata,
+    tally as tally,
+)

@@ -1,4 +1,6 @@
-"""The accuracy of a model from expert labels: one call for every protocol.
+"""The accuracy of a model from expert labels: one call for every protocol, also while answers come in.
+
+The accuracy of a model from expert labels: one call for every protocol.
 
 Labels carry the design that their protocol states (`Labels`), and the call takes the estimator from it.
 A plain list of labels says nothing of its protocol: it is taken for uniformly drawn options, and
@@ -11,43 +13,325 @@ over-represent few options and no-answers many, and estimated apart, small group
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oversight.harness.arrays import UNREADABLE
+from oversight.harness.arrays import UNREADABLE, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
     NO,
     YES,
     AnyLabels,
     AnyPredictions,
+    ItemPool,
     LabelColumns,
     PredictionColumns,
+    QuestionColumns,
     align,
+    mark,
 )
-from oversight.harness.errors import BadInput, EstimateError
-from oversight.harness.estimate.anytime_accuracy import estimate_anytime
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.checks import explain_failures
 from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.data import (
+from oversight.harness.estimate.combinations import find_reason, refuse
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.evidence import (
     REFUSALS,
-    UNIFORM_ASSUMPTIONS,
-    Conditioning,
-    Strata,
+    Estimator,
+    bound_missing,
+    estimate_by_design,
     estimate_refusals,
-    estimate_tallies,
+    find_hidden,
     find_unequal,
-    tally_pool,
+    find_weights,
+    number_clusters,
 )
-from oversight.harness.estimate.evidence import estimate_by_design
-from oversight.harness.estimate.missing_answers import Estimator, bound_missing, find_hidden
-from oversight.harness.estimate.routed import GoldCounts
+from oversight.harness.estimate.intervals import (
+    DrawnAnswers,
+    draw_betting_sequence,
+    likelihood_sequence,
+    score_betting_sequence,
+)
+from oversight.harness.estimate.routed import GoldCounts, RoutedSample, routed_accuracy, routed_pool
+from oversight.harness.estimate.tallies import Strata, Tally, estimate_tallies, tally, tally_pool
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import CORRECTED, Counts, Estimate, Note, NoteKind
+from oversight.harness.types import CORRECTED, Counts, Estimate, Interval, Note, NoteKind
+
+UNEQUAL_ASSUMPTIONS = (
+    "items and options were drawn with the recorded chances, before any answer to them",
+    "experts answer without error",
+    "how fast an expert answers does not depend on the truth",
+)
+_NEAR = 1e-9
+
+
+def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level: float = 0.95) -> Estimate:
+    """Accuracy on the pool with a confidence sequence, valid at all looks at once (`draw_betting_sequence`).
+
+    Parameters
+    ----------
+    predictions
+        Of the drawn items at least; unreadable ones are wrong, failed ones left out.
+    labels
+        That `check_watchable` allows, so many of each expert's as make them a random part of each draw.
+
+    Raises
+    ------
+    EstimateError
+        If there is no answered item.
+    NotIdentified
+        If several models' predictions were asked about.
+    """
+    data, predicted, items = routed_pool(labels, [predictions])
+    option, weight = predicted[:, 0].astype(np.int64), find_weights(items, labels)
+    if labels.pool is None or weight is None:
+        raise NotIdentified("items were drawn with equal chances")
+    now = routed_accuracy(option, data, weight=weight, level=level)
+    draws = _part_draws(_see_items(option, data), items, labels.pool, labels)
+    interval = draw_betting_sequence(draws, labels.pool.size, level=level)
+    value = min(interval.high, max(interval.low, now.value))
+    return Estimate.from_interval(
+        value=value,
+        interval=Interval(low=interval.low, high=interval.high, level=level, method="anytime"),
+        estimator="routed",
+        n=now.n,
+        assumptions=UNEQUAL_ASSUMPTIONS,
+    )
+
+
+def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
+    """Gather what was seen of the items of every draw; raises as `watch_unequal`."""
+    data, predicted, items = routed_pool(labels, [predictions])
+    if labels.pool is None:
+        raise NotIdentified("items were drawn with equal chances")
+    return _part_draws(_see_items(predicted[:, 0].astype(np.int64), data), items, labels.pool, labels)
+
+
+def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
+    """Gather items by draw that are known right or wrong, 1 or 0, as if asked about their prediction."""
+    if labels.pool is None:
+        raise NotIdentified("items were drawn with equal chances")
+    one = np.ones(len(items), np.int64)
+    return _part_draws(np.stack([one, one, one, right]), items, labels.pool, labels)
+
+
+def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
+    """K, and whether readable, asked about its prediction, and answered yes, of every item; shape (4, N).
+
+    K is 1 where the prediction was asked about for certain.
+
+    Raises
+    ------
+    NotIdentified
+        If options were drawn otherwise than that or with equal chances, or items have several questions.
+    """
+    n, readable = len(option), option >= 0
+    if np.bincount(data.item).max(initial=0) > 1:
+        raise NotIdentified("items drawn with unequal chances have several questions")
+    asked, yes = data.by_item
+    chance = np.where(readable, data.propensities[np.arange(n), np.maximum(option, 0)], 0.0)
+    certain = chance > 1 - _NEAR
+    if (readable & ~certain & (abs(chance * data.n_options - 1) > _NEAR)).any():
+        raise NotIdentified(find_reason("gate", {"weighted", "weights"}))
+    K = np.where(certain, 1, data.n_options)
+    return np.stack([K, readable, readable & (asked == option), yes.astype(np.int64)])
+
+
+def _part_draws(seen: IntArray, items: IntArray, pool: ItemPool, labels: LabelColumns) -> list[DrawnAnswers]:
+    """What was seen of the items of every draw."""
+    batch, scale, remaining = _scale(pool)
+    K, readable, own, yes = seen
+    right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)
+    asked = labels.drawn if labels.drawn is not None else labels.questions
+    known = {1} if (K[readable == 1] == 1).all() else set(np.unique(asked.n_options).tolist())
+    made = []
+    for number, rest in remaining.items():
+        now, before = batch[items] == number, batch[items] < number
+        made.append(
+            DrawnAnswers(
+                n_options=K[now],
+                readable=readable[now] == 1,
+                own=own[now] == 1,
+                yes=yes[now] == 1,
+                scale=scale[items[now]],
+                largest=dict.fromkeys(known, float(scale[batch == number].max())),
+                remaining=rest,
+                known_right=int(np.count_nonzero(right & before)),
+                known_wrong=int(np.count_nonzero(wrong & before)),
+            )
+        )
+    return made
+
+
+def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
+    """Number of the draw and v of every item, shape (N,), and N_b by number; of weights alone one draw."""
+    drawn = pool.drawn
+    batch = np.where(drawn, 1, 0) if pool.batch is None else pool.batch
+    weight = np.zeros(len(drawn)) if pool.weight is None else pool.weight
+    scale, remaining, left = np.where(drawn, weight, 0.0), dict[int, int](), pool.size
+    for number in np.unique(batch[drawn]).tolist():
+        now = batch == number
+        size, remaining[number] = int(np.count_nonzero(now)), left
+        if pool.chance is None:
+            scale[now] *= size / left
+        else:
+            equal = np.isnan(pool.chance[now])
+            scale[now] = np.where(equal, 1.0, size / (left * np.where(equal, 1.0, pool.chance[now])))
+        left -= size
+    return batch, scale, remaining
+
+
+ANYTIME_ASSUMPTIONS = (
+    "options were asked about without a look at the truth",
+    "experts answer without error",
+    "how fast an expert answers does not depend on the truth",
+    "items have as many options, and predictions are as often readable, as among all predictions",
+)
+
+
+def estimate_anytime(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    *,
+    level: float = 0.95,
+    n_options: Mapping[str, int] | None = None,
+) -> Estimate:
+    """Accuracy with a confidence sequence, valid at all looks at once.
+
+    It comes from the likelihood (`anytime.likelihood_sequence`), of items in clusters from
+    `score_betting_sequence`; of items drawn with unequal chances from `watch_unequal`.
+
+    A = Σ_K W_K ρ_K A_K: the share W_K of items with K options and the readable share ρ_K among them
+    are those of *all* predictions, which are known before any answer and do not change from look to
+    look; a sequence is needed for A_K, the accuracy on readable ones, alone. With H values of K each
+    gets the level 1 − (1 − level)/H, so that by the union bound all hold jointly.
+
+    Parameters
+    ----------
+    predictions
+        Of all items of the study, labelled or not; unreadable ones are wrong, failed ones left out.
+    labels
+        So many of each expert's as make options equally likely to have been asked; a fast expert's
+        surplus must be left out (see `oversight.protocols.collect.label_studio.watch`).
+    n_options
+        K of every predicted item, by id; by default all have the K of the labels.
+
+    Raises
+    ------
+    EstimateError
+        If no label is on a readable prediction of some K, K varies and `n_options` is not given, or
+        labels contradict each other.
+    NotIdentified
+        If questions followed from predictions in a way that makes the likelihood wrong.
+    """
+    check_watchable(predictions, labels)
+    if labels.is_unequal:
+        return watch_unequal(predictions, labels, level=level)
+    check_level(level)
+    tallies, clusters = tally(predictions, labels), labels.cluster
+    groups = {t.K: t for t in tallies.strata}
+    shares = _readable_shares(predictions, groups, n_options)
+    missing = [K for K in shares if not (K in groups and groups[K].n_readable)]
+    if missing or not shares:
+        raise EstimateError(
+            f"a running estimate needs an answer on a readable prediction of every K; there is none for "
+            f"K = {', '.join(map(str, missing)) or '?'}"
+        )
+    each = 1 - (1 - level) / len(groups)
+    parts = [(share, K, _sequence(groups[K], each)) for K, share in shares.items() if share]
+    value = sum(share * part.value for share, _, part in parts)
+    intervals: list[tuple[float, Estimate | Interval]] = [(share, part) for share, _, part in parts]
+    if clusters is not None:
+        by_cluster = _tally_clusters(predictions, labels)
+        largest = int(np.bincount(clusters.code[predictions.is_there]).max())
+        intervals = [(share, _clustered(by_cluster[K], largest, each)) for share, K, _ in parts]
+    low, high = (sum(share * getattr(part, end) for share, part in intervals) for end in ("low", "high"))
+    return Estimate.from_interval(
+        value=value,
+        interval=Interval(low=low, high=high, level=level, method="anytime"),
+        estimator="ml",
+        n=tallies.counts,
+        assumptions=(
+            *ANYTIME_ASSUMPTIONS,
+            *(["clusters are independent draws"] if clusters is not None else []),
+        ),
+    )
+
+
+def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> None:
+    """Refuse a confidence sequence where its likelihood is wrong.
+
+    Options must have been drawn uniformly, or each must be the prediction itself.
+
+    Raises
+    ------
+    NotIdentified
+        Naming what would allow it.
+    """
+    if labels.is_unequal:
+        refuse("estimate", labels.conditions)
+    if labels.is_uniform:
+        return
+    if not (
+        all(rule.estimator == "weighted" and "accuracy" in rule.answers for rule in labels.statements)
+        and (predictions.option[labels.item] == labels.option).all()
+    ):
+        raise NotIdentified(
+            "its questions followed from predictions; an interval for looking on needs the partitioned "
+            "protocol, or the targeted one with this model alone; at the end: oversight estimate"
+        )
+
+
+def _readable_shares(
+    predictions: PredictionColumns, groups: Mapping[int, Tally], n_options: Mapping[str, int] | None
+) -> dict[int, float]:
+    """W_K ρ_K of every K."""
+    if n_options is None and len(groups) > 1:
+        raise EstimateError(f"n_options must be given where K varies; labels have K = {sorted(groups)}")
+    readable, ran = np.flatnonzero(predictions.option >= 0), np.count_nonzero(predictions.ran)
+    if n_options is None:
+        return {next(iter(groups), 0): readable.size / ran} if readable.size else {}
+    ids = predictions.index.ids
+    number = np.bincount([n_options[ids[i]] for i in readable.tolist()])
+    return {int(K): int(number[K]) / ran for K in np.flatnonzero(number)}
+
+
+def _sequence(t: Tally, level: float) -> Estimate:
+    return likelihood_sequence(
+        t.hits.S, _errors(t), [m.S for m in t.misses], [m.K for m in t.misses], level=level
+    )
+
+
+def _errors(t: Tally) -> int:
+    return t.hits.n - t.hits.S + sum(m.n - m.S for m in t.misses)
+
+
+def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> Mapping[int, Sequence[Tally]]:
+    """What was answered in each cluster, by K."""
+    number_clusters(np.flatnonzero(predictions.is_there), labels.index, labels.cluster)
+    found: dict[int, list[Tally]] = {}
+    for t in tally(predictions, labels, strata=labels.cluster).strata:
+        found.setdefault(t.K, []).append(t)
+    return found
+
+
+def _clustered(tallies: Sequence[Tally], largest: int, level: float) -> Interval:
+    K = sorted({miss.K for t in tallies for miss in t.misses})
+    refused = [{miss.K: miss.S for miss in t.misses} for t in tallies]
+    return score_betting_sequence(
+        np.array([t.hits.S for t in tallies]),
+        np.array([_errors(t) for t in tallies]),
+        np.array([[of.get(k, 0) for k in K] for of in refused], dtype=np.int64).reshape(len(tallies), len(K)),
+        np.array(K),
+        largest=largest,
+        level=level,
+    )
 
 
 def accuracy(
@@ -59,7 +343,6 @@ def accuracy(
     level: float = 0.95,
     strata: Strata = None,
     published: bool = False,
-    split: Conditioning | Literal["auto"] = "auto",
     gold: GoldCounts | None = None,
     n_options: Mapping[str, int] | None = None,
     checks: bool = True,
@@ -80,8 +363,6 @@ def accuracy(
         (`estimate_anytime`); and its confidence level, in (0, 1).
     strata, published
         See `Strata`; the paper's conventions: n − 1 in `ord` and `comp`, raw q̂ in `ml`'s s.e., raw Eq. 7.
-    split
-        Which numbers are taken as given; see `tally`.
     gold
         Experts' answers on items of known truth: the estimate is corrected for their errors.
     n_options
@@ -102,20 +383,20 @@ def accuracy(
         check_mapping("n_options", n_options, "item id to number of options")
     predicted, said = align(predictions, labels)
     evaluation = Evaluation(
-        predicted,
-        said,
+        predictions=predicted,
+        labels=said,
         estimator=estimator,
         interval=interval,
         level=level,
         strata=strata,
         published=published,
-        split=split,
         gold=gold,
         n_options=n_options,
     )
     return evaluation.estimate(*collected_part(said, predicted.is_there), checks=checks)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
     """One estimate of one model, which can be made from any labels of its items; parameters of `accuracy`.
 
@@ -125,56 +406,76 @@ class Evaluation:
         If an option has no effect on labels of this protocol.
     """
 
-    def __init__(
-        self,
-        predictions: PredictionColumns,
-        labels: LabelColumns,
-        *,
-        estimator: str = "ml",
-        interval: str | None = None,
-        level: float = 0.95,
-        strata: Strata = None,
-        published: bool = False,
-        split: Conditioning | Literal["auto"] = "auto",
-        gold: GoldCounts | None = None,
-        n_options: Mapping[str, int] | None = None,
-    ) -> None:
-        self._predictions, self._level = predictions, level
-        self._gold, self._n_options = gold, n_options
-        self._strata, self._split = strata, split
-        self._shown: dict[str, Any] = {"estimator": estimator, "interval": interval, "published": published}
-        self._by_design = _check_options(labels, estimator, interval, strata, gold, published=published)
-        is_plain = estimator == "ml" and interval in (None, "exact") and split == "auto"
-        self._is_plain = is_plain and strata is None and not published
+    predictions: PredictionColumns
+    labels: LabelColumns
+    estimator: str = "ml"
+    interval: str | None = None
+    level: float = 0.95
+    strata: Strata = None
+    published: bool = False
+    gold: GoldCounts | None = None
+    n_options: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        labels, one, anytime = self.labels, self.is_fixed, self.is_anytime
+        has_strata, has_gold = self.strata is not None, self.gold is not None
+        refuse("estimate", labels.conditions, strata=has_strata, gold=has_gold)
+        honoured = (None, "anytime", "exact") if labels.is_resolved else (None, "anytime")
+        options = {
+            "estimator": one and self.estimator != "ml",
+            "interval": one and self.interval not in honoured,
+            "strata": anytime and has_strata,
+            "published": one and self.published,
+            "gold": anytime and has_gold,
+        }
+        if ignored := [name for name, given in options.items() if given]:
+            how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
+            how += " in clusters" if labels.cluster is not None else ""
+            raise BadInput(
+                f"{', '.join(ignored)}: has no effect on {how} with the other options given, which allow "
+                "one estimate; leave it out"
+            )
 
     @property
-    def _is_anytime(self) -> bool:
-        return bool(self._shown["interval"] == "anytime")
+    def is_anytime(self) -> bool:
+        """Whether the interval may be looked at any time."""
+        return self.interval == "anytime"
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the labels or the other options allow one estimate only."""
+        by_design = not self.labels.is_even or self.labels.cluster is not None
+        return self.is_anytime or self.gold is not None or by_design
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no option asks for another estimate than the usual one of uniformly drawn options."""
+        usual = self.estimator == "ml" and self.interval in (None, "exact")
+        return usual and self.strata is None and not self.published
 
     def make(self, labels: LabelColumns, *, tilted: bool = True) -> Estimate:
         """Estimate from labels of the same items, corrected for unequal answering rates if `tilted`."""
-        predictions, level = self._predictions, self._level
-        if self._is_anytime:
-            return estimate_anytime(predictions, labels, level=level, n_options=self._n_options)
-        if self._by_design:
-            return estimate_by_design(predictions, labels, level=level, gold=self._gold)
-        if tilted and self._is_plain and needs_tilting(predictions, labels):
+        predictions, level = self.predictions, self.level
+        if self.is_anytime:
+            return estimate_anytime(predictions, labels, level=level, n_options=self.n_options)
+        if self.is_fixed:
+            return estimate_by_design(predictions, labels, level=level, gold=self.gold)
+        if tilted and self.is_plain and needs_tilting(predictions, labels):
             return estimate_tilted(predictions, labels, level=level)
-        tallies = tally_pool(predictions, labels, self._strata, self._split)
-        return estimate_tallies(tallies, level=level, **self._shown)
+        return estimate_tallies(
+            tally_pool(predictions, labels, self.strata),
+            estimator=self.estimator,
+            interval=self.interval,
+            level=level,
+            published=self.published,
+        )
 
     def estimate(self, part: LabelColumns, notes: tuple[Note, ...], *, checks: bool = True) -> Estimate:
         """Estimate from the interim subset of the labels, with all that a reader must know."""
-        by_rates = self._gold is None if self._by_design else self._is_plain
-        return complete(
-            self.make(part),
-            self._predictions,
-            part,
-            notes,
-            make=self.make,
-            checks=checks,
-            tilted=by_rates and not self._is_anytime,
-        )
+        by_rates = self.gold is None if self.is_fixed else self.is_plain
+        tilted = by_rates and not self.is_anytime
+        made = self.make(part)
+        return complete(made, self.predictions, part, notes, make=self.make, checks=checks, tilted=tilted)
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
         """Estimate with an interval that holds whatever is missing; None if nothing is."""
@@ -182,8 +483,8 @@ class Evaluation:
         def make(labels: LabelColumns) -> Estimate:
             return self.make(labels, tilted=False)
 
-        bounded = bound_missing(make(part), make, self._predictions, part)
-        return None if bounded is None else complete(bounded, self._predictions, part, notes)
+        bounded = bound_missing(make(part), make, self.predictions, part)
+        return None if bounded is None else complete(bounded, self.predictions, part, notes)
 
 
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
@@ -228,32 +529,6 @@ def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts
     )
 
 
-def _check_options(
-    labels: LabelColumns,
-    estimator: str,
-    interval: str | None,
-    strata: Strata,
-    gold: GoldCounts | None,
-    *,
-    published: bool,
-) -> bool:
-    """Whether the labels or the other options allow one estimate only; options without effect are refused."""
-    anytime = interval == "anytime"
-    features = {"strata": strata is not None, "gold": gold is not None}
-    refuse("estimate", labels.conditions, **features)
-    one = anytime or gold is not None or not labels.is_even or labels.cluster is not None
-    honoured = (None, "anytime", "exact") if labels.is_resolved else (None, "anytime")
-    _refuse_ignored(
-        labels,
-        estimator=one and estimator != "ml",
-        interval=one and interval not in honoured,
-        strata=anytime and strata is not None,
-        published=one and published,
-        gold=anytime and gold is not None,
-    )
-    return one
-
-
 def complete(
     estimate: Estimate,
     predictions: PredictionColumns,
@@ -272,7 +547,7 @@ def complete(
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
-    failures = explain_failures(predictions, labels, corrected=corrected, bounded=True) if checks else ""
+    failures = explain_failures(predictions, labels, corrected=corrected) if checks else ""
     estimate, hidden = _allow_for_missing(estimate, predictions, labels, make)
     answered = np.count_nonzero(predictions.ran)
     unfinished = (
@@ -314,24 +589,6 @@ def _allow_for_missing(
     return allowed or estimate, "" if allowed is not None else why
 
 
-def _refuse_ignored(labels: LabelColumns, **options: bool) -> None:
-    """Refuse options that the labels' protocol, or another option, leaves without effect.
-
-    Raises
-    ------
-    BadInput
-        Naming them.
-    """
-    ignored = [name for name, given in options.items() if given]
-    if ignored:
-        how = f"{labels.statement.estimator} labels" if labels.statements else "these labels"
-        how += " in clusters" if labels.cluster is not None else ""
-        raise BadInput(
-            f"{', '.join(ignored)}: has no effect on {how} with the other options given, which allow one "
-            "estimate; leave it out"
-        )
-
-
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     """What the labels' protocol assumes, where the estimate rests on nothing else."""
     special = estimate.estimator in ("corrected", "anytime") or estimate.method == "anytime"
@@ -339,3 +596,75 @@ def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
     if not labels.statements or special or is_conditioned:
         return estimate
     return replace(estimate, assumptions=labels.statement.assumptions)
+
+
+def growing_accuracy(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    points: int,
+    *,
+    interval: str | None = None,
+    level: float = 0.95,
+    strata: Strata = None,
+    n_options: Mapping[str, int] | None = None,
+) -> tuple[tuple[int, Estimate], ...]:
+    """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
+
+    The earliest may be undefined and are left out. Parameters as in `accuracy`.
+    """
+    notes: tuple[Note, ...] = ()
+    if labels.drawn is not None and not labels.statement.asks_on:
+        try:
+            labels, notes = collected_part(labels, predictions.is_there)
+        except NotIdentified:
+            return ()
+        labels = _leave_open(labels)
+    found = []
+    for part in growing_parts(labels, points):
+        with contextlib.suppress(EstimateError):
+            estimate = accuracy(
+                predictions,
+                part,
+                interval=interval,
+                level=level,
+                strata=strata,
+                n_options=n_options,
+                checks=False,
+            )
+            found.append((len(part), replace(estimate, notes=notes + estimate.notes)))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _leave_open(labels: LabelColumns) -> LabelColumns:
+    """The questions that were answered or passed over, as if no others had been drawn."""
+    return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
+
+
+def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
+    """The first 1/points, 2/points, … of the labels in the order of the draw.
+
+    Each has the design of the questions drawn up to there, as if no more had been. Where questions are
+    asked until an item is resolved, the questions of an item stay together.
+    """
+    whole = bool(labels.statements) and labels.statement.asks_on
+
+    def order_of(questions: QuestionColumns) -> NDArray[np.uint64]:
+        return questions.item_order if whole else questions.order
+
+    order = order_of(labels.questions)
+    ranked = np.argsort(order, kind="stable")
+    for j in range(1, points + 1):
+        n = round(len(labels) * j / points)
+        if n == 0:
+            continue
+        if n == len(labels):
+            yield labels.take(ranked)
+            continue
+        last = order[ranked[n - 1]]
+        part = labels.take(ranked[: np.searchsorted(order[ranked], last, side="right")])
+        drawn = labels.drawn
+        if drawn is not None:
+            drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
+        asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
+        yield replace(part, drawn=drawn, asked=asked)

@@ -1,24 +1,51 @@
-"""What was asked about one model's items and what came back, as arrays: the input of every estimate.
+"""The evidence about one model: answers as arrays, unequal answering rates, and missing answers.
+
+Experts who leave more questions about some options unanswered than about others.
+
+Where options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
+answered items are a random part of all items, and among them option k was asked about with probability
+r_k/Σ_j r_j. So the estimators for recorded propensities apply with these in place of 1/K. That needs one
+question per item and one number of options; other designs get a reason why their intervals may not hold.
+
+What was asked about one model's items and what came back, as arrays: the input of every estimate.
 
 `Evidence` holds the answers to drawn options, with everything that the design of a study says of its items:
 clusters, strata of a draw, and how many items each one stands for. It is gathered once per model and labels.
 `Evidence.accuracy` is the one estimate of it; side information enters as the working distribution.
+
+What failed calls and unanswered questions may hide from an estimate.
+
+Estimates assume that a missing answer is unrelated to the truth, which nothing in the data can test. So the
+estimate is made again with the missing answers put in, all of them for the model or all against it
+(`fill_answers`). Whatever the answers would have been, the estimate of all questions lies between these two.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.columns import ItemIndex, ItemValues, LabelColumns, PredictionColumns
-from oversight.harness.errors import EstimateError
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.columns import (
+    ABSTAINED,
+    YES,
+    ItemIndex,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    QuestionColumns,
+    answering_rates,
+    read_questions,
+)
+from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.core import check_clusters
-from oversight.harness.estimate.data import find_unequal, is_proportional
-from oversight.harness.estimate.intervals import DrawnStrata
+from oversight.harness.estimate.core import blaker, check_clusters, count_effective, z_value
+from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.intervals import DrawnStrata, scale_by_share
 from oversight.harness.estimate.routed import (
+    FEW_OPEN,
     GoldCounts,
     RoutedSample,
     allows_gold_score,
@@ -28,9 +55,156 @@ from oversight.harness.estimate.routed import (
     resolved_correctness,
     routed_accuracy,
     routed_pool,
-    unequal_accuracy,
 )
-from oversight.harness.types import Estimate, Note, NoteKind
+from oversight.harness.estimate.tallies import fill_answers, is_proportional, mover_sum, with_unreadable
+from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
+
+REFUSALS = "weighted-refusals"
+"""Name of the interval of `estimate_refusals`."""
+_DOUBT = 0.01
+"""p-value below which rates count as unequal if estimates cannot be corrected for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnequalAnswers:
+    """Answering rates that differ between options.
+
+    Attributes
+    ----------
+    least, most
+        The smallest and the largest rate.
+    rates
+        Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
+    refusal_rates
+        The same if every answer is a "no", as for items that were chosen by their "no"; else None.
+    """
+
+    least: float
+    most: float
+    rates: FloatArray | None
+    refusal_rates: FloatArray | None = None
+
+    @property
+    def note(self) -> Note:
+        """What a reader of a corrected number must know."""
+        return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
+
+    @property
+    def why(self) -> str:
+        """Why the interval of an estimate that is not corrected may not hold."""
+        return (
+            f"experts answered {self.least:.0%} of the questions about one option and {self.most:.0%} of "
+            "those about another, and this estimate is not corrected for it"
+        )
+
+    def tilt(self, data: RoutedSample) -> RoutedSample:
+        """The sample with the propensities that the answered questions have; unchanged without `rates`."""
+        if self.rates is None:
+            return data
+        tilted = data.propensities * self.rates
+        total = tilted.sum(axis=1, keepdims=True)  # 0 for an item that was passed over
+        return replace(data, propensities=np.divide(tilted, total, out=tilted, where=total > 0))
+
+
+def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | None:
+    """Find out whether answering rates differ between options by more than chance.
+
+    Parameters
+    ----------
+    labels
+        A part of them, too, if it is the same share of every expert's answers. `LabelColumns.rates` take
+        the place of the rates among these labels.
+    items
+        Items that matter, shape (N,): those with a prediction.
+
+    Returns
+    -------
+    UnequalAnswers or None
+        None if no test shows that rates differ, and for items that are asked about until resolved.
+    """
+    if labels.is_resolved or not len(labels):
+        return None
+    is_whole = labels.drawn is None or np.mean(labels.answers < 0) <= FEW_OPEN
+    asked, answered = read_questions(labels, with_open=bool(is_whole))
+    if labels.rates is None and answered.all():
+        return None
+    rows = np.flatnonzero(items[asked.item])
+    if not rows.size:
+        return None
+    mine, answered = asked.take(rows), answered[rows]
+    is_simple = labels.is_even and _is_simple(mine)
+    cells = mine.option if is_simple else _number_options(mine)
+    size = int(mine.n_options[0] if is_simple else cells.max() + 1)
+    counts = (np.bincount(cells, minlength=size), np.bincount(cells[answered], minlength=size))
+    rates = answering_rates(*counts) if is_simple else answering_rates(*counts, chance=_DOUBT)
+    if is_simple and labels.rates is not None and labels.rates.size == size:
+        rates = labels.rates
+    least, most = float(rates.min()), float(rates.max())
+    if least == most:
+        return None
+    if is_simple and not (labels.kind[items[labels.item]] == YES).any():
+        return UnequalAnswers(least=least, most=most, rates=None, refusal_rates=rates)
+    return UnequalAnswers(least=least, most=most, rates=rates if is_simple else None)
+
+
+def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray, level: float) -> Estimate:
+    """Estimate the accuracy from items with a "no" alone, each option's by the inverse of its answering rate.
+
+    With q_k the share of the refusals of option k that hit the prediction and s_k ∝ n_k/r_k the share of
+    option k, A = 1 − (K − 1) Σ_k s_k q_k. Its interval is made of those of the q_k (`mover_sum`).
+
+    Parameters
+    ----------
+    predicted, refused
+        Shape (N,): the predicted option, −1 for unreadable, and the one with a "no".
+    rates
+        Shape (K,), in [0, 1].
+
+    Raises
+    ------
+    NotIdentified
+        If an option was never refused on an item with a readable prediction.
+    """
+    K, readable = rates.size, predicted >= 0
+    n = np.bincount(refused[readable], minlength=K)
+    hits = np.bincount(refused[readable & (predicted == refused)], minlength=K)
+    if not n.all():
+        raise NotIdentified(f"option {int(np.argmin(n))} has no answer, so nothing refutes predictions of it")
+    weight = 1 / rates[refused]
+    share, q = (n / rates) / (n / rates).sum(), hits / n
+    centre, z = float(share @ q), z_value(level)
+    between = float(share @ (q - centre) ** 2) / count_effective(weight[readable])
+    lows, highs = zip(*(blaker(int(v), int(m), level) for v, m in zip(hits, n, strict=True)), strict=True)
+    least, most = mover_sum(q.tolist(), lows, highs, share.tolist(), z**2 * between)
+    low, high = (min(1.0, max(0.0, 1 - (K - 1) * end)) for end in (most, least))
+    se = (K - 1) * float(np.sqrt((share**2 * q * (1 - q) / n).sum() + between))
+    value = 1 - (K - 1) * centre
+    notes = () if 0 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),)
+    made = Interval(low=low, high=high, level=level, method=REFUSALS, notes=notes)
+    rho, size = float(weight[readable].sum() / weight.sum()), count_effective(weight)
+    whole = with_unreadable(value, se, made, rho, size, len(predicted))
+    return Estimate.from_interval(
+        value=whole.value,
+        se=whole.se,
+        interval=whole.interval,
+        estimator="ml",
+        n=Counts(complementary=len(predicted)),
+        assumptions=UNIFORM_ASSUMPTIONS,
+    )
+
+
+def _is_simple(asked: QuestionColumns) -> bool:
+    """Whether each item has one question about one of K options, drawn uniformly, K the same for all."""
+    K = asked.n_options
+    is_uniform = not asked.offered.values.size and bool((np.abs(asked.propensity * K - 1) < 1e-6).all())
+    return is_uniform and int(np.ptp(K)) == 0 and int(np.bincount(asked.item).max()) == 1
+
+
+def _number_options(asked: QuestionColumns) -> IntArray:
+    """Number of the option of every question, those of other K apart."""
+    key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
+    number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,10 +304,14 @@ class Evidence:
             Shape (N, K): probability of each option from side information that has not seen the item's own
             answer; None without. A misleading one costs width, not validity.
         """
-        if self.weight is not None:
-            return unequal_accuracy(self.option, self.sample, self.weight, level=level, working=working)
         return routed_accuracy(
-            self.option, self.sample, level=level, cluster=self.cluster, working=working, strata=self.strata
+            self.option,
+            self.sample,
+            level=level,
+            cluster=self.cluster,
+            working=working,
+            strata=self.strata,
+            weight=self.weight,
         )
 
 
@@ -247,3 +425,146 @@ def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
         return None
     check_clusters(number)
     return number
+
+
+WIDEST = 1.25
+"""Times its own width that an interval may be wide so that it holds whatever unanswered questions hide."""
+
+Estimator = Callable[[LabelColumns], Estimate]
+"""Makes an estimate of a model from labels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenRange:
+    """Where an estimate would be if the missing answers were all against the model, or all for it.
+
+    Attributes
+    ----------
+    missing, of
+        Number of unanswered questions, and of all questions.
+    worst, best
+        The two estimates; the interval of the first begins, and that of the second ends, what holds whatever
+        the answers would have been.
+    """
+
+    missing: int
+    of: int
+    worst: Estimate
+    best: Estimate
+
+    def widen(self, estimate: Estimate) -> Estimate:
+        """Widen the interval of an estimate so that it holds whatever the answers would have been."""
+        return replace(
+            estimate,
+            low=min(self.worst.low, self.best.low),
+            high=max(self.worst.high, self.best.high),
+            steps=_mark_worst(estimate.steps),
+        )
+
+    def allow_for(self, estimate: Estimate) -> Estimate | None:
+        """Widen the interval; None if it would be more than `WIDEST` times as wide."""
+        wide = self.widen(estimate)
+        if wide.high - wide.low > WIDEST * (estimate.high - estimate.low):
+            return None
+        return replace(wide, notes=(*wide.notes, Note(NoteKind.ALLOWS_FOR_MISSING)))
+
+    def __str__(self) -> str:
+        """Say how many questions are unanswered, and what the estimate could be for that."""
+        low, high = sorted((self.worst.clipped, self.best.clipped))
+        return (
+            f"{self.missing} of {self.of} questions unanswered: the accuracy can be anywhere from "
+            f"{low:.3f} to {high:.3f}"
+        )
+
+
+def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
+    return steps if WORST_CASE in steps else (*steps, WORST_CASE)
+
+
+def find_hidden(
+    estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
+) -> HiddenRange | None:
+    """Find out where an estimate would be with the missing answers; None if nothing is hidden.
+
+    Parameters
+    ----------
+    make
+        Makes the estimate. Not called for items that are asked about until they are resolved: one that is not
+        resolved counts as wrong, or as right.
+    labels
+        Those that are estimated from; questions that were passed over are abstentions (`collected_part`).
+
+    Raises
+    ------
+    EstimateError
+        As of `make`.
+    """
+    if not (labels.kind == ABSTAINED).any():
+        return None
+    if labels.is_resolved:
+        bounds = resolved_estimate(predictions, labels, estimate.level, bounds=True)
+        right, unknown = bounds.n.ordinary, bounds.n.abstained
+        of = right + bounds.n.complementary + unknown
+        worst, best = (replace(bounds, value=value / of) for value in (right, right + unknown))
+        return HiddenRange(missing=unknown, of=of, worst=worst, best=best) if unknown else None
+    missing = int(np.count_nonzero(predictions.ran[labels.item] & (labels.kind == ABSTAINED)))
+    of = int(np.count_nonzero(predictions.ran[labels.item]))
+    if not missing:
+        return None
+    worst = make(_fill(labels, predictions, favourable=False))
+    best = make(_fill(labels, predictions, favourable=True))
+    return HiddenRange(missing=missing, of=of, worst=worst, best=best)
+
+
+def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
+    """Put in the missing answers; where no answer is possible any more, a question stays unanswered."""
+    n_options = np.full(labels.index.size, 2)
+    n_options[labels.item] = labels.questions.n_options
+    filled = fill_answers(
+        labels.kind, labels.option, labels.item, predictions.option, n_options, favourable=favourable
+    )
+    return replace(labels, kind=filled.astype(np.int64), passed=None)
+
+
+def bound_missing(
+    estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
+) -> Estimate | None:
+    """Widen an interval so that it holds whatever failed calls and unanswered questions hide.
+
+    With a share ρ of the calls answered, A lies between ρ·A_answered and 1 − ρ·(1 − A_answered), each end
+    with the uncertainty of both (`scale_by_share`).
+
+    Returns
+    -------
+    Estimate or None
+        Named ``worst_case``; None if nothing is missing, or what is missing contradicts the answers.
+    """
+    failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))
+    bounds, missing = estimate, failed
+    try:
+        hidden = find_hidden(estimate, make, predictions, labels)
+    except EstimateError:
+        return None
+    if hidden is not None:
+        bounds, missing = hidden.widen(estimate), failed + hidden.missing
+    if not missing:
+        return None
+    inner = min(bounds.high, max(bounds.low, bounds.value))
+    low, wrong = bounds.low, 1 - bounds.high
+    if failed:
+        share, n = ran / (ran + failed), int(np.count_nonzero(labels.labelled)) * (ran + failed) / ran
+        _, low, _ = scale_by_share(share, n, inner, bounds.low, bounds.high, bounds.level)
+        _, wrong, _ = scale_by_share(share, n, 1 - inner, 1 - bounds.high, 1 - bounds.low, bounds.level)
+    of = int(np.count_nonzero(labels.labelled & (predictions.ran | predictions.has_failed)))
+    return replace(
+        bounds,
+        value=inner,
+        low=max(0.0, low),
+        high=min(1.0, 1 - wrong),
+        se=None,
+        n=estimate.n,
+        estimator="worst_case",
+        steps=_mark_worst(bounds.steps),
+        why=bounds.why or estimate.why,
+        notes=(*estimate.notes, Note(NoteKind.MISSING, {"missing": missing, "of": of})),
+    )

@@ -1,8 +1,19 @@
-"""Which of several models is better on the same items: one call for every protocol."""
+"""Comparisons and rankings of several models: one call for every protocol.
+
+Many models at once: a family of comparisons, simultaneous intervals, ranks that admit ties.
+
+Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q
+is the quantile of the studentized range of M models, and z is the quantile of one pair, so all pairs hold at
+once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are those of
+Student's t with one degree of freedom fewer than clusters. Where few items differ, a pair's interval is exact
+and wide, and stretching keeps that: simulated in `benchmarks/coverage_matrix.py`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +21,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
@@ -26,34 +38,169 @@ from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.comparison import (
+from oversight.harness.estimate.core import (
+    bonferroni,
+    check_known,
+    check_level,
+    effective_clusters,
+    holm,
+    range_quantile,
+    range_tail,
+    z_value,
+)
+from oversight.harness.estimate.evidence import enough_clusters, find_unequal, find_weights
+from oversight.harness.estimate.paired import (
+    TIED,
     Comparison,
-    Ranking,
-    adjust_comparisons,
     corrected_difference,
     mcnemar,
     never_differ,
     paired_difference,
     pairs_table,
-    rank_models,
     sign_test,
 )
-from oversight.harness.estimate.core import effective_clusters
-from oversight.harness.estimate.data import find_unequal
-from oversight.harness.estimate.evidence import enough_clusters, find_weights
 from oversight.harness.estimate.routed import (
     ErrorRanges,
     PoolKinds,
     RoutedSample,
-    informed,
-    model_outcomes,
     resolved_accuracy,
     resolved_correctness,
     routed_accuracy,
     routed_pool,
+    t_quantile,
 )
 from oversight.harness.expected import check_mapping
-from oversight.harness.types import HtmlTable, Note, Shown
+from oversight.harness.types import HtmlTable, Note, Shown, percent
+
+RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the same answers twice")
+CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking(Shown):
+    """Models from best to worst, with every pair compared at one joint level.
+
+    Attributes
+    ----------
+    names, values
+        Ordered by accuracy, best first.
+    ranks
+        For each model the best and the worst rank that the comparisons leave open, from 1: a model
+        is below those it is significantly worse than, and above those significantly worse than it.
+        Models that cannot be told apart share ranks.
+    comparisons
+        All M(M−1)/2 pairs, better-looking model first.
+    critical
+        The bound on max |z|, or on max |t| of items in clusters.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    ranks: tuple[tuple[int, int], ...]
+    comparisons: tuple[Comparison, ...]
+    critical: float
+    level: float
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a model."""
+        rows = zip(self.names, self.values, self.ranks, strict=True)
+        return [{"model": n, "accuracy": v, "best_rank": a, "worst_rank": b} for n, v, (a, b) in rows]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        shown = (percent(min(1.0, max(0.0, value))) for value in self.values)
+        return (
+            HtmlTable(
+                title=f"Ranking, joint level {self.level:.0%}",
+                columns=("model", "rank", "accuracy"),
+                rows=list(zip(self.names, self._spans, shown, strict=True)),
+                notes=("models that share a rank cannot be told apart",),
+            ),
+        )
+
+    @property
+    def _spans(self) -> list[str]:
+        return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
+
+    def __str__(self) -> str:
+        """One line a model: ``1–2  model  0.712``."""
+        spans = self._spans
+        width = max(len(s) for s in spans)
+        rows = zip(spans, self.names, self.values, strict=True)
+        return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)
+
+
+def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
+    """The comparisons with p-values adjusted as one family, by ``"holm"`` or ``"bonferroni"``.
+
+    Intervals stay those of each pair; only verdicts hold jointly.
+    """
+    methods = {"holm": holm, "bonferroni": bonferroni}
+    check_known("method", method, methods)
+    p = methods[method]([c.p_value for c in comparisons])
+    return tuple(replace(c, p_value=float(q), adjusted=method) for c, q in zip(comparisons, p, strict=True))
+
+
+def rank_models(
+    values: Mapping[str, float],
+    pair: Callable[[str, str, float], Comparison],
+    *,
+    level: float = 0.95,
+    clusters: int | None = None,
+) -> Ranking:
+    """All pairs at one joint level, see the module.
+
+    Parameters
+    ----------
+    values
+        Model → accuracy, to order and to show.
+    pair
+        Compares two models at a level.
+    clusters
+        Number of clusters, at least 2, if items come in clusters, which `pair` then knows of.
+    """
+    check_level(level)
+    ordered = sorted(values, key=values.__getitem__, reverse=True)
+    df = math.inf if clusters is None else max(1.0, clusters - 1.0)
+    critical = range_quantile(level, len(values), df) / math.sqrt(2)
+    stretch = critical / (z_value(level) if clusters is None else t_quantile(level, df))
+
+    def join(found: Comparison) -> Comparison:
+        z = z_of(found.p_value) if clusters is None else float(-stdtrit(df, found.p_value / 2))
+        middle = found.difference
+        return replace(
+            found,
+            low=max(-1.0, middle - stretch * (middle - found.low)),
+            high=min(1.0, middle + stretch * (found.high - middle)),
+            p_value=range_tail(math.sqrt(2) * z, len(values), df),
+            method="max-z",
+            adjusted="max-z",
+            assumptions=RANKING_ASSUMPTIONS if clusters is None else CLUSTER_ASSUMPTIONS,
+        )
+
+    comparisons = tuple(join(pair(a, b, level)) for a, b in combinations(ordered, 2))
+    return Ranking(
+        names=tuple(ordered),
+        values=tuple(values[name] for name in ordered),
+        ranks=rank_ranges(ordered, comparisons),
+        comparisons=comparisons,
+        critical=critical,
+        level=level,
+    )
+
+
+def rank_ranges(names: Sequence[str], comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], ...]:
+    """[1 + number significantly better, M − number significantly worse] of every model."""
+    decided = [c for c in comparisons if c.verdict != TIED]
+    better = Counter(c.second if c.verdict == c.first else c.first for c in decided)
+    worse = Counter(c.verdict for c in decided)
+    return tuple((1 + better[name], len(names) - worse[name]) for name in names)
+
+
+def z_of(p_value: float) -> float:
+    """|z| of a two-sided p-value."""
+    return float(-ndtri(max(p_value, 1e-300) / 2))
+
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
@@ -152,19 +299,16 @@ def compare(
         failures = (
             f"{name!r}: {failed}"
             for name, one in ((pair.first, first), (pair.second, second))
-            if (failed := explain_failures(one, labels, corrected=errors is not None, bounded=True))
+            if (failed := explain_failures(one, labels, corrected=errors is not None))
         )
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
         return "; ".join(filter(None, [why, *failures, hidden]))
 
     if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
         ranking = rank_models(
-            evidence.outcomes(),
-            names,
-            questions=labels.number_answered,
+            dict(zip(names, evidence.accuracies(), strict=True)),
+            lambda a, b, each: evidence.pair(names, names.index(a), names.index(b), each),
             level=level,
-            pair=lambda i, j, each: evidence.pair(names, i, j, each),
-            values=evidence.accuracies(),
             clusters=None if evidence.cluster is None else len(np.unique(evidence.cluster)),
         )
         return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), notes, doubt)
@@ -220,10 +364,6 @@ class ResolvedEvidence:
             a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
         )
 
-    def outcomes(self) -> FloatArray:
-        """Shape (items, models): of mean accuracy."""
-        return self.correct.astype(np.float64)
-
     def accuracies(self) -> list[float]:
         """Of every model."""
         return self.shares
@@ -271,10 +411,6 @@ class DrawnEvidence:
         if len(options) > 1:
             raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
         return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
-
-    def outcomes(self) -> FloatArray:
-        """Shape (items, models): of mean accuracy."""
-        return model_outcomes(self.predicted, informed(self.predicted, self.data))
 
     def accuracies(self) -> list[float]:
         """Of every model."""

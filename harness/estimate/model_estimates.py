@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from oversight.harness.columns import (
     AnyLabels,
@@ -19,14 +19,6 @@ from oversight.harness.columns import (
 from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.core import check_level
-from oversight.harness.estimate.data import (
-    Conditioning,
-    Estimates,
-    ModelEstimates,
-    Strata,
-    find_strata,
-    tally_pool,
-)
 from oversight.harness.estimate.estimators import POINTS
 from oversight.harness.estimate.evaluation import Evaluation
 from oversight.harness.estimate.intervals import check_method
@@ -35,9 +27,10 @@ from oversight.harness.estimate.routed import GoldCounts
 from oversight.harness.estimate.side_information import (
     Setting,
     SideInformation,
+    Votes,
     add_side_information,
 )
-from oversight.harness.estimate.votes import Votes
+from oversight.harness.estimate.tallies import Estimates, ModelEstimates, Strata, find_strata, tally_pool
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import Estimate, Note, NoteKind
 
@@ -50,7 +43,6 @@ def accuracies(
     level: float = 0.95,
     strata: Strata = None,
     published: bool = False,
-    split: Conditioning | Literal["auto"] = "auto",
     gold: GoldCounts | None = None,
     anytime: float | None = None,
 ) -> Estimates:
@@ -85,7 +77,7 @@ def accuracies(
     shown: dict[str, Any] = {"interval": interval, "level": level, "published": published, "strata": strata}
     wanted: dict[str, dict[str, Any]] = {main: shown}
     if main == "ml" and labels.cluster is None:
-        shown |= {"strata": find_strata(predictions, part, strata), "split": split}
+        shown |= {"strata": find_strata(predictions, part, strata)}
         wanted = {name: {"estimator": name, **shown} for name in POINTS}
         _check_uniform(predictions, part, shown)
     if anytime is not None:
@@ -95,13 +87,13 @@ def accuracies(
     found, undefined = dict[str, Estimate](), dict[str, str]()
     for name, options in wanted.items():
         try:
-            found[name] = Evaluation(predictions, labels, **options).estimate(part, notes)
+            found[name] = Evaluation(predictions=predictions, labels=labels, **options).estimate(part, notes)
         except EstimateError as error:
             undefined[name] = str(error)
     if POINTS.keys() <= undefined.keys():
         raise EstimateError(f"no estimator is defined: {undefined['ml']}")
     if main in found:
-        bounded = Evaluation(predictions, labels, **wanted[main]).worst_case(part, notes)
+        bounded = Evaluation(predictions=predictions, labels=labels, **wanted[main]).worst_case(part, notes)
         found |= {} if bounded is None else {"worst_case": bounded}
     return Estimates(found, undefined)
 
@@ -111,7 +103,7 @@ def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options
     check_level(options["level"])
     if options["interval"] is not None:
         check_method(options["interval"])
-    tally_pool(predictions, labels, options["strata"], options["split"])
+    tally_pool(predictions, labels, options["strata"])
 
 
 def main_estimator(labels: LabelColumns) -> str:

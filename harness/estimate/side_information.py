@@ -3,6 +3,15 @@
 Each kind adds one estimate per model beside the protocol's own, never in its place, because runs that are
 added later change it and a number that was reported before must not change. A kind is a class with a name
 and a way to estimate; `add_side_information` decides where it is used, and says why if it is not.
+
+Votes: the answers of all models as side information, which no answer is believed to be true.
+
+What other models answer to an item says which options are likely, before an expert is asked. It enters the
+score interval (`oversight.harness.estimate.intervals.tilting`) as the working distribution q of every item:
+the posterior that the votes give where each model is as good as the *other* folds' answers say
+(cross-fitting, `weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the
+item's own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
+statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
 """
 
 from __future__ import annotations
@@ -12,10 +21,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from oversight.harness.columns import LabelColumns
-from oversight.harness.errors import EstimateError
+import numpy as np
+
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn, keep_predicted
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import NO_EFFECT, find_rule
-from oversight.harness.estimate.data import Estimates, Strata
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.evidence import Evidence
+from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, weigh_votes
+from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
@@ -44,17 +60,6 @@ class Setting:
     interval: str | None = None
     published: bool = False
 
-    def refuse(self, what: str, *, weighs_strata: bool = True) -> str:
-        """Why `what` cannot be used here; empty if it can."""
-        given = {
-            f"more than {LARGEST:,} answers": len(self.labels) > LARGEST,
-            "strata": self.strata is not None and not weighs_strata,
-            f"interval {self.interval!r}": self.interval not in (None, "exact", "anytime"),
-            "published": self.published,
-        }
-        ignored = [name for name, is_given in given.items() if is_given]
-        return f"{what} not used together with {', '.join(ignored)}" if ignored else ""
-
 
 class SideInformation(ABC):
     """One kind of side information.
@@ -70,8 +75,6 @@ class SideInformation(ABC):
         be used in every setting.
     needs_plain
         Whether it is only used for models that have the protocol's own estimate.
-    weighs_strata
-        Whether it can be used together with strata.
     worth
         Note on how many answers would tell as much without it; None without such a note.
     """
@@ -80,14 +83,22 @@ class SideInformation(ABC):
     feature: ClassVar[str]
     subject: ClassVar[str] = ""
     needs_plain: ClassVar[bool] = True
-    weighs_strata: ClassVar[bool] = True
     worth: ClassVar[NoteKind | None] = None
 
     def refuse(self, setting: Setting) -> str:
         """Why the kind cannot be used in this setting; empty if it can."""
-        if not self.subject:
-            return ""
-        return setting.refuse(self.subject, weighs_strata=self.weighs_strata)
+        given = {
+            f"more than {LARGEST:,} answers": len(setting.labels) > LARGEST,
+            "strata": setting.strata is not None and self.ignores_strata(setting.labels),
+            f"interval {setting.interval!r}": setting.interval not in (None, "exact", "anytime"),
+            "published": setting.published,
+        }
+        ignored = [name for name, is_given in given.items() if is_given and self.subject]
+        return f"{self.subject} not used together with {', '.join(ignored)}" if ignored else ""
+
+    def ignores_strata(self, _labels: LabelColumns) -> bool:
+        """Whether it cannot be used together with strata."""
+        return False
 
     @abstractmethod
     def estimate(self, model: str, setting: Setting) -> Estimate | None:
@@ -127,21 +138,18 @@ def add_side_information(
             plain = protocol_estimate(estimates)
             if plain is None and kind.needs_plain:
                 continue
-            one, why = (None, refused) if refused else _try(kind, name, setting)
+            one, why = None, refused
+            if not refused:
+                try:
+                    one = kind.estimate(name, setting)
+                except EstimateError as error:
+                    why = str(error)
             if one is not None:
                 told = _tell_worth(kind, plain, one)
                 made[name] = Estimates({**estimates, kind.name: told}, estimates.undefined)
             elif why:
                 made[name] = Estimates(estimates, {**estimates.undefined, kind.name: why})
     return made
-
-
-def _try(kind: SideInformation, model: str, setting: Setting) -> tuple[Estimate | None, str]:
-    """The estimate of one kind, or why there is none."""
-    try:
-        return kind.estimate(model, setting), ""
-    except EstimateError as error:
-        return None, str(error)
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
@@ -152,3 +160,127 @@ def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate)
     worth = round(answers * ((plain.high - plain.low) / (narrow.high - narrow.low)) ** 2)
     note = Note(kind.worth, {"worth": worth, "answers": answers})
     return replace(narrow, notes=(*narrow.notes, note))
+
+
+ASSISTED = "assisted"
+
+
+class Votes(SideInformation):
+    """The votes of models; what they say of items is computed once for models with the same items.
+
+    Parameters
+    ----------
+    models
+        All models that answered items of the study, by name.
+    """
+
+    name, feature = ASSISTED, "votes"
+    subject = "votes are"
+    worth = NoteKind.VOTES_WORTH
+
+    def __init__(self, models: Mapping[str, PredictionColumns]) -> None:
+        self._models = models
+        self._working = dict[bytes, FloatArray]()
+
+    def refuse(self, setting: Setting) -> str:
+        """Why votes are not used in this setting; empty if they are, or if no other model votes."""
+        return super().refuse(setting) if len(self._models) > 1 else ""
+
+    def estimate(self, model: str, setting: Setting) -> Estimate | None:
+        """A model's accuracy; None if no other model votes, or every question settles its prediction.
+
+        Raises
+        ------
+        NotIdentified
+            If items have several questions.
+        EstimateError
+            As `Evidence.of`.
+        """
+        if len(self._models) < 2:
+            return None
+        drawn = {name: keep_drawn(one, setting.labels) for name, one in self._models.items()}
+        # checks compare answers with all models
+        labels = replace(setting.labels, models=tuple(drawn.values()))
+        predictions = drawn[model]
+        part, notes = collected_part(labels, predictions.is_there)
+        strata = find_strata(predictions, part, setting.strata)
+        evidence = Evidence.of(predictions, part, strata=strata)
+        if evidence.most_questions > 1:
+            raise NotIdentified("items have several questions, and votes are used with one")
+        if evidence.is_settled:
+            return None
+        estimate = evidence.accuracy(setting.level, self._weigh(evidence, drawn))
+        return replace(complete(estimate, predictions, part, notes, tilted=True), estimator=ASSISTED)
+
+    def _weigh(self, evidence: Evidence, models: Mapping[str, PredictionColumns]) -> FloatArray:
+        items = evidence.items
+        key = items.tobytes()
+        if key not in self._working:
+            chosen = [np.maximum(one.option[items], -1) for one in models.values()]
+            self._working[key] = weigh_votes(np.stack(chosen, axis=1), evidence.sample)
+        return self._working[key]
+
+
+def allow_for_errors(
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    second: IntArray,
+    known: ErrorRanges,
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Estimate named ``hui_walter`` where items have a second answer, otherwise ``bounded``.
+
+    Parameters
+    ----------
+    second
+        Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none.
+    known
+        Ranges of the error rates, and answers to gold.
+
+    Raises
+    ------
+    NotIdentified
+        As `bounded_accuracy`, or if the draw has no likelihood: several questions an item, drawn by several
+        models' predictions, or items of different K.
+    EstimateError
+        If an item has no cluster where items come in clusters, or nothing can be estimated.
+    """
+    part, notes = collected_part(labels, predictions.is_there)
+    evidence = Evidence.of(predictions, part, error_free=False)
+    option, sample = evidence.option, evidence.sample
+    if not allows_gold_score(option, sample):
+        raise NotIdentified(
+            "without gold items experts' errors are told from one question an item, its option drawn "
+            "uniformly or predicted by this model, and items of one number of options"
+        )
+    asked = second[evidence.items[sample.item]]
+    estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
+    return complete(estimate, predictions, part, notes)
+
+
+class ExpertErrors(SideInformation):
+    """What is known of experts' error rates without gold of both kinds.
+
+    Parameters
+    ----------
+    models
+        Predictions of the models to estimate, by name.
+    second, known
+        As in `allow_for_errors`.
+    name
+        ``hui_walter`` if items have a second answer, otherwise ``bounded``.
+    """
+
+    feature = "gold"
+    needs_plain = False
+
+    def __init__(
+        self, models: Mapping[str, PredictionColumns], second: IntArray, known: ErrorRanges, name: str
+    ) -> None:
+        self._models, self._second, self._known, self.name = models, second, known, name
+
+    def estimate(self, model: str, setting: Setting) -> Estimate:
+        """A model's accuracy, see `allow_for_errors`."""
+        labels = keep_predicted(setting.labels, self._models[model])
+        return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)

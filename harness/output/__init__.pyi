@@ -1,14 +1,17 @@
-from .cell_guard import guard_cell as guard_cell, unguard_cell as unguard_cell
 from .logs import log_to_stderr as log_to_stderr
-from .long_work import with_bar as with_bar
 from .safe_text import (
-    join_lines as join_lines, keep_secret as keep_secret, make_printable as make_printable,
-    make_storable as make_storable, redact as redact, redact_bytes as redact_bytes, reveal as reveal,
-    shorten as shorten,
+    guard_cell as guard_cell, unguard_cell as unguard_cell, join_lines as join_lines,
+    keep_secret as keep_secret, make_printable as make_printable, make_storable as make_storable,
+    redact as redact, redact_bytes as redact_bytes, reveal as reveal, shorten as shorten,
 )
-from .terminal import guarded_terminal as guarded_terminal, say as say, show as show
+from .terminal import (
+    with_bar as with_bar, plain_table as plain_table,
+    guarded_terminal as guarded_terminal, say as say, show as show,
+)
 from .text_input import (
     UTF_16_MARKS as UTF_16_MARKS, decode_text as decode_text, explain_kind as explain_kind,
     read_text as read_text,
 )
-from .words import counted as counted, did_you_mean as did_you_mean, pool_text as pool_text
+from .words import (
+    counted as counted, did_you_mean as did_you_mean, pool_text as pool_text,
+)

@@ -2,6 +2,8 @@ r"""Texts that others wrote, made safe to keep and to show: secrets out, control
 
 What a database or a terminal cannot take is written as JSON writes it (``\u0000``, ``\u001b``), so that a
 reader sees what was there and JSON stays the same JSON.
+
+Texts in cells of CSV files are guarded, so that no spreadsheet program takes them for formulas.
 """
 
 from __future__ import annotations
@@ -131,3 +133,21 @@ def _escape(found: re.Match[str]) -> str:
 def join_lines(text: str) -> str:
     """A text with one character for each line break."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+_FORMULA = "=+\\-@\t\r\n＝＋－＠"
+_TO_GUARD, _GUARDED = re.compile(f"'*[{_FORMULA}]"), re.compile(f"'+[{_FORMULA}]")
+
+
+def guard_cell(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet program would take for a formula.
+
+    >>> guard_cell("=1+1"), unguard_cell("'=1+1"), guard_cell("1+1")
+    ("'=1+1", '=1+1', '1+1')
+    """
+    return f"'{text}" if _TO_GUARD.match(text) else text
+
+
+def unguard_cell(text: str) -> str:
+    """Return the text that `guard_cell` was given."""
+    return text[1:] if _GUARDED.match(text) else text

@@ -1,4 +1,4 @@
-"""Every model's estimates with their intervals."""
+"""Every model's estimates with their intervals, and how intervals close with more answers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from oversight.harness.errors import BadInput
-from oversight.harness.plot.drawing import SERIES, new_axes, rows_height, show_percent, text_ink
+from oversight.harness.expected import check_mapping
+from oversight.harness.plot.drawing import (
+    DASHES,
+    LEAST_HEIGHT,
+    SERIES,
+    new_axes,
+    rows_height,
+    show_percent,
+    text_ink,
+)
 from oversight.harness.types import Estimate, estimator_name, main_estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from oversight.harness.analysis import StudyReport
-
+    from oversight.harness.analysis import Closing, StudyReport
 
 Results = Estimate | Mapping[str, Estimate] | Mapping[str, Mapping[str, Estimate]]
 """Estimates in memory: one, those of one model by estimator, or those of several models."""
@@ -93,3 +101,47 @@ def _models_of(report: StudyReport | Results) -> list[_Drawn]:
         f"plot.estimates: draws a study's report or what accuracy, accuracies or model_accuracies returned; "
         f"this is of type {type(report).__name__}"
     )
+
+
+_ABREAST = 3
+"""Names of models in a row of the legend, which stands below the axes."""
+
+
+def closing(closings: Mapping[str, Closing], axes: Axes | None = None) -> Axes:
+    """Draw every model's estimate from the first so many answers, in the order of the draw.
+
+    Parameters
+    ----------
+    closings
+        Name of the model → what `oversight.harness.analysis.close_interval` returned.
+    axes
+        Where to draw; None makes axes.
+
+    Raises
+    ------
+    BadInput
+        If `closings` is something else.
+    ConfigError
+        If the ``report`` extra is missing.
+    """
+    check_mapping("closings", closings, "name of the model to what close_interval returned")
+    several = len(closings) > 1
+    axes = new_axes(axes, LEAST_HEIGHT + 0.24 * several * -(-len(closings) // _ABREAST))
+    for j, (name, found) in enumerate(closings.items()):
+        color, dashes = SERIES[j % len(SERIES)], DASHES[j % len(DASHES)]
+        n = [count for count, _ in found.points]
+        ends = ([e.low for _, e in found.points], [e.high for _, e in found.points])
+        axes.fill_between(n, *ends, color=color, alpha=0.22, lw=0)
+        axes.plot(n, [e.clipped for _, e in found.points], ls=dashes, color=color, lw=1.8, label=name)
+    levels = sorted({e.level for found in closings.values() for _, e in found.points})
+    axes.set_title(
+        f"Accuracy with {' and '.join(f'{level:.0%}' for level in levels)} intervals as answers came in"
+        if levels
+        else "No model has an estimate from part of the answers"
+    )
+    axes.set_xlabel("answers, in the order of the draw")
+    axes.set_ylabel("accuracy")
+    show_percent(axes, "y")
+    if levels and several:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=_ABREAST)
+    return axes

@@ -69,6 +69,8 @@ class SearchedWinner:
         How many test items either answered with no option, which is wrong, or failed on, in words.
     why
         Why the interval from selection and confirmation may not hold; empty if no check speaks against it.
+    tokens, start_tokens
+        Of the winner and of the start per selection item; None if nothing is scored.
     """
 
     id: str
@@ -87,6 +89,8 @@ class SearchedWinner:
     start_truth: float | None = None
     unanswered: str = ""
     why: str = ""
+    tokens: float | None = None
+    start_tokens: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,10 +214,21 @@ def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
         return f"q {score:.3f}" if scale == "q" else percent(score)
 
     confirmed = "" if w.confirmed is None else f"; on fresh items alone {said(w.confirmed)}"
-    lines = [
-        f"winner: {on_one_line(w.name)} [{w.id}]: {said(w.reported)}, about 95 % {said(w.low)} – "
-        f"{said(w.high)}, corrected for being the best of many (uncorrected {said(w.naive)}{confirmed})"
-    ]
+    cost = ""
+    if w.tokens is not None and w.start_tokens:
+        cost = f"; {w.tokens:,.0f} tokens per question, {w.tokens / w.start_tokens:.1f} times the start's"
+    name = f"winner: {on_one_line(w.name)} [{w.id}]: "
+    chosen = (
+        f"{said(w.reported)}, about 95 % {said(w.low)} – {said(w.high)}, corrected for being the best of "
+        f"many (uncorrected {said(w.naive)}{confirmed})"
+    )
+    if w.test is None:
+        lines = [f"{name}{chosen}{cost}"]
+    else:
+        test = w.test
+        ends = f"{percent(max(0.0, test.low))} – {percent(min(1.0, test.high))}"
+        lines = [f"{name}{percent(test.clipped)} on the sealed test, {100 * test.level:.0f} % {ends}{cost}"]
+        lines.append(f"on the items that it was chosen by, which may be too high: {chosen}")
     if w.why:
         lines.append(f"the winner's interval may not hold: {on_one_line(w.why)}")
     if w.test is not None and w.start_test is not None:

@@ -22,6 +22,7 @@ from .engines import has_database as has_database
 from .labelling import (
     LabellingRepository as LabellingRepository, Pulled as Pulled, Quarantined as Quarantined,
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
+    hash_annotation as hash_annotation,
 )
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
@@ -30,4 +31,5 @@ from .runs import (
     NotedPrice as NotedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
+from .withdrawal import Withdrawn as Withdrawn, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark

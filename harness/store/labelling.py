@@ -7,8 +7,10 @@ nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import sqlalchemy as sa
@@ -76,6 +78,20 @@ class Revision:
     result: list[Any]
     updated_at: str
     seconds: float | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `version` is the hash of what the state says."""
+        told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
+        return self.version.partition("-")[0] == told
+
+
+def hash_annotation(
+    author: int | None, editor: int | None, cancelled: object, result: Sequence[Any], updated_at: str
+) -> str:
+    """A hash of what an annotation says."""
+    told = json.dumps([author, editor, bool(cancelled), list(result), updated_at])
+    return sha256(told.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

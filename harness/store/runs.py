@@ -17,7 +17,6 @@ from oversight.harness.errors import Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
 from oversight.harness.store.tables import (
     ChargeRow,
-    FirstLookRow,
     GuessedUsageRow,
     ItemRow,
     PredictionRow,
@@ -32,7 +31,7 @@ from oversight.harness.store.tables import (
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_GUESSED, _LOOK, _SERVED = GuessedUsageRow.__table__, FirstLookRow.__table__, ServedModelRow.__table__
+_GUESSED, _SERVED = GuessedUsageRow.__table__, ServedModelRow.__table__
 _CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
 _KEY = ("run_id", "item_id", "sample")
 _PRICES = "prices"
@@ -99,18 +98,6 @@ class RunRepository(Repository):
         """Prices at which a run was asked, the oldest first; none of a run that never had any."""
         rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
         return [NotedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
-
-    def note_sample(self, run_id: str, *, items: int, of: int, seed: int) -> None:
-        """Note of a stored run that a first look at so many items was taken, and by which seed."""
-        with self._database.transaction() as connection:
-            upsert(connection, _LOOK, [{"run_id": run_id, "items": items, "of": of, "seed": seed}])
-
-    def read_first_look(self, run_id: str) -> tuple[int, int, int] | None:
-        """Items of the largest first look at a run, of how many, and its seed; None without one."""
-        rows = self._database.read_rows(
-            sa.select(_LOOK.c["items"], _LOOK.c.of, _LOOK.c.seed).where(_LOOK.c.run_id == run_id)
-        )
-        return (rows[0][0], rows[0][1], rows[0][2]) if rows else None
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -35,6 +36,7 @@ from oversight.harness.store.tables import (
     insert_tuples,
     select_values,
 )
+from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.store.words import index_new_words
 from oversight.harness.types import (
     PLACES,
@@ -88,7 +90,9 @@ class ContentRepository(Repository):
         # exclusive, or two processes could give one place to two items
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
-            for portion in map(make_items_storable, split_into_batches(items, BULK)):
+            removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
+            kept = (item for item in items if item.id not in removed)
+            for portion in map(make_items_storable, split_into_batches(kept, BULK)):
                 ids = [item.id for item in portion]
                 known = self._read_known(ids) if first else {}
                 fresh = [item for item in portion if item.id not in known] if known else portion
@@ -99,8 +103,9 @@ class ContentRepository(Repository):
                 for item in portion if known else ():
                     if item.id in known and not is_same_item(item, *known[item.id][:2]):
                         raise DataError(
-                            f"the item {item.id!r} is stored with another text or other options; give the "
-                            "changed item a new id"
+                            f"the item {item.id!r} is stored with another text or other options; if it was "
+                            f"corrected: oversight items correct {shlex.quote(item.id)}; if it is another "
+                            "item, give it a new id"
                         )
                 metas = ((item, known[item.id][2]) for item in portion if item.id in known)
                 changed = [{"named": i.id, "meta": new} for i, old in metas if (new := add_meta(i, old))]

@@ -14,7 +14,6 @@ from oversight.harness.store.audit import (
     AuditRepository,
     DesignRepository,
     HandoverRepository,
-    KeptAnswerRepository,
     LinkRepository,
 )
 from oversight.harness.store.calls import (
@@ -50,6 +49,7 @@ from oversight.harness.store.tables import (
     RunRow,
     count_rows,
 )
+from oversight.harness.store.withdrawal import WithdrawalRepository
 from oversight.harness.store.words import WordRepository
 from oversight.harness.types import Item
 
@@ -66,7 +66,6 @@ class Store(Database):
         self.audit = AuditRepository(self)
         self.trail = AnswerTrailRepository(self)
         self.design = DesignRepository(self)
-        self.kept_answers = KeptAnswerRepository(self)
         self.handovers = HandoverRepository(self)
         self.absences = AbsenceRepository(self)
         self.links = LinkRepository(self)
@@ -84,6 +83,7 @@ class Store(Database):
         self.searches = SearchRepository(self)
         self.candidate_columns = CandidateColumnsRepository(self)
         self.words = WordRepository(self)
+        self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
         """What annotators of a panel said, or else experts to all that lies in their queues."""

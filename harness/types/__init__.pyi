@@ -1,39 +1,36 @@
-from .estimate_choice import (
-    CORRECTED as CORRECTED, PROTOCOLS_OWN as PROTOCOLS_OWN,
-    main_estimate as main_estimate, main_name as main_name,
-    protocol_estimate as protocol_estimate,
-)
 from .estimates import (
-    Counts as Counts, Estimate as Estimate,
-    ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE, caution_lines as caution_lines,
-    caution_text as caution_text,
-    estimate_table as estimate_table,
+    CORRECTED as CORRECTED, PROTOCOLS_OWN as PROTOCOLS_OWN, main_estimate as main_estimate,
+    main_name as main_name, protocol_estimate as protocol_estimate, Counts as Counts,
+    Estimate as Estimate, ESTIMATOR_NAMES as ESTIMATOR_NAMES, OUTSIDE as OUTSIDE,
+    caution_lines as caution_lines, caution_text as caution_text, estimate_table as estimate_table,
     estimator_name as estimator_name, interval_text as interval_text, method_text as method_text,
-    note_lines as note_lines, value_text as value_text,
+    note_lines as note_lines, value_text as value_text, Interval as Interval, WORST_CASE as WORST_CASE,
+    method_words as method_words, reading_lines as reading_lines,
 )
-from .finding import Finding as Finding
-from .foreign import ForeignAnswer as ForeignAnswer
 from .html_table import (
     HtmlTable as HtmlTable, format_number as format_number, percent as percent, span as span,
 )
-from .interval import Interval as Interval, WORST_CASE as WORST_CASE
-from .interval_names import method_words as method_words
 from .labels import (
     LabelDesign as LabelDesign, Labels as Labels, ProtocolStatement as ProtocolStatement,
     deciding_statement as deciding_statement, design_of as design_of,
 )
-from .notes import Note as Note, Noted as Noted, NoteKind as NoteKind, plain_fields as plain_fields
-from .option_text import find_option as find_option, fold_text as fold_text
-from .panel_records import Assignment as Assignment, Choice as Choice, Rating as Rating
-from .program import Candidate as Candidate, Program as Program, Standing as Standing
-from .question_naming import (
-    control_id as control_id, question_id as question_id, question_ids as question_ids, seal_ids as seal_ids,
+from .notes import (
+    Note as Note, Noted as Noted, NoteKind as NoteKind, plain_fields as plain_fields,
+)
+from .program import (
+    Candidate as Candidate, Program as Program, Standing as Standing,
 )
 from .records import (
-    PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS, draw_place as draw_place,
-    Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind, Prediction as Prediction,
-    PredictionStatus as PredictionStatus, Question as Question, Source as Source, Verdict as Verdict,
+    Finding as Finding, ForeignAnswer as ForeignAnswer, find_option as find_option,
+    fold_text as fold_text, Assignment as Assignment, Choice as Choice, Rating as Rating,
+    control_id as control_id, is_erased as is_erased, question_id as question_id,
+    question_ids as question_ids,
+    seal_ids as seal_ids, PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS,
+    draw_place as draw_place, Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind,
+    Prediction as Prediction, PredictionStatus as PredictionStatus, Question as Question,
+    Source as Source, Verdict as Verdict,
+)
+from .shown import (
+    Shown as Shown, to_frame as to_frame,
 )
 from .usage import Usage as Usage
-from .shown import Shown as Shown, to_frame as to_frame
-from .reading_words import reading_lines as reading_lines

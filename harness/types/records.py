@@ -1,4 +1,4 @@
-"""The things the project speaks of, as frozen values without behaviour that needs I/O.
+"""Items, questions, answers, labels, predictions, ratings and findings: frozen values, no I/O.
 
 Options are counted from 0 and always mean the item's options *in source order*; the order in which
 a model or an expert sees them is `Item.permutation`, and nothing downstream of display uses it.
@@ -6,10 +6,13 @@ a model or an expert sees them is `Item.permutation`, and nothing downstream of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from oversight.harness.errors import WrongType
 
@@ -230,3 +233,185 @@ class Prediction:
     def kind(self) -> str:
         """`reason` without its detail, to count by."""
         return self.reason.partition(":")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One annotator of a panel is to choose among all options of one item.
+
+    Attributes
+    ----------
+    id
+        Stable name.
+    item_id, annotator
+        What, and who.
+    propensity
+        Probability with which the rule gives the item to this annotator; fixed before any rating.
+    protocol, seed
+        The rule and its seed.
+    """
+
+    id: str
+    item_id: str
+    annotator: str
+    propensity: float
+    protocol: str
+    seed: int
+
+    @property
+    def expert(self) -> str:
+        """The annotator, as rosters and queues call people."""
+        return self.annotator
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an annotator said to an assignment; `label` is an option of the item, empty if skipped."""
+
+    assignment: Assignment
+    label: str
+    source: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one annotator of a panel chose for one item, among all classes; a missing one is no row."""
+
+    item: str
+    annotator: str
+    label: str
+
+
+class ForeignAnswer(NamedTuple):
+    """A model's answer in another program's log, before it is matched with an item of the study.
+
+    Attributes
+    ----------
+    line
+        Where it stands in the file: line, or number of the record, from 1.
+    id, text
+        How the other program calls the item, and what it asked; either may be empty.
+    options
+        The options in the order in which letters name them there; empty if the log does not say.
+    answer
+        Place of an option in `options`, or what the other program read as the answer; None if it
+        read nothing.
+    raw
+        What the model wrote.
+    error
+        Why there is no answer, if the call failed there.
+    cut
+        Whether the token limit ended the answer.
+    model
+        Which model's answer it is, where the log holds those of several.
+    status
+        What became of it, in an export of a study; then `answer` is an option's whole text, and `error`
+        the reason why there is none.
+    step
+        How the option was read, in an export of a study.
+    left_out
+        Why this sample is no answer of its own, such as ``"perturbed copy"``; such samples are only counted.
+    gap
+        Why no item can be made of it, and what to do; empty if one can.
+    shown
+        What else the model was shown that may hold the question, such as system messages.
+    """
+
+    line: int
+    id: str
+    text: str = ""
+    options: tuple[str, ...] = ()
+    answer: str | int | None = None
+    raw: str = ""
+    error: str = ""
+    cut: bool = False
+    sample: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float = 0.0
+    confidence: float | None = None
+    model: str = ""
+    status: str = ""
+    step: str = ""
+    left_out: str = ""
+    gap: str = ""
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
+
+    what: str
+    state: str
+    detail: str
+
+
+def find_option(options: Sequence[str], said: str) -> int | None:
+    """Place of the option that a text is; letter case and blanks do not count where they tell none apart."""
+    if said in options:
+        return options.index(said)
+    folded = list(map(fold_text, options))
+    return folded.index(fold_text(said)) if folded.count(fold_text(said)) == 1 else None
+
+
+def fold_text(text: str) -> str:
+    """A text by which something is found: letter case and white space aside."""
+    return " ".join(text.casefold().split())
+
+
+_DIGITS = 16
+
+
+def question_ids(protocol: str, seed: int, asked: Iterable[tuple[str, int]]) -> list[str]:
+    """Hash what defines each question, given by item and option: 16 hexadecimal digits of SHA-256.
+
+    Anybody who knows the seed can compute these ids; `seal_ids` makes the ids that are stored.
+
+    Examples
+    --------
+    >>> question_ids("partitioned", 7, [("note-1", 2)])
+    ['65e05b5510ac2cf8']
+    """
+    start, hashed = f"{protocol}\x1f{seed}\x1f", hashlib.sha256
+    return [hashed(f"{start}{item}\x1f{option}".encode()).hexdigest()[:_DIGITS] for item, option in asked]
+
+
+def question_id(protocol: str, seed: int, item_id: str, option: int) -> str:
+    """Hash what defines one question; see `question_ids`."""
+    return question_ids(protocol, seed, [(item_id, option)])[0]
+
+
+def control_id(kind: str, seed: int, item_id: str, option: int, expert: str) -> str:
+    """Hash what defines a control question, in the form of `question_ids`."""
+    told = "\x1f".join(("control", kind, str(seed), item_id, str(option), expert))
+    return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
+
+
+def is_erased(name: str) -> bool:
+    """Whether a name stands for an expert whose name was erased.
+
+    Examples
+    --------
+    >>> is_erased("erased-4f2a9c"), is_erased("ana")
+    (True, False)
+    """
+    return name.startswith("erased-")
+
+
+def seal_ids(key: bytes, ids: Iterable[str]) -> list[str]:
+    """Hash ids with a study's secret key (HMAC-SHA256), so that nobody without the key can compute them.
+
+    Studies that an older version began have no key (empty): their ids stay as they are.
+
+    Examples
+    --------
+    >>> seal_ids(b"", ["65e05b5510ac2cf8"])
+    ['65e05b5510ac2cf8']
+    >>> seal_ids(b"another key", ["65e05b5510ac2cf8"])
+    ['f14906919123829a']
+    """
+    if not key:
+        return list(ids)
+    return [hmac.digest(key, name.encode(), "sha256").hex()[:_DIGITS] for name in ids]

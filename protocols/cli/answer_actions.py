@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli import emit
 from oversight.harness.config import Study
-from oversight.harness.output import reveal, say
+from oversight.harness.output import counted, reveal, say
 from oversight.harness.store import AnswerLink, Store, has_database
 from oversight.protocols.collect import list_links, make_links, read_public_url, revoke_links
 
@@ -45,9 +45,12 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         now = datetime.now(UTC)
         links = list_links(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
-        made = (
-            make_links(study, store, address.url, experts=without, days=args.days or _DAYS) if without else []
-        )
+        made: list[MadeLink] = []
+        if without and _is_logged(args):
+            number = counted(len(without), "expert")
+            say(f"{number} without a link; make links with: oversight label links --all")
+        elif without:
+            made = make_links(study, store, address.url, experts=without, days=args.days or _DAYS)
         kept = {name: link for name, link in links.items() if link is not None and name not in without}
         _tell_served(args, address, made, kept)
 
@@ -58,6 +61,11 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         sys.stderr.flush()
         os._exit(0)
     return 0
+
+
+def _is_logged(args: argparse.Namespace) -> bool:
+    """Whether what is printed goes to a log, as that of a service of systemd does, where no link belongs."""
+    return args.no_links or "INVOCATION_ID" in os.environ
 
 
 def _tell_served(

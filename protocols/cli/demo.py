@@ -22,14 +22,13 @@ from oversight.protocols.demo_study import run_demo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight demo``."""
     parser.add_argument("--folder", default="demo", help="where the study goes (default: %(default)s)")
-    parser.add_argument("--fresh", action="store_true", help="start again from nothing")
     parser.add_argument("--limit", type=int, help="use only the first so many notes")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     folder = Path(args.folder)
-    report, page = run_demo(folder, args.limit, fresh=args.fresh, tell=say)
+    report, page = run_demo(folder, args.limit, tell=say)
     emit(args, {"report": str(page), "study": report}, first_screen(report, EstimateOptions()))
     if not args.json:
         say(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")

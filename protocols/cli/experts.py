@@ -8,6 +8,9 @@ examples: oversight experts invite             accounts on Label Studio, prints 
           oversight experts absent ana --until 2026-12-24
           oversight experts return ana
           oversight experts replace ana --with bea   ana is gone; bea has her open questions
+          oversight experts export ana     all that is stored of ana, as ana.json
+          oversight experts forget ana     her comments, and reasons given about her
+          oversight experts erase ana      her name, too; see docs/data-protection.md
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from oversight.harness import BadInput
 from oversight.harness.analysis import read_quality
 from oversight.harness.cli import add_study, emit, study_of
 from oversight.harness.config import Study
-from oversight.harness.output import reveal
+from oversight.harness.output import counted, reveal
 from oversight.harness.report import quality_table, quality_to_json
 from oversight.harness.store import Store
 
@@ -116,6 +119,39 @@ def replace(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
+def export(args: argparse.Namespace, study: Study) -> int:
+    """Write all that is stored of an expert."""
+    from oversight.protocols.people import export_person
+
+    path = args.out or f"{args.expert.replace('/', '_')}.json"
+    number = export_person(study, args.expert, path)
+    emit(args, {"file": path, "rows": number}, f"{counted(number, 'row')} about {args.expert} in {path}")
+    return 0
+
+
+def forget(args: argparse.Namespace, study: Study) -> int:
+    """Remove an expert's comments, and reasons given about them."""
+    from oversight.protocols.people import forget_texts
+
+    done = forget_texts(study, args.expert)
+    emit(args, asdict(done), f"comments of {args.expert} and reasons about them are removed")
+    return 0
+
+
+def erase(args: argparse.Namespace, study: Study) -> int:
+    """Erase an expert's name, texts, links and addresses; answers stay or are withdrawn by study.toml."""
+    from oversight.protocols.people import erase_person
+
+    done = erase_person(study, args.expert)
+    kept = f"{counted(done.answers, 'answer')} stay as those of {done.name}"
+    text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answer stays'}"
+    if done.open:
+        text += f"; {counted(done.open, 'question')} are open: oversight label reassign {done.name} --to NAME"
+    text += "\nStill to be erased by you: exported files, backups, and the account on Label Studio"
+    emit(args, asdict(done), text)
+    return 0
+
+
 SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], int], str]] = {
     "invite": (invite, "accounts on Label Studio, each password printed once"),
     "list": (invite, "who has an account, and who is away"),
@@ -124,8 +160,11 @@ SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], int], str]] = {
     "absent": (note_absence, "note that an expert is away, for a time or for good"),
     "return": (end_absence, "note that an expert is back"),
     "replace": (replace, "an expert is gone: another has their open questions"),
+    "export": (export, "write all that is stored of an expert as JSON"),
+    "forget": (forget, "remove an expert's comments, and reasons given about them"),
+    "erase": (erase, "erase an expert's name and all that is about them alone"),
 }
-_OF_ONE = ("password", "absent", "return", "replace")
+_OF_ONE = ("password", "absent", "return", "replace", "export", "forget", "erase")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -144,6 +183,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     last = "last day of the absence, such as 2026-12-24 (default: no return is expected)"
     verb["absent"].add_argument("--until", metavar="DAY", help=last)
     verb["replace"].add_argument("--with", dest="by", metavar="NAME", required=True, help="who takes over")
+    verb["export"].add_argument("--out", metavar="FILE", help="default: EXPERT.json")
     for name in ("absent", "replace"):
         verb[name].add_argument("--reason", default="", help="why, for the audit trail")
 

@@ -138,13 +138,23 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--yes, --no and --unsure are for files filled in with yes or no")
     if args.skip_bad and args.label_studio:
         raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
+    if args.change and (panel or args.label_studio):
+        raise BadInput("--change is for files filled in with yes or no")
     words = make_words(args.yes, args.no, args.unsure)
     skipped = BadRows() if args.skip_bad else None
     read, new = import_answers(
-        study, args.files, label_studio=args.label_studio, words=words, skipped=skipped
+        study,
+        args.files,
+        label_studio=args.label_studio,
+        words=words,
+        skipped=skipped,
+        changes=args.change,
     )
     what, then = ("rating", "; next: oversight agree") if panel else ("answer", "")
-    text, payload = f"{counted(read, what)} read, {new} new{then}", {"answers": read, "new": new}
+    text, payload = (
+        f"{counted(read, what)} read, {new} {'new or changed' if args.change else 'new'}{then}",
+        {"answers": read, "new": new},
+    )
     left = {} if skipped is None else {"skipped": skipped.number, "wrong": list(map(str, skipped.shown))}
     if skipped is not None and skipped.number:
         text = "\n".join([*skipped.lines(), f"{counted(skipped.number, 'wrong row')} left out", text])
@@ -208,14 +218,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--folder", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
     option("--ratings", metavar="FILE", help="of a panel: write the ratings that are there")
-    option = verb["import"].add_argument
-    option("files", nargs="+", help="CSV, Excel or JSON Lines files that `label export` wrote")
-    exports = "the files are Label Studio's JSON exports (not JSON-MIN)"
-    option("--label-studio", action="store_true", help=exports)
-    for verdict in ("yes", "no", "unsure"):
-        other = f"a word that means {verdict}, besides those that are known; may be repeated"
-        option(f"--{verdict}", action="append", default=[], metavar="WORD", help=other)
-    option("--skip-bad", action="store_true", help="leave wrong rows out, and list them")
+    _add_import_arguments(verb["import"])
     option = verb["simulate"].add_argument
     option("--key", help="sealed key (columns id,label); presets bring their own")
     option("--sensitivity", type=float, default=1.0, help="P(yes | it is), default 1")
@@ -238,12 +241,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
     option("--model", action="append", help="name of a model that was run; may be repeated")
-    wake = "have a server on this machine wake the next pull early"
-    option("--webhook", type=int, metavar="PORT", help=wake)
     option("--once", action="store_true", help="look once and stop")
     option = verb["audit"].add_argument
     option("--out", default="audit.jsonl", metavar="FILE", help="default: %(default)s")
     option("--comments", action="store_true", help="with the texts of comments, not their digests alone")
+
+
+def _add_import_arguments(verb: argparse.ArgumentParser) -> None:
+    option = verb.add_argument
+    option("files", nargs="+", help="CSV, Excel or JSON Lines files that `label export` wrote")
+    exports = "the files are Label Studio's JSON exports (not JSON-MIN)"
+    option("--label-studio", action="store_true", help=exports)
+    for verdict in ("yes", "no", "unsure"):
+        other = f"a word that means {verdict}, besides those that are known; may be repeated"
+        option(f"--{verdict}", action="append", default=[], metavar="WORD", help=other)
+    option("--skip-bad", action="store_true", help="leave wrong rows out, and list them")
+    changed = "replace answers of earlier files; the answer withdraw takes one back"
+    option("--change", action="store_true", help=changed)
 
 
 def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.ArgumentParser) -> None:
@@ -255,6 +269,8 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--days", type=_days, help="days for which new links open it (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
+    without = "make and print no links, as in a service whose output is logged (default under systemd)"
+    serve.add_argument("--no-links", action="store_true", help=without)
     links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
     links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
     links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")

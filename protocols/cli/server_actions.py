@@ -12,17 +12,18 @@ from oversight.harness import BadInput
 from oversight.harness.analysis import read_quality
 from oversight.harness.cli import emit
 from oversight.harness.config import Study
-from oversight.harness.output import counted, pool_text, say
+from oversight.harness.output import counted, plain_table, pool_text, say
 from oversight.harness.report import quality_table, quality_to_json
 from oversight.harness.store import Store
 from oversight.protocols.collect import measure_progress, share_queues
 
 if TYPE_CHECKING:
-    from oversight.protocols.collect import Difference, Look
+    from rich.table import Table
 
-_SHOWN = ("asked", "answered", "yes", "no", "unsure", "skip", "foreign", "open")
-_TITLES = {"foreign": "not counted", "passed": "passed over"}
-_SHOWN_OF_PANEL = ("asked", "rated", "skip", "foreign", "open")
+    from oversight.protocols.collect import Difference, Look, QueueProgress
+
+_SHORTEST_HOURS = 0.05
+_SUMMED = ("asked", "answered", "open", "foreign")
 
 
 def push(args: argparse.Namespace, study: Study) -> int:
@@ -89,9 +90,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
     _check_watch(args, study)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        looks = watch_campaign(
-            campaign, every=args.every, models=args.model, until_width=args.until_width, webhook=args.webhook
-        )
+        looks = watch_campaign(campaign, every=args.every, models=args.model, until_width=args.until_width)
         with contextlib.closing(looks):
             for look in looks:
                 if args.once or look.is_last:
@@ -104,16 +103,13 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 def _check_watch(args: argparse.Namespace, study: Study) -> None:
     if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
         raise BadInput("--every must be above 0 and --until-width in (0, 1]")
-    if args.webhook is not None and not 0 <= args.webhook <= 65535:
-        raise BadInput(f"--webhook must be a port, from 0 (any free one) to 65535, is {args.webhook}")
     if study.experts.is_panel and (args.until_width is not None or args.model):
         raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
 
 
 def show_status(args: argparse.Namespace, study: Study) -> int:
     """Show who was asked what, what came back, what does not count, and what control questions tell."""
-    from rich.console import Group
-    from rich.table import Table
+    from rich.text import Text
 
     with Store(study.store_url) as store:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
@@ -121,34 +117,20 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         mark = store.marks.read_mark()
         away = {name: found.until for name, found in store.absences.read_absences().items()}
         passed = {} if study.experts.is_panel else share_queues(store).passed
-    shown: tuple[str, ...] = _SHOWN_OF_PANEL if study.experts.is_panel else _SHOWN
-    shown += ("passed",) if passed else ()
-    timed = ["too fast", "hours"] if any(p.timed for p in now.values()) else []
-    titles = (_TITLES.get(name, name) for name in shown)
-    table = Table("expert", *titles, "seconds per answer", "left", *timed, title="Answers")
-    for expert, p in now.items():
-        typical = "" if p.median_seconds is None else f"{p.median_seconds:.0f}"
-        left = "" if p.seconds_left is None else _span(p.seconds_left)
-        of_times = ["", ""] if p.hours is None else [str(p.fast), f"{p.hours:.1f}"]
-        told = "" if expert not in away else f" (away until {away[expert]})" if away[expert] else " (away)"
-        row = (expert + told, *(str(getattr(p, name)) for name in shown), typical, left)
-        table.add_row(*row, *(of_times if timed else []))
-    summed = ("asked", "answered", "open", "foreign")
-    totals = {key: sum(getattr(p, key) for p in now.values()) for key in summed}
-    table.caption = f"{totals['asked']} asked, {totals['answered']} answered, {totals['open']} open"
-    if study.experts.deadline:
-        table.caption += f"; due {study.experts.deadline}"
-    if pool:
-        table.caption += f"; {pool_text(*pool)}"
+    totals = {key: sum(getattr(p, key) for p in now.values()) for key in _SUMMED}
+    lines = [f"due {study.experts.deadline}"] if study.experts.deadline else []
+    lines += [pool_text(*pool)] if pool else []
     if mark is not None:
-        table.caption += f"; this database is {mark}; it collects nothing until: oversight store adopt"
+        lines.append(f"this database is {mark}; it collects nothing until: oversight store adopt")
     if quarantine:
-        table.caption += f"; {len(quarantine)} annotations count for nothing (--json tells each)"
+        lines.append(f"{counted(len(quarantine), 'annotation')} not counted: oversight label status --json")
     if passed:
-        table.caption += (
-            f"; {counted(sum(map(len, passed.values())), 'question')} passed over, although later ones are "
+        lines.append(
+            f"{counted(sum(map(len, passed.values())), 'question')} passed over, although later ones are "
             f"answered: {_name_passed(passed)}. They are missing data: have them answered, or marked unsure"
         )
+    if totals["open"]:
+        lines.append("Next: remind them (oversight label remind), or open the page (oversight label serve).")
     experts = {expert: asdict(p) for expert, p in now.items()}
     due = study.experts.deadline and study.experts.deadline.isoformat()
     payload: dict[str, object] = {"experts": experts, **totals, "deadline": due, "away": away}
@@ -162,8 +144,53 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         payload["mark"] = asdict(mark)
     if quality:
         payload["quality"] = quality_to_json(quality)
-    emit(args, payload, Group(table, quality_table(quality)) if quality else table)
+    head = f"{totals['answered']} of {totals['asked']} questions answered{_share_text(totals)}\n"
+    table = _experts_table(now, away, is_panel=study.experts.is_panel)
+    tail = [Text("\n" + "\n".join(lines))] if lines else []
+    emit(args, payload, [Text(head), table, *([quality_table(quality)] if quality else []), *tail])
     return 0
+
+
+def _share_text(totals: Mapping[str, int]) -> str:
+    """`` (75 %), 60 open``; no share where nothing was asked."""
+    share = f" ({100 * totals['answered'] / totals['asked']:.0f} %)" if totals["asked"] else ""
+    return f"{share}, {totals['open']} open"
+
+
+def _experts_table(now: Mapping[str, QueueProgress], away: Mapping[str, str], *, is_panel: bool) -> Table:
+    """A row an expert. What is rare has a column only where somebody has some."""
+    table = plain_table()
+    table.add_column("expert", overflow="fold")
+    columns = {"answered": [f"{p.answered} / {p.asked}" for p in now.values()]}
+    for name in () if is_panel else ("yes", "no", "unsure"):
+        columns[name] = [str(getattr(p, name)) for p in now.values()]
+    columns["open"] = [str(p.open) for p in now.values()]
+    columns |= _rare_columns([*now.values()])
+    for title in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for row, expert in enumerate(now):
+        until = f" until {away[expert]}" if away.get(expert) else ""
+        told = f" (away{until})" if expert in away else ""
+        table.add_row(expert + told, *(cells[row] for cells in columns.values()))
+    return table
+
+
+def _rare_columns(rows: Sequence[QueueProgress]) -> dict[str, list[str]]:
+    found = {
+        "skip": [p.skip for p in rows],
+        "not counted": [p.foreign for p in rows],
+        "passed over": [p.passed for p in rows],
+    }
+    shown = {title: list(map(str, numbers)) for title, numbers in found.items() if any(numbers)}
+    if any(p.median_seconds is not None for p in rows):
+        shown["s / answer"] = ["" if p.median_seconds is None else f"{p.median_seconds:.0f}" for p in rows]
+    if any(p.seconds_left is not None for p in rows):
+        shown["left"] = ["" if p.seconds_left is None else _span(p.seconds_left) for p in rows]
+    if any(p.fast for p in rows):
+        shown["too fast"] = [str(p.fast) if p.timed else "" for p in rows]
+    if any(p.hours and p.hours >= _SHORTEST_HOURS for p in rows):
+        shown["hours"] = ["" if p.hours is None else f"{p.hours:.1f}" for p in rows]
+    return shown
 
 
 def _name_passed(passed: Mapping[str, Sequence[str]], most: int = 3) -> str:

@@ -1,7 +1,6 @@
 """Start, stop and find a Label Studio server of one's own on this machine.
 
 examples: oversight label-studio start
-          oversight label-studio start --isolated     one server per expert of the study's roster
           oversight label-studio start --public-url https://labels.example.org
           oversight label-studio status
           oversight label-studio stop
@@ -14,6 +13,7 @@ listens on this machine alone and sends nothing anywhere. The admin's password i
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from oversight.harness import ConfigError
 from oversight.harness.cli import add_study, emit, study_of
@@ -27,12 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     add("action", choices=("start", "stop", "status"), help="what to do")
     add("--port", type=int, default=0, help="port to listen on (default: any free one)")
-    add(
-        "--isolated", action="store_true", help="one server per expert, so that nobody sees another's answers"
-    )
     behind = "address by which others reach it, through a proxy with TLS on this machine"
     add("--public-url", metavar="URL", default="", help=behind)
-    add("--hooks", action="store_true", help="let webhooks call this machine, for label watch --webhook")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,10 +40,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, {"stopped": stopped}, text)
         return 0
     if args.action == "start":
-        found = {
-            name: start_server(name, args.port, hooks=args.hooks, public_url=args.public_url)
-            for name in names
-        }
+        found = {name: start_server(name, args.port, public_url=args.public_url) for name in names}
     else:
         found = {name: there for name in names if (there := find_server(name)) is not None}
     lines = [
@@ -62,9 +55,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _names(args: argparse.Namespace) -> list[str]:
-    if not args.isolated:
+    """The servers of the study: one per expert if it says ``isolated = true``."""
+    study = study_of(args) if Path(args.study).exists() else None
+    if study is None or not study.label_studio.isolated:
         return [MAIN]
-    study = study_of(args)
     roster = read_roster(study.path(study.experts.roster))
     if args.port:
         raise ConfigError("--port fits one server, not one per expert: leave it out")

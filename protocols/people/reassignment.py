@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.config import Study
 from oversight.harness.store import Store
-from oversight.harness.types import Item, Question
+from oversight.harness.types import Item, Question, is_erased
 from oversight.protocols.routing import read_pending, read_present
 
 
@@ -54,7 +54,8 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
         )
     roster = read_present(study, store)
     other = roster.find(taker)
-    roster.find(giver)
+    if not is_erased(giver):
+        roster.find(giver)
     if giver == taker:
         raise BadInput(f"{giver!r} cannot take over from themselves")
     if other.absent or other.away:

@@ -2,7 +2,7 @@
 
 One annotator per item is drawn; where the model says the same, nothing is asked. On the rest, experts
 are asked in turn about the two labels (`oversight.protocols.routing.sequential`) until it is known which is
-right. The result is `oversight.harness.panel.superhuman.direct_comparison.direct_result`: needs no assumption
+right. The result is `oversight.harness.panel.direct_comparison.direct_result`: needs no assumption
 on how annotators err.
 """
 
@@ -38,7 +38,7 @@ class Direct:
         Seed of the annotators drawn, of the items asked about, and of experts.
     limit
         Ask about so many disagreements at most, drawn at random
-        (`oversight.harness.panel.superhuman.direct_comparison.direct_plan` says how many); all by default.
+        (`oversight.harness.panel.direct_comparison.direct_plan` says how many); all by default.
     """
 
     roster: Roster

@@ -3,7 +3,7 @@
 `RandomPanel` gives every item to n annotators drawn uniformly; `BalancedPanel` builds incomplete
 blocks, in which loads differ by at most one and pairs of annotators meet about equally often. Either way the
 draw looks at no rating and no prediction, so that what is missing is missing at random, and the
-agreement of an item's annotators estimates that of the pool (`oversight.harness.panel.superhuman.ceiling`).
+agreement of an item's annotators estimates that of the pool (`oversight.harness.panel.ceiling`).
 """
 
 from __future__ import annotations

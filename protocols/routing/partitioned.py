@@ -1,6 +1,6 @@
 """Partitioned supervision: one option drawn uniformly, its expert asked "is it this one?".
 
-The protocol of "Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
+The protocol of "Towards Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
 the option is drawn uniformly from all K, so that given a no it is uniform over the K−1 wrong
 options (Eq. 1), and given a yes the item is an ordinary-labelled draw from the same distribution.
 """

@@ -21,9 +21,7 @@ from oversight.harness.estimate import (
     RESOLUTION_ASSUMPTIONS,
     correctness,
     decode,
-    expected_questions,
     next_option,
-    neyman_rates,
     vote_posterior,
 )
 from oversight.harness.types import Answer, Item, ProtocolStatement, Question, Verdict
@@ -50,13 +48,10 @@ class Sequential:
     predictions
         Model → item id → option from 0, None if unreadable.
     seed
-        Seed of the draw of experts, and of items if there is a budget.
-    budget
-        Expected questions in all. If given, items are drawn with probability ρ ∝ √(uncertainty/cost)
-        (`rates`), and estimates must weigh by it (`oversight.harness.estimate.routed.means.sampled_mean`).
+        Seed of the draw of experts.
     guesses
-        Model → guess of its accuracy, for the order of questions and for ρ. Wrong guesses cost
-        questions, never validity.
+        Model → guess of its accuracy, for the order of questions. Wrong guesses cost questions, never
+        validity.
     voices
         Item id → how likely judges say each option is, for the order, too; empty without judges.
     """
@@ -64,7 +59,6 @@ class Sequential:
     roster: Roster
     predictions: Predictions
     seed: int = 0
-    budget: float | None = None
     guesses: Mapping[str, float] = field(default_factory=dict)
     voices: Voices = field(default_factory=dict)
     name: str = name_protocol("Sequential")
@@ -94,21 +88,6 @@ class Sequential:
         votes = vote_posterior(predicted, k, int(k.max()), accuracy=accuracy)
         return hear_judges(votes, items, self.voices)
 
-    def rates(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Probability ρ with which each item is resolved at all, shape (items,): 1 without a budget."""
-        if self.budget is None:
-            return np.ones(len(items))
-        predicted, p = predicted_matrix(items, self.predictions), self.posterior(items)
-        rows = np.arange(len(items))[:, None]
-        chance = np.where(predicted >= 0, p[rows, np.maximum(predicted, 0)], 0.0)
-        cost = expected_questions(predicted, p, option_counts(items))
-        return neyman_rates((chance * (1 - chance)).mean(axis=1), cost, self.budget)
-
-    def drawn(self, items: Sequence[Item]) -> NDArray[np.bool_]:
-        """Which items are resolved; the draw of an item depends on its ρ, its id and the seed."""
-        u = [np.random.default_rng(derive_seed(self.seed, item.id, "drawn")).random() for item in items]
-        return np.asarray(u) < self.rates(items)
-
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Give the first wave: the most likely predicted option of every item."""
         return self.next_questions(items, ())
@@ -133,8 +112,7 @@ class Sequential:
         free = FreeExperts(self.roster, Counter(answer.question.expert for answer in said))
         predicted, p = predicted_matrix(items, self.predictions), self.posterior(items)
         questions = []
-        for row in np.flatnonzero(self.drawn(items)):
-            item = items[row]
+        for row, item in enumerate(items):
             options = p[row, : len(item.options)]
             option = next_option(predicted[row].tolist(), options, known[item.id], silent[item.id])
             if option is not None:

@@ -104,7 +104,7 @@ SENSE = {"kind": "ask", "fields": ["x"], "inputs": [], "instruction": "", "name"
 def test_a_call_that_makes_no_sense_is_the_programs_trouble(tier: str, call: object) -> None:
     model = Scripted()
     try:
-        [prediction] = answer(program(f"await task.host(task.index, {call})"), model, tier=tier)
+        [prediction] = answer(program(f"await task.host({call})"), model, tier=tier)
     except SandboxError as error:
         pytest.skip(f"the tier {tier} does not work here: {error}")
     assert prediction.status is UNREADABLE

@@ -117,7 +117,9 @@ async def forward(task):
 """
     )
     tracemalloc.start()
-    [found] = asyncio.run(past_the_gate(source, replace(DEFAULT_LIMITS, seconds=20.0), tier))
+    [found] = asyncio.run(
+        past_the_gate(source, replace(DEFAULT_LIMITS, seconds=20.0, memory=256 << 20), tier)
+    )
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.answer is None

@@ -14,7 +14,7 @@ from oversight.agents import operators
 from oversight.agents.programs import DEFAULT_FORMAT, Example, PromptFormat
 from oversight.agents.runtime import dry_run_program
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.policies.program_guide import quote_data, write_guide
+from oversight.agents.search.policies.optimizer import quote_data, write_guide
 from oversight.agents.workflow import Task
 from oversight.harness.types import Program
 from tests.agents.helpers import ROLES
@@ -67,14 +67,13 @@ def test_every_argument_of_a_call_and_all_of_a_task_is_described() -> None:
     arguments = [p for p in inspect.signature(Task.ask).parameters if p != "self"]
     assert [p for p in arguments if not re.search(rf"^{p}: ", GUIDE, re.MULTILINE)] == []
     shown = set(inspect.signature(Task.ask).parameters) | {
-        "index",
         "host",
         "self",
         "code_allowed",
         "run_code",
     }
     task = Task(
-        0, {"text": "", "options": [], "letters": [], "answers": [], "roles": [], "code_allowed": True}, None
+        {"text": "", "options": [], "letters": [], "answers": [], "roles": [], "code_allowed": True}, None
     )
     public = {name for name in (*vars(task), *vars(Task)) if not name.startswith("_")} - shown
     assert [name for name in public if f"task.{name}" not in GUIDE] == []

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from oversight.agents.search import ExpertLabels, measure_power, shrink_scores
-from oversight.agents.search.fitness.design_effects import design_effect, least_variance
-from oversight.agents.search.fitness.empirical_bayes import compare_paired
+from oversight.agents.search.fitness.empirical_bayes import compare_paired, design_effect, least_variance
 from oversight.agents.search.item_splits import SPLITS, draw_splits
 from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
 from tests.agents.search_world import World

@@ -19,8 +19,8 @@ from oversight.agents.search import (
 )
 from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, minimum_detectable
+from oversight.agents.search.loop import race
 from oversight.agents.search.policies.proposal import published_probabilities
-from oversight.agents.search.race import race
 from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import difference_variances, synthesise_population

@@ -10,7 +10,10 @@ import pytest
 from oversight.agents.programs import load_program
 from oversight.agents.runtime import dry_run_program
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.policies.mutations import (
+from oversight.agents.search.policies.recombine import (
+    EDITS,
+    Recombine,
+    Wordings,
     add_vote,
     read_constants,
     remove_thinking,
@@ -18,7 +21,6 @@ from oversight.agents.search.policies.mutations import (
     run_beside,
     set_argument,
 )
-from oversight.agents.search.policies.recombine import EDITS, Recombine, Wordings
 from oversight.harness.types import Program
 from tests.agents.helpers import ROLES
 

@@ -255,3 +255,18 @@ def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) ->
     finalists = len(archive.events["winner"]["finalists"])
     assert max(Counter(world.asked).values()) == 3  # in the race, before the winner is named, and resumed
     assert len(world.asked) == 8 * 30 + 8 * 5 + finalists * 5
+
+
+def test_a_search_whose_start_is_never_readable_stops_before_the_library_is_asked() -> None:
+    world = World(select=30, section=SearchSection(rungs=[8, 30], keep=[0.5], candidates=4))
+
+    async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
+        found = await world.evaluate(program, items, run_)
+        return [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in found]
+
+    world.state = replace(world.state, evaluate=evaluate)
+    ended = asyncio.run(search(world.state, FreshDraws(world.task)))
+    assert "names an option" in ended.reason
+    assert not ended.is_whole
+    assert {program for program, *_ in world.asked} == {world.state.start}
+    assert len(world.asked) == 8

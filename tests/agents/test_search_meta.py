@@ -49,6 +49,9 @@ GOOD: dict[str, Callable[[int], str]] = {
     "raw line breaks": lambda n: json.dumps(reply_of(n)).replace("\\n", "\n"),
     "fence in the code": lambda n: json.dumps(reply_of(n, code=f"```python\n{CODE.format(n=n)}```")),
     "surplus keys": lambda n: json.dumps(reply_of(n, fitness="100 %", answer=["A"], right_answer={"x": 1})),
+    "triple quotes": lambda n: (
+        f'{{"thought": "look twice", "name": "twice {n}", "code": """\n{CODE.format(n=n)}"""}}'
+    ),
     "tags": lambda n: "".join(f"<{k}>{v}</{k}>\n" for k, v in reply_of(n).items()),
 }
 BAD: dict[str, str] = {

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oversight.harness.analysis.looks import note_look
+from oversight.harness.analysis.options import note_look
 from oversight.harness.config import Study
-from oversight.harness.store import SOURCE, PlannedLook, Pulled, Queue, Response, Revision, Store
+from oversight.harness.store import (
+    SOURCE,
+    PlannedLook,
+    Pulled,
+    Queue,
+    Response,
+    Revision,
+    Store,
+    hash_annotation,
+)
 from oversight.protocols.routing import read_pending
 from oversight.protocols.study_labels import route_questions, simulate_answers
 from tests.protocols.test_controls import lay_out
@@ -20,8 +29,9 @@ def answer_on_server(study: Study, *, verdict: str = "no", comment: str = "see p
         mine = [q for q in read_pending(study, store) if getattr(q, "expert", "") == LOOKED_AT]
         said = mine[but:]
         replies = tuple(Response(q.id, LOOKED_AT, verdict, SOURCE, comment) for q in said)
+        version = hash_annotation(5, 5, False, [], verdict)
         seen = tuple(
-            Revision(LOOKED_AT, j, verdict, j, q.id, False, 5, 5, False, [], "t", 1.5)
+            Revision(LOOKED_AT, j, version, j, q.id, False, 5, 5, False, [], verdict, 1.5)
             for j, q in enumerate(said)
         )
         ids = frozenset(q.id for q in mine)

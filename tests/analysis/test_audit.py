@@ -117,8 +117,9 @@ def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight:
         )
         told = store.audit.find_last("absent")
     assert told is not None
-    assert "udce4" in told.detail["reason"]
-    assert "\udce4" not in told.detail["reason"]
+    assert told.comment is not None
+    assert "udce4" in told.comment
+    assert "\udce4" not in told.comment
     assert oversight("verify")["holds"]
     oversight("label", "audit")
     assert oversight("verify", "audit.jsonl")["holds"]
@@ -299,3 +300,12 @@ def test_a_database_that_can_only_be_read(
     assert oversight("verify")["holds"]
     monkeypatch.undo()
     assert not list(folder.glob("study.db-*"))
+
+
+@pytest.mark.parametrize(
+    "change", ["SET author = 6", "SET result = '[1]'", "SET question_id = 'x'", "SET task_id = 999"]
+)
+def test_altered_state_of_an_annotation_is_found(folder: Path, oversight: Oversight, change: str) -> None:
+    with sqlite3.connect("study.db") as connection:
+        connection.execute(f"UPDATE label_revision {change} WHERE position = 0")
+    assert "is not what was seen" in oversight("verify", code=1)["findings"][0]

@@ -39,10 +39,10 @@ def test_every_source_gives_the_same(ratings: pd.DataFrame, tmp_path: Path) -> N
     ratings.to_csv(path, index=False)
     rows = [h.Rating(*row) for row in ratings.itertuples(index=False)]
     sources: list[Any] = [path, str(path), ratings, rows, make_panel(rows)]
-    found = [h.agree(source, bootstrap=50) for source in sources]
+    found = [h.agree(source) for source in sources]
     assert all(report == found[0] for report in found)
     with inside(tmp_path):
-        said = json.loads(call(["agree", "ratings.csv", "--bootstrap", "50", "--json"])[1])
+        said = json.loads(call(["agree", "ratings.csv", "--json"])[1])
     assert found[0].alpha is not None
     assert said["alpha"]["value"] == found[0].alpha.value
 

@@ -10,6 +10,7 @@ import pytest
 from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Response, Store
 from oversight.protocols.collect import AnswerDesk, GivenAnswer, Outcome
 from oversight.protocols.collect.label_studio.pull import Snapshot, examine, keep_accepted
+from oversight.protocols.collect.label_studio.push import remove_answered
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
 from tests.answer_page.conftest import draw
 
@@ -75,6 +76,36 @@ def test_what_is_answered_on_the_page_during_a_pull_stays_and_is_looked_at_again
         again = examine(QUEUE, rows, Snapshot(study, store), there=set(range(100, 106)))
         assert [row.question_id for row in again.quarantine] == [first]
         assert desk.take("ana", GivenAnswer(key="1" * 32, asked_id=second, value="yes")) is Outcome.ELSEWHERE
+
+
+class Project:
+    """The two calls about tasks, on a project that holds six of them."""
+
+    def __init__(self, answered: int) -> None:
+        self.tasks = [{"id": j, "annotations": [1] * (j == answered)} for j in range(100, 106)]
+
+    def list_tasks(self, _project: int) -> list[dict[str, Any]]:
+        return list(self.tasks)
+
+    def delete_task(self, number: int) -> None:
+        self.tasks = [task for task in self.tasks if task["id"] != number]
+
+
+def test_what_the_page_has_leaves_the_queue_on_the_server(tmp_path: Path) -> None:
+    study = draw(tmp_path)
+    with Store(study.store_url) as store:
+        data, desk = push(study, store), AnswerDesk(study, store)
+        for key in ("0", "1"):
+            name = desk.tell_state("ana")["questions"][0]["id"]
+            desk.take("ana", GivenAnswer(key=key * 32, asked_id=name, value="yes"))
+        answered = list(store.content.replies.read_replies())
+        places = [100 + list(data).index(name) for name in answered]
+        project: Any = Project(answered=places[0])
+        assert remove_answered(project, store.labelling, QUEUE, set(answered)) == 1
+        assert places[1] not in {task["id"] for task in project.tasks}
+        assert len(project.tasks) == 5, "what was answered there, too, waits for the next pull"
+        ids = {task.question_id: task.task_id for task in store.labelling.read_tasks()}
+        assert (ids[answered[0]], ids[answered[1]]) == (places[0], None)
 
 
 def test_what_is_withdrawn_on_the_server_is_asked_on_the_page_again(tmp_path: Path) -> None:

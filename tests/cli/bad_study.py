@@ -40,6 +40,12 @@ CASES = [
         "study.toml:6 [items.colour]: unknown key",
     ),
     Bad(
+        "setting of endpoints",
+        edit("study.toml", "[models.m]", "[models.m]\nshared_limits = true"),
+        CHECK,
+        "study.toml:7 [models.m.shared_limits]: no setting of this section: set it under [endpoints.NAME]",
+    ),
+    Bad(
         "unknown section",
         put("study.toml", STUDY + "[modles]\n"),
         CHECK,

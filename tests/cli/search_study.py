@@ -56,6 +56,14 @@ def answer(prompt: str, _: int) -> Reply:
     return Reply(json.dumps({"thinking": "well", "answer": letter}))
 
 
+def set_search(study: Path, **settings: object) -> None:
+    """Set ``[search]`` settings of a study file, replacing what it has."""
+    head, section = study.read_text(encoding="utf-8").split("[search]\n")
+    kept = [line for line in section.splitlines() if line.split(" = ")[0] not in settings]
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    study.write_text("\n".join([f"{head}[search]", *lines, *kept, ""]), encoding="utf-8")
+
+
 def lay_out(
     folder: Path,
     url: str,

@@ -42,8 +42,8 @@ def test_estimate_and_compare_tell_results_by_class(
 def test_what_cannot_be_is_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"good": (0.9, 200), "fair": (0.5, 200)})
     assert "'fbeta' is none" in oversight("estimate", "--metrics", "fbeta", code=2)["error"]
-    both = oversight("estimate", "--metrics", "f1", "--joint", "--published", code=2)["error"]
-    assert "published, joint: not possible together with results by class" in both
+    both = oversight("estimate", "--metrics", "f1", "--joint", "--estimators", "paper", code=2)["error"]
+    assert "estimators, joint: not possible together with results by class" in both
     assert "--test" in oversight("compare", "--metrics", "f1", "--test", "sign", code=2)["error"]
     assert "costs.csv" in oversight("estimate", "--costs", "costs.csv", code=2)["error"]
     for old, new, told in (

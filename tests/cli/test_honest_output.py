@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness import BadInput
-from oversight.harness.analysis.looks import check_look
+from oversight.harness.analysis.options import check_look
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.store import PlannedLook, Store
@@ -104,7 +104,7 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                     ("--gold", GOLD),
                     ("--anytime",),
                     ("--interval", "score"),
-                    ("--published",),
+                    ("--estimators", "paper"),
                     ("--strata", "ward"),
                 ),
             ),
@@ -115,7 +115,7 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                     ("--anytime",),
                     ("--interval", "score"),
                     ("--interval", "exact"),
-                    ("--published",),
+                    ("--estimators", "paper"),
                     ("--strata", "ward"),
                 ),
             ),
@@ -126,7 +126,7 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                     ("--gold", GOLD),
                     ("--anytime",),
                     ("--interval", "exact"),
-                    ("--published",),
+                    ("--estimators", "paper"),
                     ("--strata", "ward"),
                     ("--look", "1/1"),
                     ("--joint",),

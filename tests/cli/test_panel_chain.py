@@ -253,5 +253,5 @@ def test_intervals_on_few_items_say_whether_they_hold(
     assert main(list(words)) == 0
     text = capsys.readouterr().out
     assert "all: no model's precision: the class was given to no item" in text
-    assert main(["agree", "ratings.csv", "--bootstrap", "0"]) == 0
+    assert main(["agree", "ratings.csv"]) == 0
     assert "alpha: no interval: bootstrap is 0" in capsys.readouterr().out

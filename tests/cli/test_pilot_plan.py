@@ -200,7 +200,7 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
     [
         ("sensitivity = [0.9, 1.0]\n", "experts: the estimates allow for experts' errors"),
         ('[estimate]\ninterval = "wald"\n', "a plan is of the exact interval, not of 'wald'"),
-        ('[estimate]\nstrata = "text"\n', "estimate.strata: a plan is of estimates without strata"),
+        ('[estimate]\nstrata = "text"\n', "strata: all items are taken together"),
     ],
 )
 def test_what_a_plan_does_not_allow_for_is_refused(

@@ -15,7 +15,7 @@ import pytest
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
-from tests.cli.search_study import CLASSES, answer, lay_out, truth
+from tests.cli.search_study import CLASSES, answer, lay_out, set_search, truth
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 PROGRAM = '''\
@@ -124,7 +124,8 @@ def test_a_cap_in_dollars_holds_over_resumes_for_two_models_of_two_prices(
         (tmp_path / "prices.toml").write_text(PRICES)
         script(server)
         words = ("--usd", "1.9", "--study", study)
-        oversight("search", "start", "--candidates", "12", *words)
+        set_search(Path(study), candidates=12)
+        oversight("search", "start", *words)
         for _ in range(2):
             oversight("search", "resume", *words)
         prices = {"m": 1e-6, "w": 1e-4}
@@ -185,7 +186,7 @@ def test_how_often_and_how_fast_is_asked_may_change(tmp_path: Path, study: str, 
         lay_out(tmp_path, server.url)
         begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
         text = Path(study).read_text()
-        more = "concurrency = 3\ntries = 2\ntimeout = 20\nrequests_per_minute = 60000"
+        more = "concurrency = 3\ntries = 2\ntimeout = 20"
         Path(study).write_text(text.replace("concurrency = 1\ntries = 1", more))
         found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
     assert (found["id"], found["proposals"]) == (begun, 4)

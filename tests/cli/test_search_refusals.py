@@ -80,8 +80,6 @@ def test_settings_that_make_no_sense_leave_no_search_behind(
         ("--usd", "-1"),
         ("--usd", "nan"),
         ("--usd", "x"),
-        ("--candidates", "-1"),
-        ("--candidates", "1.5"),
         ("--seed", "9" * 22),
     ],
 )

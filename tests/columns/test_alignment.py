@@ -80,7 +80,7 @@ def test_some_questions_keep_their_order_of_all(monkeypatch: pytest.MonkeyPatch)
     alone = asked.take(np.array([4, 1])).order
     whole, of_items = asked.order, asked.item_order
     monkeypatch.setattr(
-        "oversight.harness.columns.question_columns.derive_seed", None
+        "oversight.harness.columns.label_columns.derive_seed", None
     )  # it is dear, and not called again
     part = asked.take(np.array([4, 1]))
     assert part.order.tolist() == whole[[4, 1]].tolist() == alone.tolist()

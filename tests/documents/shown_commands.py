@@ -20,7 +20,10 @@ PART = re.compile(r"(?:<!-- file: (\S+) -->\n)?^```(\w+)\n(.*?)^```$", re.MULTIL
 
 
 def run_line(line: str, refused: str = "") -> str:
-    """What one line prints; its only pipe may be ``| head -N``. The line `refused` ends with exit code 2."""
+    """Return what one line prints; its pipe may be ``| head -N`` or ``| tail -N``.
+
+    The line `refused` ends with exit code 2.
+    """
     words, _, pipe = line.removeprefix("$ ").partition(" | ")
     program, *rest = shlex.split(words)
     if program == "python":
@@ -31,7 +34,10 @@ def run_line(line: str, refused: str = "") -> str:
     with redirect_stdout(out), redirect_stderr(out):
         assert main(rest) == (2 if line == refused else 0), out.getvalue()
     lines = [printed.rstrip() for printed in out.getvalue().splitlines()]
-    return "".join(f"{shown}\n" for shown in (lines[: int(pipe.removeprefix("head -"))] if pipe else lines))
+    if pipe:
+        end, count = pipe.split(" -")
+        lines = lines[: int(count)] if end == "head" else lines[-int(count) :]
+    return "".join(f"{shown}\n" for shown in lines)
 
 
 def play_page(page: Path, refused: str = "") -> int:

@@ -19,4 +19,4 @@ def test_commands_print_what_the_page_shows(
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setenv("OVERSIGHT_DATASETS", str(datasets))
     subprocess.run([sys.executable, ROOT / "benchmarks/_panel_data.py", tmp_path], check=True)
-    assert play_page(ROOT / "docs" / "panels.md") == 10
+    assert play_page(ROOT / "docs" / "panels.md") == 4

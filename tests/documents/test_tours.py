@@ -1,4 +1,4 @@
-"""The commands of docs/tutorial.md and docs/saving.md print what they show."""
+"""The commands of the task pages print what they show."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-def test_the_first_study_prints_what_the_tutorial_shows(tour: None) -> None:
-    assert play_page(DOCS / "tutorial.md") == 10
+@pytest.mark.parametrize(("page", "blocks"), [("accuracy", 7), ("compare", 2), ("gate", 2)])
+def test_a_tour_prints_what_its_page_shows(tour: None, page: str, blocks: int) -> None:
+    assert play_page(DOCS / f"{page}.md") == blocks
 
 
 def test_what_saves_questions_prints_what_the_page_shows(tour: None) -> None:

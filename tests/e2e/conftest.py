@@ -60,7 +60,7 @@ def region(choices: list[str], name: str = "verdict") -> dict[str, Any]:
 def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudioServer]:
     """The server; the first use on a machine installs it and makes its tables."""
     folder = tmp_path_factory.mktemp("label-studio")
-    yield start_server(folder=folder, hooks=True)
+    yield start_server(folder=folder)
     stop_server(folder=folder)
 
 

@@ -65,7 +65,7 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     assert {(e["rated"], e["open"], e["median_seconds"]) for e in status["experts"].values()} == {(8, 0, 4.0)}
     seen = bench.call("label", "watch", "--once")
     assert (seen["open"], seen["estimates"]) == (0, {})
-    assert bench.call("agree", "--bootstrap", "50")["ratings"] == 24
+    assert bench.call("agree")["ratings"] == 24
     assert bench.call("label", "close")["answers"] == 24
     shown = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
     assert shown["title"].startswith("(closed) ")

@@ -15,8 +15,10 @@ from oversight.harness.estimate import (
     accuracy,
     clopper_pearson,
     estimate_counts,
+    estimate_tallies,
+    tally,
 )
-from oversight.harness.estimate.core.binomial import blaker
+from oversight.harness.estimate.core.distributions import blaker
 from oversight.harness.estimate.intervals.shares import scale_by_share
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
@@ -176,7 +178,7 @@ def test_targeted_labels_get_the_binomial_interval() -> None:
 
 def test_ml_is_the_same_however_conditioned() -> None:
     data = study(4, 18, 30, 80, 90)
-    by_answers, by_questions = (accuracy(*data, split=s) for s in ("answers", "questions"))
+    by_answers, by_questions = (estimate_tallies(tally(*data, split=s)) for s in ("answers", "questions"))
     assert by_answers.value == pytest.approx(by_questions.value, abs=1e-12)
     assert by_answers.high != by_questions.high
 

@@ -106,10 +106,8 @@ def test_always_right_and_always_wrong_are_no_tie() -> None:
     assert (same.difference, same.p_value) == (0.0, 1.0)
     assert same.low < 0 < same.high
     ranking = rank_models(
-        np.stack([np.ones(40), np.zeros(40)], axis=1),
-        ["all", "none"],
-        questions=0,
-        pair=lambda i, j, level: mcnemar(
+        {"all": 1.0, "none": 0.0},
+        lambda i, j, level: mcnemar(
             np.ones(40), np.zeros(40), questions=0, level=level, names=("all", "none"), cluster=cluster
         ),
     )

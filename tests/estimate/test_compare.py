@@ -15,8 +15,8 @@ from oversight.harness.estimate import (
     paired_proportions,
     sign_test,
 )
-from oversight.harness.estimate.comparison.two_models import TIED
-from oversight.harness.estimate.core.p_values import sign_p_value
+from oversight.harness.estimate.core.distributions import sign_p_value
+from oversight.harness.estimate.paired import TIED
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from benchmarks._coverage_designs import Design
 from benchmarks._coverage_widths import accuracy_cells, misled_cell
-from oversight.harness.estimate.intervals.fitted_working import fit_working, prior_working
-from oversight.harness.estimate.intervals.tilted_rows import plan_working, tilt_items
-from oversight.harness.estimate.intervals.tilting import tilted_score
+from oversight.harness.estimate.intervals.tilting import (
+    fit_working,
+    plan_working,
+    prior_working,
+    tilt_items,
+    tilted_score,
+)
 from oversight.harness.estimate.routed import accuracy_target
 
 K = 4

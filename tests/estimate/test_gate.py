@@ -21,9 +21,13 @@ from oversight.harness.estimate import (
     likelihood_sequence,
     outcomes_to_settle,
 )
-from oversight.harness.estimate.gate.betting import refuting_wealth
-from oversight.harness.estimate.gate.outcomes import accuracy_gains, difference_gains, make_pool
-from oversight.harness.estimate.gate.resolved import worst_p_values
+from oversight.harness.estimate.gate import (
+    accuracy_gains,
+    difference_gains,
+    make_pool,
+    refuting_wealth,
+    worst_p_values,
+)
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from oversight.harness import EstimateError
-from oversight.harness.columns import align
-from oversight.harness.estimate import accuracy, collected_part, decode, estimate_tallies, growing, tally
-from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, Question
+from oversight.harness.estimate import accuracy, decode
+from oversight.harness.types import Answer, Item, Prediction, Question
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, one_expert_per_class
 from tests.records import draw_order, growing_parts
@@ -67,37 +62,3 @@ def test_items_that_are_resolved_stay_whole() -> None:
         assert part.design.asked == items
     assert accuracy(PREDICTIONS, parts[-1]).value == pytest.approx(accuracy(PREDICTIONS, labels).value)
     assert len(parts) == 5
-
-
-@pytest.mark.parametrize("left_open", [0, 2, 60])
-@pytest.mark.parametrize("mixed", [False, True])
-def test_adding_up_counts_gives_what_every_part_gives(
-    left_open: int, monkeypatch: pytest.MonkeyPatch, *, mixed: bool
-) -> None:
-    items = [Item(i.id, "text", CLASSES[: 3 + (mixed and j % 3 > 0)], (0,)) for j, i in enumerate(ITEMS)]
-    truth = {item.id: TRUTH[item.id] % len(item.options) for item in items}
-    predictions = [
-        Prediction(i, None, PredictionStatus.UNREADABLE)
-        if j % 9 == 0
-        else Prediction(i, None, PredictionStatus.FAILED, reason="gone")
-        if j % 11 == 0
-        else Prediction(i, k if j % 3 else 0)
-        for j, (i, k) in enumerate(truth.items())
-    ]
-    questions = Partitioned(ROSTER, seed=1).route(items)
-    answers = list(SimulatedExperts(truth, abstention=0.05, seed=2).answer(questions))
-    columns, labels = align(predictions, decode(answers[left_open:], questions))
-    part, notes = collected_part(labels, columns.is_there)
-    heard = replace(part, drawn=part.questions, asked=part.labelled)
-    expected = []
-    for first in growing.growing_parts(heard, 12):
-        with contextlib.suppress(EstimateError):
-            expected.append((len(first), estimate_tallies(tally(columns, first))))
-    monkeypatch.delattr(growing, "growing_parts")  # counts are added up, and no part is made
-    found = growing.growing_accuracy(columns, labels, 12)
-    assert len(found) == len(expected) >= 11
-    for (n, made), (m, whole) in zip(found, expected, strict=True):
-        assert (n, made.notes) == (m, notes + whole.notes)
-        for name in ("value", "low", "high", "se", "level", "interval", "estimator"):
-            assert getattr(made, name) == getattr(whole, name), name
-    assert found[-1][1].value == accuracy(columns, labels).value

@@ -21,11 +21,11 @@ from oversight.harness.estimate import (
     make_point,
     maximum_likelihood,
 )
-from oversight.harness.estimate.core.binomial import jeffreys, wilson
-from oversight.harness.estimate.data.combine import mover_sum
-from oversight.harness.estimate.estimators.likelihood import log_likelihood
-from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
+from oversight.harness.estimate.core.distributions import jeffreys, wilson
+from oversight.harness.estimate.estimators import log_likelihood
+from oversight.harness.estimate.intervals.methods import likelihood_ratio_interval, score_interval
 from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.tallies import mover_sum
 from oversight.harness.types import Note, NoteKind
 
 HITS, MISSES = BinomialSample(2, 120, 77), (BinomialSample(4, 360, 321),)

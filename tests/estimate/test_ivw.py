@@ -15,7 +15,7 @@ from oversight.harness.estimate import (
     plugin_weight,
     success_probability,
 )
-from oversight.harness.estimate.estimators.unbiased import complementary_variance, moment_weights
+from oversight.harness.estimate.estimators import complementary_variance, moment_weights
 
 
 @given(st.sampled_from([2, 3, 4, 10, 16]), st.floats(0.02, 0.98))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.estimate import rank_models
 from tests.estimate.test_one_call import ITEMS, PREDICTIONS, labels_of
+from tests.estimate.test_ranking import rank
 
 NAMES = ("partitioned", "targeted", "sequential")
 
@@ -54,7 +54,7 @@ def test_no_models_are_no_estimates() -> None:
 @pytest.mark.parametrize("n", [12, 25, 40])
 def test_a_ranking_never_calls_all_and_none_equal(n: int) -> None:
     outcomes = np.stack([np.zeros(n), np.ones(n), (np.arange(n) % 2).astype(float)], axis=1)
-    ranking = rank_models(outcomes, ["none", "all", "half"], questions=n)
+    ranking = rank(outcomes, ["none", "all", "half"])
     assert ranking.names == ("all", "half", "none")
     ends = {(c.first, c.second): c for c in ranking.comparisons}
     assert ends["all", "none"].verdict == "all"
@@ -64,11 +64,9 @@ def test_a_ranking_never_calls_all_and_none_equal(n: int) -> None:
 
 
 def test_models_that_never_differ_have_an_interval_of_some_width() -> None:
-    outcomes = np.ones((25, 3))
-    for columns in (outcomes, outcomes * np.linspace(-0.5, 1.5, 25)[:, None]):
-        for c in rank_models(columns, list("abc"), questions=25).comparisons:
-            assert c.low < 0 < c.high
-            assert c.verdict == "tie"
+    for c in rank(np.ones((25, 3)), list("abc")).comparisons:
+        assert c.low < 0 < c.high
+        assert c.verdict == "tie"
 
 
 def test_joint_comparisons_are_wider_than_single_ones() -> None:

@@ -2,7 +2,7 @@
 
 The counts are *inferred*: the three runs behind a table column were recovered as the integers that
 reproduce all its printed digits (mean, deviation over runs, mean within-run standard error). They
-are not published data. Source of the digits: "Scalable Oversight via Partitioned Human
+are not published data. Source of the digits: "Towards Scalable Oversight via Partitioned Human
 Supervision", Tables 1 and 2, Figure 2 and the ablation text.
 """
 

@@ -20,11 +20,10 @@ from oversight.harness.estimate import (
     pseudo_outcomes,
     routed_accuracy,
     routed_mean,
-    sampled_mean,
     uniform_design_variance,
 )
-from oversight.harness.estimate.core.binomial import blaker
-from oversight.harness.estimate.routed.doubly_robust import item_variance, optimal_constant
+from oversight.harness.estimate.core.distributions import blaker
+from oversight.harness.estimate.routed.propensities import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 
@@ -171,16 +170,6 @@ def test_a_sample_without_spread_keeps_an_uncertainty() -> None:
     assert estimate.high - estimate.low > 0.5
 
 
-def test_item_sampling_corrects_the_prior_mean() -> None:
-    estimate = sampled_mean(
-        np.array([0.8, 0.8]), np.array([1.0, np.nan]), [True, False], np.array([0.5, 0.5])
-    )
-    assert estimate.value == pytest.approx((0.8 + 0.2 / 0.5 + 0.8) / 2)
-    assert estimate.n.unlabelled == 1
-    with pytest.raises(NotIdentified, match=r"rho\[1\]"):
-        sampled_mean(np.zeros(2), np.zeros(2), [True, False], np.array([0.5, 0.0]))
-
-
 GOOD: dict[str, Any] = {
     "item": [0, 1],
     "asked": [0, 1],
@@ -245,8 +234,6 @@ def test_crossfitted_posterior_never_sees_the_item_itself() -> None:
         after = crossfitted_posterior(predicted, RoutedSample(np.arange(n), asked, flipped, pi))
         assert after[row].tolist() == before[row].tolist()
         assert not np.array_equal(after, before)
-    with pytest.raises(EstimateError, match="folds must be at least 2"):
-        crossfitted_posterior(predicted, RoutedSample(np.arange(n), asked, answer, pi), folds=1)
 
 
 def test_crossfitting_learns_the_accuracy() -> None:

@@ -9,8 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from oversight.harness import EstimateError, NotIdentified
-from oversight.harness.estimate import BinomialSample, LabelledArrays, tally, tally_arrays
+from oversight.harness.columns import PredictionColumns
+from oversight.harness.estimate import BinomialSample, tally
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
+from tests.label_columns import label_columns
 
 Ints = NDArray[np.int64]
 
@@ -143,7 +145,7 @@ def test_mixed_k_and_strata_are_apart() -> None:
     assert found == [("a", 3, 1, 1), ("a", 4, 0, 1), ("b", 4, 1, 0)]
 
 
-def test_many_models_at_once_equal_one_by_one() -> None:
+def test_counts_equal_those_of_one_item_at_a_time() -> None:
     rng = np.random.default_rng(3)
     n, models = 400, 5
     K = rng.choice([3, 5], n)
@@ -156,13 +158,9 @@ def test_many_models_at_once_equal_one_by_one() -> None:
     y_hat = np.where(
         rng.random((models, n)) < 0.1, rng.integers(-2, 0, (models, n)), rng.integers(0, K, (models, n))
     )
-    together = tally_arrays(LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=K, item=item))
-    assert together == tuple(
-        tally_arrays(LabelledArrays(y_hat=y, option=option, kind=kind, n_options=K, item=item))[0]
-        for y in y_hat
-    )
-    for y, found in zip(y_hat, together, strict=True):
-        for t in found.strata:
+    labels = label_columns(option, kind, K, item)
+    for y in y_hat:
+        for t in tally(PredictionColumns(index=labels.index, option=y), labels).strata:
             expected = count_slowly(y, option, kind, K, item, t.K)
             assert (t.S_o, t.n_o, t.S_c, t.n_c, t.n_unreadable, t.n_failed) == expected
 
@@ -242,15 +240,3 @@ def test_bad_predictions(predictions: list[Prediction], message: str) -> None:
 def test_a_missing_stratum_is_named() -> None:
     with pytest.raises(EstimateError, match="item 'i2' has no stratum"):
         tally(predicted(1, 2, 3), GOOD, strata={"i0": "a", "i1": "a"})
-
-
-def test_shapes_are_checked() -> None:
-    one = np.zeros(1, int)
-    wide = LabelledArrays(y_hat=np.zeros((2, 3), int), option=one, kind=one, n_options=one + 4, item=one)
-    with pytest.raises(EstimateError, match=r"y_hat must have 1 columns"):
-        tally_arrays(wide)
-    two = replace(wide, y_hat=np.zeros((2, 1), int))
-    with pytest.raises(EstimateError, match="item must lie in"):
-        tally_arrays(replace(two, item=one + 5))
-    with pytest.raises(EstimateError, match="kind must be 1"):
-        tally_arrays(replace(two, kind=one + 2))

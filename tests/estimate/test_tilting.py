@@ -14,15 +14,17 @@ from scipy.stats import t as student
 
 from oversight.harness import EstimateError, FloatArray, IntArray, NotIdentified
 from oversight.harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
-from oversight.harness.estimate.intervals.tilted_rows import (
+from oversight.harness.estimate.intervals.tilting import (
+    TiltedMean,
     TiltedRows,
     collapse_rows,
     join_rows,
     plan_working,
+    score_at,
     tilt_items,
+    tilted_score,
     uniform_rows,
 )
-from oversight.harness.estimate.intervals.tilting import TiltedMean, score_at, tilted_score
 
 
 @dataclass(frozen=True)

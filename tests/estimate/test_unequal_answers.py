@@ -10,7 +10,7 @@ import pytest
 from oversight.harness import IntArray, NotIdentified
 from oversight.harness.columns import align, answering_rates
 from oversight.harness.estimate import accuracies, accuracy, compare, growing_accuracy, model_accuracies
-from oversight.harness.estimate.data import estimate_refusals
+from oversight.harness.estimate.evidence import estimate_refusals
 from oversight.harness.types import Label, LabelKind, Prediction
 
 K, N, STUDIES = 4, 300, 16

@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "tests" / "studies"
 HEAVY = (
     "aiohttp",
-    "alembic",
     "datasets",
     "httpx",
     "label_studio_sdk",
@@ -52,7 +51,7 @@ COMMANDS = (
     Command("partitioned", "init --folder new --items items.csv --classes a,b"),
     Command("partitioned", "items check", "sqlmodel"),
     Command("partitioned", "label route", "sqlmodel"),
-    Command("fresh", "label route", "sqlmodel alembic"),
+    Command("fresh", "label route", "sqlmodel"),
     Command("partitioned", "label export", "sqlmodel"),
     Command("partitioned", "label import filled/questions-cardiology-1.csv", "sqlmodel"),
     Command("partitioned", "label simulate --key key.csv", "sqlmodel"),
@@ -79,7 +78,7 @@ COMMANDS = (
     Command("partitioned", "verify", "sqlmodel"),
     Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
-    Command("partitioned", "store copy copied.db", "sqlmodel alembic tqdm"),
+    Command("partitioned", "store copy copied.db", "sqlmodel tqdm"),
     Command("partitioned", "model status", code=1),
     Command("partitioned", "doctor", "sqlmodel"),
     Command("partitioned", "completion bash", _STATISTICS),

@@ -17,7 +17,7 @@ import pytest
 
 from oversight.harness.cli.main import main
 from oversight.harness.config import Study
-from oversight.harness.config.study_schema import generate_schema, read_schema_text
+from oversight.harness.config.study_file import generate_schema, read_schema_text
 from tests.fakes.openai_server import Reply, fake_openai
 
 Oversight = Callable[..., Any]
@@ -160,7 +160,7 @@ def test_a_person_at_a_terminal_is_asked(folder: Path) -> None:
 
 def test_the_schema_is_that_of_the_settings_and_lies_beside_the_study(oversight: Oversight) -> None:
     assert json.loads(read_schema_text()) == generate_schema(), (
-        "python -m oversight.harness.config.study_schema"
+        "python -m oversight.harness.config.study_file"
     )
     write_csv("mine.csv", ["id", "text", "label", "ward"], NOTES)
     oversight("init")

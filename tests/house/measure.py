@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from typing import cast
 
 from oversight.harness.cli.main import VERBS, main, make_parser
-from oversight.harness.config.study_schema import generate_schema
+from oversight.harness.config.study_file import generate_schema
 from oversight.harness.registry import load_module
 from oversight.harness.store.tables import ItemRow
 from tests.documents.blocks import find_options

@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [path for wing in ("harness", "protocols", "agents") for path in (ROOT / wing).rglob("*.py")]
 EDGES = {
     "agents/search/item_splits.py": "stores the flags with a search",
-    "harness/estimate/comparison/two_models.py": "has a column of flags in its frame",
-    "harness/panel/parity/certainty_bins.py": "has a column of flags in its frame",
+    "harness/estimate/paired.py": "has a column of flags in its frame",
+    "harness/panel/parity.py": "has a column of flags in its frame",
     "harness/types/notes.py": "makes the flags",
 }
 """Modules that read `flag` or `flags` → why."""

@@ -25,7 +25,7 @@ for name in {sorted(find_sources())!r}:
 files = [getattr(m, "__file__", None) for m in sys.modules.values()]
 files = [str(__import__("pathlib").Path(f).resolve()) for f in files if f]
 own = [f for f in files if f.startswith({str(ROOT)!r}) and "/.venv/" not in f]
-print(len(own) > 600, sorted({{f for f in own if own.count(f) > 1}}))
+print(len(own) > 300, sorted({{f for f in own if own.count(f) > 1}}))
 print([name for name in sys.modules if name.partition(".")[0] in {WINGS!r}])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

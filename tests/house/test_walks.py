@@ -39,11 +39,11 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
 
 def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:
     with fake_openai(answer) as server:
-        lay_out(tmp_path, server.url, more='policy = "recombine"', in_flight=1)
+        lay_out(tmp_path, server.url, more='policy = "recombine"\ntokens = 1_000_000', in_flight=1)
         start = tmp_path / "start.py"
         start.write_text(start.read_text().replace("Answer at once.", f"Answer at once. {DYE}"))
         words = ["search", "start", "--study", str(tmp_path / "study.toml"), "--json"]
         walk = follow(
             DYE, lambda: main(words), start="agents/search/policies/", stop="harness/store/searches"
         )
-    assert_short("a candidate from proposal to archive", walk, files=20, returns=0)
+    assert_short("a candidate from proposal to archive", walk, files=17, returns=1)

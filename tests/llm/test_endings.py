@@ -214,7 +214,11 @@ def test_a_value_that_is_refused_changes_no_field(lay_out: Callable[..., None], 
 
 def test_the_field_of_the_limit_can_be_set(lay_out: Callable[..., None], oversight: Oversight) -> None:
     with fake_openai(lambda p, n: Reply("green")) as server:
-        lay_out(server, 'max_tokens = 64\nlimit_as = "max_tokens"')
+        lay_out(server, "max_tokens = 64")
+        study = Path("study.toml")
+        endpoint = f'[endpoints.e]\nurl = "{server.url}"\nlimit_as = "max_tokens"\n[models.m]'
+        text = study.read_text().replace(f'endpoint = "{server.url}"', 'endpoint = "e"')
+        study.write_text(text.replace("[models.m]", endpoint))
         oversight("run")
         assert all(r["max_tokens"] == 64 and "max_completion_tokens" not in r for r in server.requests)
 

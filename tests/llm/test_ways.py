@@ -270,6 +270,6 @@ def test_a_command_inherits_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_command_that_writes_without_end_is_ended() -> None:
-    settings = ModelSection(model="m", command=["yes"], max_reply_bytes=1_000_000)
-    with pytest.raises(h.TransientModelError, match="larger than 1,000,000 bytes"):
+    settings = ModelSection(model="m", command=["yes"])
+    with pytest.raises(h.TransientModelError, match="larger than 4,000,000 bytes"):
         asyncio.run(make_model(settings).ask(Request.of("x")))

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from oversight.harness import ConfigError, EstimateError
-from oversight.harness.panel import fit_dawid_skene, make_panel_from_grid
-from oversight.harness.panel.ratings.aggregate import agreement_with, plurality, weighted_votes
+from oversight.harness.panel.ratings import (
+    agreement_with,
+    fit_dawid_skene,
+    make_panel_from_grid,
+    plurality,
+    weighted_votes,
+)
 from tests.panel.anaesthetists import ratings
 
 

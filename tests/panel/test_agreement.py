@@ -9,17 +9,10 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray, NotIdentified
 from oversight.harness.arrays import NO_LABEL
-from oversight.harness.panel import (
-    Panel,
-    category_alphas,
-    fleiss_kappa,
-    gwet_ac1,
-    krippendorff_alpha,
-    make_panel_from_grid,
-    measure_agreement,
-    pairwise,
-)
-from oversight.harness.panel.agreement.kappa import pair_agreement
+from oversight.harness.panel import Panel, krippendorff_alpha, measure_agreement, pairwise
+from oversight.harness.panel.agreement import fleiss_kappa, gwet_ac1, pair_agreement
+from oversight.harness.panel.alpha import category_alphas
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: four observers, twelve
 # units, a dot where an observer gave nothing.

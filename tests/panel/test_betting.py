@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oversight.harness import EstimateError
-from oversight.harness.panel import assess_superhuman, betting_confidence, make_panel_from_grid
-from oversight.harness.panel.superhuman.betting_test import itself, pool_tangent, root
-from oversight.harness.panel.superhuman.ceiling import pool_ceiling
+from oversight.harness.panel import assess_superhuman
+from oversight.harness.panel.betting_test import betting_confidence, itself, pool_tangent, root
+from oversight.harness.panel.ceiling import pool_ceiling
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 
 @given(st.floats(0.02, 1), st.floats(0, 1))

@@ -13,13 +13,13 @@ from oversight.harness.panel import (
     assess_superhuman,
     human_level_choices,
     krippendorff_alpha,
-    make_panel_from_grid,
     measure_agreement,
     measure_parity,
 )
-from oversight.harness.panel.parity.clustered_shares import estimate_share
-from oversight.harness.panel.superhuman.assumptions import check_assumptions
-from oversight.harness.panel.superhuman.independent_units import Units, count_units
+from oversight.harness.panel.certificate import Units, count_units
+from oversight.harness.panel.ratings import make_panel_from_grid
+from oversight.harness.panel.superhuman import check_assumptions
+from oversight.harness.panel.weighted_units import estimate_share
 from oversight.harness.types import Note, NoteKind
 
 SIZE = 5

@@ -13,8 +13,8 @@ import pytest
 from oversight.harness import IntArray
 from oversight.harness.cli.main import main
 from oversight.harness.panel import Panel, Superhuman, assess_superhuman, assess_superhuman_from_counts
-from oversight.harness.panel import make_panel_from_grid as from_grid
-from oversight.harness.panel.ratings.aggregate import plurality
+from oversight.harness.panel.ratings import make_panel_from_grid as from_grid
+from oversight.harness.panel.ratings import plurality
 
 N, C = 2400, 4
 CLASSES = [str(c) for c in range(C)]

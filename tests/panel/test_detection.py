@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oversight.harness.panel import make_panel_from_grid, measure_parity
-from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
+from oversight.harness.panel import measure_parity
+from oversight.harness.panel.parity import expected_scores, probability_at_least
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 
 def test_published_probabilities_of_eighty_percent() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from oversight.harness import IntArray
-from oversight.harness.panel import Panel, Parity, make_panel_from_grid, measure_agreement, measure_parity
+from oversight.harness.panel import Panel, Parity, measure_agreement, measure_parity
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.report import agreement_to_json, parity_to_json
 
 RUNS = 200

@@ -11,8 +11,7 @@ import pytest
 from oversight.harness import EstimateError, NotIdentified
 from oversight.harness.estimate import holm
 from oversight.harness.panel import hlpi, hlpri, human_level_choices, human_level_tagging
-from oversight.harness.panel.human_level.methodology import average_precision
-from oversight.harness.panel.human_level.standing import paired_t, sign
+from oversight.harness.panel.human_level import average_precision, paired_t, sign
 
 # "Are machines better than humans in image tagging?", Table 1: positive images, α of 18 annotators, AP
 # of the two best systems.

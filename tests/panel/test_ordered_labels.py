@@ -34,7 +34,7 @@ def test_numbers_stand_in_their_numeric_order(
         lowest, low, high, top = order
         pairs = [(top, high), (low, lowest), (lowest, lowest), (high, top), (top, top), (low, low)]
         write_pairs(tmp_path / "r.csv", pairs)
-        words = ("agree", "r.csv", "--measurement", "ordinal", "--bootstrap", "40")
+        words = ("agree", "r.csv", "--measurement", "ordinal")
         found, given = oversight(*words), oversight(*words, f"--classes={','.join(order)}")
         assert found["alpha"]["value"] == pytest.approx(given["alpha"]["value"], abs=1e-12)
 
@@ -69,7 +69,7 @@ def test_words_without_an_order_are_refused_with_what_to_do(
         assert "--classes low,medium,high" in told
         assert repr(labels[-1]) in told
         quoted = ",".join(f'"{label}"' for label in labels)
-        assert oversight(*words, "--bootstrap", "0", "--classes", quoted)["alpha"]["value"] > -1
+        assert oversight(*words, "--classes", quoted)["alpha"]["value"] > -1
     write_pairs(tmp_path / "r.csv", PAIRS)
     for given, what in (
         ("poor,good", "'fair' is no class"),
@@ -77,7 +77,7 @@ def test_words_without_an_order_are_refused_with_what_to_do(
     ):
         assert main([*words, "--classes", given]) == 2
         assert what in capsys.readouterr().err
-    assert main([*words, "--classes", "poor,fair,good", "--bootstrap", "0"]) == 0
+    assert main([*words, "--classes", "poor,fair,good"]) == 0
     assert "order of the classes: poor < fair < good" in capsys.readouterr().out
 
 

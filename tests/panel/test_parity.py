@@ -9,26 +9,18 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray
 from oversight.harness.estimate import clopper_pearson
-from oversight.harness.panel import (
-    Panel,
-    make_panel_from_grid,
-    measure_parity,
-)
-from oversight.harness.panel.parity.clustered_shares import estimate_difference, estimate_share
-from oversight.harness.panel.parity.detection import expected_scores, probability_at_least
-from oversight.harness.panel.ratings.certainty import (
-    assign_bins,
-    bin_names,
-    compute_certainty,
-    leave_rater_out,
-)
+from oversight.harness.panel import EDGES, Panel, measure_parity
+from oversight.harness.panel.certainty import assign_bins, bin_names, compute_certainty, leave_rater_out
+from oversight.harness.panel.parity import expected_scores, probability_at_least
+from oversight.harness.panel.ratings import make_panel_from_grid
+from oversight.harness.panel.weighted_units import estimate_difference, estimate_share
 
 
 def test_bins_close_on_the_right_and_thirds_stay_together() -> None:
     votes = np.array([[3, 2], [4, 1], [5, 0], [0, 0], [7, 3], [9, 1]])
     assert compute_certainty(votes)[:3].tolist() == [0.6, 0.8, 1.0]
-    assert assign_bins(compute_certainty(votes)).tolist() == [0, 1, 2, -1, 0, 1]
-    assert bin_names() == ("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")
+    assert assign_bins(compute_certainty(votes), EDGES).tolist() == [0, 1, 2, -1, 0, 1]
+    assert bin_names(EDGES) == ("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")
     assert bin_names(()) == ("all",)
     with pytest.raises(EstimateError, match="edges must rise"):
         assign_bins(compute_certainty(votes), (0.9, 0.7))

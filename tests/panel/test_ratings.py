@@ -12,7 +12,8 @@ import pytest
 from oversight.harness import DataError, EstimateError
 from oversight.harness.cli.main import main
 from oversight.harness.datasets import read_choices, read_ratings
-from oversight.harness.panel import make_panel, make_panel_from_grid
+from oversight.harness.panel import make_panel
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.types import Rating
 
 GOOD = "item,annotator,label\ni1,ana,yes\ni1,bo,no\ni2,ana,yes\ni2,bo,\n"
@@ -145,9 +146,9 @@ def test_the_three_verbs_print_json_tables_and_pictures(
     files: Path, oversight: Callable[..., object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands = (
-        ("agree", "r.csv", "--bootstrap", "50", "--pairs", "--svg", "a.svg"),
+        ("agree", "r.csv", "--pairs", "--svg", "a.svg"),
         ("certify", "r.csv", "--model", "m.csv", "--oracle", "o.csv", "--svg", "c.svg"),
-        ("parity", "r.csv", "--model", "m.csv", "--positive", "1", "--bootstrap", "50",
+        ("parity", "r.csv", "--model", "m.csv", "--positive", "1",
          "--reference", "o.csv", "--svg", "p.svg"),
     )  # fmt: skip
     for words in commands:
@@ -165,7 +166,7 @@ def test_the_three_verbs_print_json_tables_and_pictures(
 
 def test_agree_on_numbers(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        found = oversight("agree", "r.csv", "--measurement", level, "--bootstrap", "20")
+        found = oversight("agree", "r.csv", "--measurement", level)
         assert isinstance(found["alpha"], dict)
         assert 0.5 < found["alpha"]["value"] < 1
     put(files / "w.csv", GOOD)
@@ -177,7 +178,10 @@ def test_level_is_the_confidence_level_of_every_verb(
     files: Path, oversight: Callable[..., dict[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in (["agree", "r.csv"], ["certify", "r.csv", "--model", "m.csv"]):
-        assert oversight(*words, "--level", "0.8") == oversight(*words, "--confidence", "0.8")
+        assert oversight(*words, "--level", "0.8") != oversight(*words)
+        with pytest.raises(SystemExit, match="2"):
+            main([*words, "--confidence", "0.8"])
+        assert "this option is gone: use --level" in capsys.readouterr().err
     for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
         with pytest.raises(SystemExit) as stopped:
             main(["agree", "r.csv", "--level", wrong])
@@ -185,18 +189,11 @@ def test_level_is_the_confidence_level_of_every_verb(
         assert told in capsys.readouterr().err
 
 
-def test_certify_knows_pools_weights_and_aggregates(
-    files: Path, oversight: Callable[..., dict[str, object]]
-) -> None:
+def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
     fixed = oversight("certify", "r.csv", "--model", "m.csv")
     pool = oversight("certify", "r.csv", "--model", "m.csv", "--pool")
     assert fixed["fixed"] is True
     assert pool["fixed"] is False
-    weights = '{"a0": 2, "a1": 1, "a2": 1, "a3": 0}'
-    weighted = oversight(
-        "certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted", "--weights", weights
-    )
-    assert weighted["L"] != fixed["L"]
     oversight("certify", "r.csv", "--model", "m.csv", "--aggregate", "dawid-skene")
 
 
@@ -211,16 +208,9 @@ def test_certify_knows_pools_weights_and_aggregates(
             ("certify", "--counts", '{"L": 0.9, "U_e": 0.8, "N": 10.5, "annotators": 3, "classes": 2}'),
             "N must be a whole number, is 10.5",
         ),
-        (("certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted"), "--weights: '' is not JSON"),
-        (
-            ("certify", "r.csv", "--model", "m.csv", "--aggregate", "weighted", "--weights", '{"a0": "x"}'),
-            "annotator to number",
-        ),
         (("certify", "r.csv", "--model", "few.csv"), "there is none for the item 'i1'"),
         (("certify", "r.csv", "--model", "stray.csv"), "the item 'nowhere' has no rating in r.csv"),
         (("certify", "r.csv", "--model", "none.csv"), "there is no such file"),
-        (("parity", "r.csv", "--model", "m.csv", "--edges", "a"), "--edges: numbers by commas"),
-        (("parity", "r.csv", "--model", "m.csv", "--edges", "0.9,0.7"), "edges must rise"),
         (("parity", "r.csv", "--model", "m.csv", "--humans", "zoe"), "no rating is by an annotator 'zoe'"),
         (("agree", "one.csv"), "at least 2 annotators, there is 1"),
     ],
@@ -242,7 +232,7 @@ def test_counts_without_a_certificate_say_what_would_settle_it(
     bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
     assert main(["certify", "--counts", bert + "}"]) == 0
     out = capsys.readouterr().out
-    assert "not certified; the same margin on 3,783 items would be" in out
+    assert "Not certified; the same margin on 3,783 items would be" in out
     assert 'add "disagreement"' in out
     found = oversight("certify", "--counts", bert + ', "disagreement": 0.118}')
     plans = found["direct"]

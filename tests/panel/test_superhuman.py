@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError, IntArray
-from oversight.harness.panel import assess_superhuman, compute_bounds_by_size, make_panel_from_grid
-from oversight.harness.panel.superhuman.assumptions import check_assumptions
-from oversight.harness.panel.superhuman.ceiling import ceilings, shuffled, theoretical
+from oversight.harness.panel import assess_superhuman, compute_bounds_by_size
+from oversight.harness.panel.ceiling import ceilings, shuffled, theoretical
+from oversight.harness.panel.ratings import make_panel_from_grid
+from oversight.harness.panel.superhuman import check_assumptions
 
 
 def two_class(rng: np.random.Generator, n: int, skills: list[float]) -> tuple[IntArray, IntArray]:

@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError
-from oversight.harness.panel import Evidence, assess_superhuman_from_counts, certify
-from oversight.harness.panel.superhuman.ceiling import pool_agreement, pool_ceiling, theoretical
-from oversight.harness.panel.superhuman.certificate import lower_bound
-from oversight.harness.panel.superhuman.decision import items_needed
-from oversight.harness.panel.superhuman.margin import (
+from oversight.harness.panel import assess_superhuman_from_counts
+from oversight.harness.panel.ceiling import pool_agreement, pool_ceiling, theoretical
+from oversight.harness.panel.certificate import (
+    Evidence,
+    certify,
     heuristic_score,
+    lower_bound,
     optimal_score,
     published_score,
 )
+from oversight.harness.panel.superhuman import items_needed
 
 # "Humanly Certifying Superhuman Classifiers", Tables 2, 3 and 5: L, U(e), N, annotators, classes.
 BERT = (0.949, 0.939, 1821, 3, 2)

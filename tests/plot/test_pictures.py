@@ -14,7 +14,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 from oversight import harness as h
-from oversight.harness.analysis import EstimateOptions, StudyReport, report_study
+from oversight.harness.analysis import Closing, EstimateOptions, StudyReport, report_study
 from oversight.harness.config import ModelSection, Study
 from oversight.harness.llm import make_spec
 from oversight.harness.panel import (
@@ -24,10 +24,10 @@ from oversight.harness.panel import (
     Superhuman,
     assess_superhuman,
     compute_bounds_by_size,
-    make_panel_from_grid,
     measure_agreement,
     measure_parity,
 )
+from oversight.harness.panel.ratings import make_panel_from_grid
 from oversight.harness.plot import draw_svg
 from oversight.harness.store import Store
 from oversight.harness.types import Item, Prediction
@@ -59,9 +59,8 @@ def report(tmp_path: Path) -> StudyReport:
             store.runs.store_predictions(
                 [(spec.id, Prediction(i.id, option)) for i, option in zip(items, said, strict=True)]
             )
-        return report_study(
-            store, study, truth=truth, curve=True, options=EstimateOptions(interval="wald", level=0.9)
-        )
+        options = EstimateOptions(interval="wald", level=0.9)
+        return report_study(store, study, truth=truth, options=options)
 
 
 @pytest.fixture(scope="module")
@@ -107,21 +106,26 @@ def test_estimates_have_every_interval_a_title_and_units(report: StudyReport) ->
     assert axes.xaxis.get_major_formatter()(1.0) == "100%"
 
 
+def closings_of(report: StudyReport) -> dict[str, Closing]:
+    """Two points of every model's first estimate."""
+    points = {m.name: tuple((n, m.estimates["ml"]) for n in (20, 40)) for m in report.models}
+    return {name: Closing(points=found, watchable=False, why="") for name, found in points.items()}
+
+
 def test_intervals_close_in_the_order_of_the_draw(report: StudyReport) -> None:
-    axes = h.plot.closing(report)
+    closings = closings_of(report)
+    axes = h.plot.closing(closings)
     assert "answers, in the order of the draw" in texts_of(axes)
     assert {"good", "bad"} <= set(texts_of(axes).splitlines())
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert lines["good"].get_linestyle() != lines["bad"].get_linestyle()
-    assert tuple(e.clipped for _, e in report.models[0].curve) in ends_of(axes)
+    assert tuple(e.clipped for _, e in closings["good"].points) in ends_of(axes)
     assert len(axes.collections) == 2
 
 
-def test_without_a_curve_the_picture_says_so(report: StudyReport) -> None:
-    from dataclasses import replace
-
-    bare = replace(report, models=tuple(replace(m, curve=()) for m in report.models))
-    assert "curve=True" in texts_of(h.plot.closing(bare))
+def test_without_points_the_picture_says_so() -> None:
+    bare = {"good": Closing(points=(), watchable=False, why="too few answers")}
+    assert "No model has an estimate" in texts_of(h.plot.closing(bare))
 
 
 def test_agreement_shows_the_interval_and_names_the_undefined(panel: Any) -> None:
@@ -166,7 +170,7 @@ def test_they_draw_on_the_axes_that_they_are_given(report: StudyReport, panel: A
     agreement, found, growth, parity = panel
     pictures: tuple[Callable[[Axes], Axes], ...] = (
         lambda axes: h.plot.estimates(report, axes),
-        lambda axes: h.plot.closing(report, axes),
+        lambda axes: h.plot.closing(closings_of(report), axes),
         lambda axes: h.plot.agreement(agreement, axes),
         lambda axes: h.plot.certificate(found, growth, axes),
         lambda axes: h.plot.parity(parity, axes),
@@ -212,5 +216,5 @@ def test_estimates_in_memory_are_drawn() -> None:
         assert axes.get_title() == "Accuracy with 95% intervals"
     assert [text.get_text()[:3] for text in axes.get_yticklabels()][-1] == "a: "
     for draw in (h.plot.estimates, h.plot.closing):
-        with pytest.raises(h.BadInput, match="of type list"):
+        with pytest.raises(h.BadInput, match="list"):
             draw([one])  # type: ignore[arg-type]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,7 @@ from oversight.protocols.collect.label_studio.accounts import make_account_email
 from oversight.protocols.collect.label_studio.labelling_page import check_page, is_same_page, make_panel_page
 from oversight.protocols.collect.label_studio.push import make_project_title
 from oversight.protocols.collect.label_studio.queues import plan_queues, plan_tasks
-from oversight.protocols.collect.label_studio.server.client import Client
 from oversight.protocols.collect.label_studio.server.connection import connect
-from oversight.protocols.collect.label_studio.server.webhooks import listen_for_webhooks
 from oversight.protocols.routing import Expert, Roster
 
 ROSTER = Roster((Expert("ana", ("a",)), Expert("Bea B.", ("b",), email="Bea@Example.org")), "experts.toml")
@@ -225,10 +222,3 @@ def test_where_locks_cannot_be_passed_on_there_is_no_server_of_ones_own(
     monkeypatch.setenv("LABEL_STUDIO_URL", "https://labels.example.org")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "t" * 40)
     assert connect().url == "https://labels.example.org"
-
-
-def test_a_server_far_away_is_not_asked_to_call() -> None:
-    far = Client(Connection("https://labels.example.org", "t" * 40))
-    refused = pytest.raises(ConfigError, match="is not on this machine, and could not call it")
-    with refused, listen_for_webhooks([(far, 1)], 0, threading.Event()):
-        pass

@@ -63,7 +63,8 @@ def test_open_questions_move_and_the_design_stays(study: Callable[..., Any]) -> 
         assert here.content.read_questions() == drawn
         events = [e for e in here.audit.read_records() if e.kind == "handover"]
         assert len(events) == before["ana"]
-        assert events[0].detail == {"from": "ana", "to": "cem", "reason": "holiday", "place": None}
+        assert events[0].detail == {"from": "ana", "to": "cem", "place": None}
+        assert events[0].comment == "holiday"
     assert study("label", "simulate", "--key", "key.csv")["new"] == 60
     with store() as here:
         after = here.columns.read_labels(here.columns.read_index())

@@ -77,7 +77,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
 
     for reader in (
         "oversight.harness.analysis.inputs.read_portions",
-        "oversight.harness.datasets.logs.row_logs.read_portions",
+        "oversight.harness.datasets.log_formats.read_portions",
         "oversight.protocols.collect.spreadsheets.verdict_files.read_filled_portions",
     ):
         monkeypatch.setattr(reader, read)

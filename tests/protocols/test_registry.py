@@ -13,7 +13,7 @@ import pytest
 
 from oversight.harness import load_protocol, name_protocol
 from oversight.harness.config import Study
-from oversight.harness.estimate.checks.suite import CHECKS
+from oversight.harness.estimate.checks import CHECKS
 from oversight.harness.registry import PROTOCOLS, state_protocol
 from oversight.harness.types import Item, ProtocolStatement, Question, question_id
 from oversight.protocols.routing import Roster

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, EstimateError
-from oversight.harness.estimate import mcnemar, resolved_accuracy, sampled_mean
+from oversight.harness.estimate import mcnemar, resolved_accuracy
 from oversight.harness.types import Answer, Item, Question, Verdict
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import RoutingProtocol, Sequential, one_expert_per_class
@@ -98,20 +98,3 @@ def test_contradictions_and_strangers_are_refused() -> None:
     flip = [Answer(one, "heart", Verdict.YES, "test"), Answer(one, "heart", Verdict.NO, "test")]
     with pytest.raises(BadInput, match="both confirmed and refuted"):
         protocol.next_questions(items, flip)
-
-
-def test_a_budget_draws_items_and_the_estimate_weighs_by_it() -> None:
-    truth, predictions = population(1)
-    items = make_items()
-    protocol = Sequential(ROSTER, predictions, seed=2, budget=120, guesses={"a": 0.8, "b": 0.6, "c": 0.5})
-    answers, _ = run_waves(protocol, SimulatedExperts(truth))
-    assert 80 < len(answers) < 160
-    drawn, rates = protocol.drawn(items), protocol.rates(items)
-    correct = protocol.correctness(items, answers)["a"]
-    assert (correct[drawn] >= 0).all()
-    p = protocol.posterior(items)
-    a = [predictions["a"][item.id] for item in items]
-    prior = np.array([0.0 if k is None else p[j, k] for j, k in enumerate(a)])
-    estimate = sampled_mean(prior, correct.astype(float), drawn, rates)
-    known = np.mean([a[j] == truth[f"i{j}"] for j in range(N)])
-    assert abs(estimate.value - known) < 4 * (estimate.se or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oversight.harness import BadInput, DataError
-from oversight.harness.datasets import BadRows
+from oversight.harness.datasets import BadRows, read_filled_portions
 from oversight.harness.types import Item
 from oversight.protocols.collect import export_questions, read_answers, read_panel
 from oversight.protocols.collect.spreadsheets.cells import guard
@@ -160,3 +161,30 @@ def test_what_hospitals_send(tmp_path: Path) -> None:
     damaged.write_bytes("question_id,expert,answer,comment\n1,ä,yes,\n2,".encode() + b"\xff,yes,\n")
     with pytest.raises(DataError, match="not UTF-8"):
         read_answers([damaged], questions, items)
+
+
+def test_workbook_that_unpacks_to_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.xlsx"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("xl/sharedStrings.xml", "w") as part,
+    ):
+        for _ in range(60):
+            part.write(b"<si><t>a</t></si>" * 61_000)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(DataError, match=r"unpacks to .* save it as CSV"):
+        next(iter(read_filled_portions(path, ["question_id"])))
+
+
+def test_text_too_long_for_a_cell_leaves_no_file_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("items.csv").write_text(f"id,text\ni0,short\ni1,{'long ' * 8_000}\n")
+    Path("study.toml").write_text('[study]\nname = "t"\n[items]\nfile = "items.csv"\nclasses = ["a", "b"]\n')
+    Path("experts.toml").write_text(
+        "".join(f'[[expert]]\nname = "{name}"\nclasses = ["{name}"]\n' for name in ("a", "b"))
+    )
+    oversight("label", "route")
+    oversight("label", "export", "--format", "xlsx", code=2)
+    assert not list(Path().rglob("*.xlsx"))

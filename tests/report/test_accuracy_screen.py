@@ -12,7 +12,7 @@ from oversight.harness.analysis import EstimateOptions, ItemCounts, ModelReport,
 from oversight.harness.analysis.study_report import ExpertReport
 from oversight.harness.estimate import Check
 from oversight.harness.output import show
-from oversight.harness.report import first_screen, paper_report
+from oversight.harness.report import FORMATS, first_screen, format_accuracies, paper_report
 from oversight.harness.types import Counts, Estimate, Note, NoteKind
 
 POINTER = "All estimators, checks and assumptions:  oversight estimate --all"
@@ -52,7 +52,6 @@ def model(
         estimates={e.estimator: e for e in estimates},
         undefined={},
         unusable="",
-        curve=(),
         checks=tuple(checks),
         unreadable={},
         failed={},
@@ -207,3 +206,18 @@ def test_report_of_the_paper_holds_its_estimators_only() -> None:
     others = [replace(ML, estimator=name) for name in ("ord", "comp", "ivw", "assisted", "worst_case")]
     (only,) = paper_report(study(model("a", [ML, *others]))).models
     assert list(only.estimates) == ["ml", "ord", "comp", "ivw"]
+
+
+def test_formats_hold_every_model_and_escape_its_name() -> None:
+    study_ = study(model("a|b_&<"), model("without", estimates=()))
+    texts = {kind: format_accuracies(study_, kind) for kind in FORMATS}
+    assert texts["csv"].splitlines()[1:] == ["a|b_&<,0.688,0.561,0.784,0.95,True,", "without,,,,,,"]
+    assert "| a\\|b\\_&amp;&lt; | 68.8 % | 56.1 % | 78.4 % | 95 % | yes |  |" in texts["markdown"]
+    assert r"a|b\_\&< & 68.8 \% & 56.1 \%" in texts["latex"]
+    assert all("without" in text for text in texts.values())
+
+
+def test_a_failed_check_is_named_in_every_format() -> None:
+    failed = replace(PASSED, passed=False)
+    report = study(model("small", checks=(failed,)))
+    assert all("coin" in format_accuracies(report, kind) for kind in FORMATS)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from oversight.harness.columns import PredictionColumns
 from oversight.harness.estimate import (
     BinomialSample,
-    LabelledArrays,
+    Tallies,
     closed_form,
     estimate_tallies,
     plugin_weight,
     run_checks,
     success_probability,
-    tally_arrays,
+    tally,
 )
-from oversight.harness.estimate.estimators.likelihood import information
+from oversight.harness.estimate.estimators import information
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
+from tests.label_columns import label_columns
 
 pytestmark = pytest.mark.statistical
 
@@ -91,16 +94,18 @@ def simulate(
             option = np.where(rng.random(n) < ask, y_hat, other)
         item = np.repeat(np.arange(n), m)
         kind = (option == truth[item]).astype(np.int64)
-        arrays = LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=K, item=item)
-        (t,) = tally_arrays(arrays, "answers" if ask is None else "questions")
-        found.append(estimate_tallies(t))
+        labels = label_columns(option, kind, K, item)
+        model = PredictionColumns(index=labels.index, option=y_hat)
+        found.append(estimate_tallies(tally(model, labels, split="answers" if ask is None else "questions")))
     return found
 
 
-def one_each(y_hat: Ints, option: Ints, yes: NDArray[np.bool_], K: Ints) -> LabelledArrays:
+def one_each(
+    y_hat: Ints, option: Ints, yes: NDArray[np.bool_], K: Ints, split: Literal["auto", "answers"] = "auto"
+) -> Tallies:
     """One question about every item."""
-    kind, item = yes.astype(np.int64), np.arange(K.size)
-    return LabelledArrays(y_hat=y_hat, option=option, kind=kind, n_options=K, item=item)
+    labels = label_columns(option, yes.astype(np.int64), K, np.arange(K.size))
+    return tally(PredictionColumns(index=labels.index, option=y_hat), labels, split=split)
 
 
 def assert_calibrated(found: list[Estimate], A: float, least: float = 0.945) -> None:
@@ -142,7 +147,7 @@ def test_pooling_mixed_k_is_biased() -> None:
     yes, hit = option == truth, option == y_hat
     pooled_ord = np.count_nonzero(yes & hit) / np.count_nonzero(yes)
     assert pooled_ord - 0.7 == pytest.approx(0.043, abs=0.01)
-    (t,) = tally_arrays(one_each(y_hat, option, yes, sizes))
+    t = one_each(y_hat, option, yes, sizes)
     stratified = estimate_tallies(t, estimator="ord", interval="wald")
     assert stratified.value == pytest.approx(0.7, abs=0.01)
 
@@ -155,7 +160,7 @@ def test_unreadable_predictions_scored_as_known_wrong_bias_downwards() -> None:
     truth, y_hat = draw(rng, K, np.full(n, 0.75))
     y_hat = np.where(rng.random(n) < 0.2, -1, y_hat)
     option = rng.integers(0, K)
-    (t,) = tally_arrays(one_each(y_hat, option, option == truth, K))
+    t = one_each(y_hat, option, option == truth, K)
     (s,) = t.strata
     naive = closed_form(4, s.S_o, s.n_o + s.n_unreadable, s.S_c, s.n_c)
     assert naive == pytest.approx(0.457, abs=0.005)
@@ -170,7 +175,7 @@ def test_conditioning_on_answers_fails_under_targeted_routing() -> None:
     assert max(e.value for e in found) < 0.8
     rng = np.random.default_rng(4)
     truth, y_hat = draw(rng, np.full(500, 4), np.full(500, 0.7))
-    (t,) = tally_arrays(one_each(y_hat, y_hat, y_hat == truth, np.full(500, 4)), "answers")
+    t = one_each(y_hat, y_hat, y_hat == truth, np.full(500, 4), "answers")
     assert estimate_tallies(t, estimator="ord").value == 1.0
 
 

@@ -12,12 +12,9 @@ from oversight.harness.estimate import (
     accuracy_target,
     closed_form,
     draw_options,
-    expected_questions,
-    neyman_rates,
     pseudo_outcomes,
     resolved_accuracy,
     routed_accuracy,
-    sampled_mean,
     shared_propensities,
     synthesise_population,
     uniform_design_variance,
@@ -113,24 +110,3 @@ def test_sequential_gives_the_binomial_coverage_of_full_labels() -> None:
     covered = [e.low <= A <= e.high for e in (resolved_accuracy(row) for row in right)]
     # exact intervals, 1,500 studies: .95 less 2.6 standard errors
     assert 0.935 <= float(np.mean(covered)) <= 0.98
-
-
-def test_neyman_sampled_items_stay_unbiased_and_cover() -> None:
-    rng = np.random.default_rng(12)
-    studies, pool, K, accuracy = 250, 1500, 10, [0.55, 0.7, 0.8]
-    truth, predicted = synthesise_population(studies * pool, K, accuracy, rng)
-    p = vote_posterior(predicted, K, K, accuracy=accuracy)
-    chance = p[np.arange(len(truth))[:, None], predicted]
-    cost = expected_questions(predicted, p)
-    uncertain = (chance * (1 - chance)).mean(axis=1)
-    rho = neyman_rates(uncertain, cost, 0.2 * float(cost.sum()))
-    drawn = rng.random(len(truth)) < rho
-    covered, values = [], []
-    for study in range(studies):
-        rows = slice(study * pool, (study + 1) * pool)
-        right = (predicted[rows, 1] == truth[rows]).astype(float)
-        e = sampled_mean(chance[rows, 1], right, drawn[rows], rho[rows])
-        covered.append(e.low <= accuracy[1] <= e.high)
-        values.append(e.value)
-    assert 0.92 <= float(np.mean(covered)) <= 0.985
-    assert float(np.mean(values)) == pytest.approx(0.7, abs=4 * float(np.std(values)) / np.sqrt(studies))

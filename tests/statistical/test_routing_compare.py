@@ -13,11 +13,11 @@ from oversight.harness.estimate import (
     disagreement,
     mcnemar,
     paired_difference,
-    rank_models,
     sign_test,
     synthesise_population,
 )
-from oversight.harness.estimate.comparison.two_models import TIED
+from oversight.harness.estimate.paired import TIED
+from tests.estimate.test_ranking import rank
 
 pytestmark = pytest.mark.statistical
 K, QUESTIONS = 4, 300
@@ -81,7 +81,7 @@ def test_ranking_keeps_the_familywise_error() -> None:
     for _ in range(studies):
         truth, predicted = synthesise_population(400, K, [0.7] * 6, rng)
         z = (predicted == truth[:, None]).astype(float)
-        ranking = rank_models(z, names, questions=400)
+        ranking = rank(z, names)
         wrong += any(c.verdict != TIED for c in ranking.comparisons)
         half = [(c.high - c.low) / 2 / ranking.critical for c in ranking.comparisons]
         pairs = zip(ranking.comparisons, half, strict=True)

@@ -9,18 +9,11 @@ import pytest
 from scipy import stats
 
 from oversight.harness import FloatArray
-from oversight.harness.panel import (
-    Evidence,
-    assess_superhuman,
-    assess_superhuman_from_counts,
-    betting_confidence,
-    certify,
-    make_panel_from_grid,
-)
-from oversight.harness.panel.superhuman.betting_test import root
-from oversight.harness.panel.superhuman.ceiling import empirical, pool_ceiling
-from oversight.harness.panel.superhuman.certificate import lower_bound
-from oversight.harness.panel.superhuman.margin import optimal_score
+from oversight.harness.panel import assess_superhuman, assess_superhuman_from_counts
+from oversight.harness.panel.betting_test import betting_confidence, root
+from oversight.harness.panel.ceiling import empirical, pool_ceiling
+from oversight.harness.panel.certificate import Evidence, certify, lower_bound, optimal_score
+from oversight.harness.panel.ratings import make_panel_from_grid
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 

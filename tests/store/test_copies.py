@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.servers import empty_server
+from benchmarks.servers import serve as serve_view
 from oversight.harness.config import ModelSection, read_study
 from oversight.harness.errors import StoreError
 from oversight.harness.llm import make_spec, run
@@ -20,9 +22,7 @@ from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
 from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 from tests.answer_page.conftest import draw, serve
-from tests.conftest import empty_server
 from tests.store.test_copying import bring
-from tests.view.conftest import serve as serve_view
 
 Oversight = Callable[..., Any]
 COLLECTS = (

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import connect_to_server, empty_server
 from oversight.harness.errors import LostDatabase
 from oversight.harness.store import Store
 from oversight.harness.types import Item
-from tests.conftest import empty_server
-from tests.postgresql_server import connect_to_server
 
 WRITER = """
 import sys

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from benchmarks.servers import Served, serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
@@ -33,74 +26,6 @@ file = "items.csv"
 classes = ["red", "green", "blue", "black"]
 meta = ["level"]
 """
-
-
-@dataclass(frozen=True)
-class Served:
-    """A server that runs, its address, and what a browser sends after its first visit.
-
-    `errors` has what it told on the terminal, once it has ended.
-    """
-
-    url: str
-    process: subprocess.Popen[str]
-    cookie: str = ""
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def port(self) -> int:
-        return urlsplit(self.url).port or 0
-
-    @property
-    def token(self) -> str:
-        return self.url.rpartition("=")[2]
-
-    def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request(method, path, headers=({"Cookie": self.cookie} if self.cookie else {}) | named)
-        response = connection.getresponse()
-        body = response.read()
-        connection.close()
-        return response, body
-
-    def read(self, part: str, /, **params: str | int) -> dict[str, object]:
-        response, body = self.ask(f"/api/{part}?{urlencode(params)}")
-        assert response.status == 200, body
-        found: dict[str, object] = json.loads(body)
-        return found
-
-
-@contextmanager
-def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
-    """The real command, ended by SIGTERM, which is no failure."""
-    command = [
-        sys.executable,
-        "-m",
-        "oversight.harness.cli.main",
-        "view",
-        "--no-browser",
-        "--port",
-        str(port),
-        "--json",
-    ]
-    process = subprocess.Popen(
-        [*command, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    told = list[str]()
-    try:
-        line = process.stdout.readline()
-        assert line, process.communicate()[1]
-        served = Served(json.loads(line)["url"], process)
-        response, _ = served.ask("/session", "POST", Authorization=f"Bearer {served.token}")
-        cookie = (response.getheader("Set-Cookie") or "").partition(";")[0]
-        yield Served(served.url, process, cookie, told)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        _, errors = process.communicate(timeout=30)
-        told.append(errors)
-    assert process.returncode == 0, errors
 
 
 def fill(study: Study, texts: Callable[[int], str] = "text {}".format, answered: int = N - 10) -> None:

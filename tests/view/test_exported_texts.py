@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.servers import serve
 from oversight.harness.config import ModelSection, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Pulled, Queue, QueuedTask, Revision, Store
 from oversight.harness.types import Answer, Item, Prediction, Question, Verdict
 from oversight.harness.view import ExportOptions, write_page, write_parts
-from tests.view.conftest import fill, lay_out, serve
+from tests.view.conftest import fill, lay_out
 
 SAID = [
     {"from_name": "verdict", "value": {"choices": ["no"]}},

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from benchmarks.servers import Served, serve
 from oversight.harness.errors import ConfigError
 from oversight.harness.machine import cache_dir, host_name
 from oversight.harness.view.server.guard import Guard
 from oversight.harness.view.server.token_file import read_token
-from tests.view.conftest import Served, serve
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,11 @@ from typing import Any, cast
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import Served, serve
 from oversight.harness.store import Store
 from oversight.harness.view.server.live import ChangeFeed
 from tests.conftest import empty_database
-from tests.view.conftest import N, Served, fill, lay_out, serve
+from tests.view.conftest import N, fill, lay_out
 
 ANSWER = """
 import sys

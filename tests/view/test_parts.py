@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.servers import Served, serve
 from oversight.harness.analysis import StudyItems
 from oversight.harness.store import Store
 from oversight.harness.view.payload import read_item, read_items
 from oversight.harness.view.payload.items import read_filter
 from tests.conftest import empty_database
-from tests.view.conftest import N, Served, fill, lay_out, serve
+from tests.view.conftest import N, fill, lay_out
 
 
 def test_estimates_and_differences_are_those_of_the_commands(

@@ -1,14 +1,15 @@
-"""One session in the jail: a program runs over its tasks, and speaks to the host in JSON lines.
+"""One session in the jail: a program runs on its task, and speaks to the host in JSON lines.
 
 Host to jail: ``{"id": n, "reply": …}`` or ``{"id": n, "error": "…"}``.
-Jail to host: ``{"id": n, "index": j, "call": …}``, one ``{"answer": …}`` a
-task in their order, and last ``{"done": …}`` or ``{"stopped": "…"}``.
+Jail to host: ``{"id": n, "call": …}``, and last ``{"answer": …}`` (of a program), ``{"done": …}`` (of plain
+code) or ``{"stopped": "…"}``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import builtins
+import datetime
 import json
 import os
 import random
@@ -17,6 +18,8 @@ import sys
 import types
 from typing import Any
 
+NOW = (2000, 1, 1)
+"""The date that a program sees."""
 NO_BUILTINS = ("breakpoint", "compile", "eval", "exec", "input", "open")
 
 
@@ -52,21 +55,19 @@ class Session:
         except BaseException as error:  # noqa: BLE001  whatever a program does when it is loaded
             self._send({"stopped": f"{type(error).__name__}: {error}"[:1000]})
             return
-        if order["payloads"] is None:  # plain code: what it prints is all
+        if order["payload"] is None:  # plain code: what it prints is all
             self._send({"done": "".join(namespace["_printed"])[: order["characters"]]})
             return
         self._loop.add_reader(self._descriptor, self._receive)
-        answers = namespace["_answer_all"](namespace["forward"], order["payloads"], self.ask)
-        for found in self._loop.run_until_complete(answers):
-            self._send({"answer": found})
-        self._send({"done": True})
+        answer = namespace["_answer"](namespace["forward"], order["payload"], self.ask)
+        self._send({"answer": self._loop.run_until_complete(answer)})
 
-    async def ask(self, index: int, call: Any) -> Any:
+    async def ask(self, call: Any) -> Any:
         """Send a call to the host and wait for its reply."""
         number = len(self._waiting) + 1
         future = self._loop.create_future()
         self._waiting[number] = future
-        self._send({"id": number, "index": index, "call": call})
+        self._send({"id": number, "call": call})
         return await future
 
     def arm(self) -> None:
@@ -89,7 +90,7 @@ class Session:
         known["print"] = lambda *words, sep=" ", end="\n", **_: printed.append(
             sep.join(map(str, words)) + end
         )
-        random.seed(0)
+        make_repeatable()
         module = types.ModuleType("workflow")  # dataclasses look their module up
         sys.modules["workflow"] = module
         vars(module).update({"__builtins__": known, "_printed": printed})
@@ -120,6 +121,35 @@ class Session:
         data = json.dumps(message).encode() + b"\n"
         while data:
             data = data[os.write(self._descriptor, data) :]
+
+
+def make_repeatable() -> None:
+    """Seed all randomness, and stop the clock: a program that runs again makes the same calls."""
+    seed_as_given = random.Random.seed
+
+    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+        seed_as_given(self, 0 if a is None else a, version)
+
+    random.Random.seed = seed  # type: ignore[method-assign]
+    random.SystemRandom = random.Random  # type: ignore[assignment, misc]
+    random.seed = random._inst.seed  # noqa: SLF001  the module's own
+    random.seed()
+    frozen = datetime.datetime(*NOW, tzinfo=datetime.UTC)
+
+    class StoppedDate(datetime.date):
+        @classmethod
+        def today(cls) -> Any:
+            return cls(*NOW)
+
+    class StoppedClock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            found = frozen.astimezone(tz) if tz else frozen.replace(tzinfo=None)
+            return cls.combine(found.date(), found.timetz())
+
+        today = utcnow = now
+
+    datetime.date, datetime.datetime = StoppedDate, StoppedClock  # type: ignore[misc]
 
 
 def no_sleep() -> None:

@@ -2,23 +2,242 @@
 
 Nothing here is stored. A `Board` is the archive seen through one set of labels; another set gives
 another board of the same answers, without one call.
+
+Who is best on which items: the parents of GEPA (Agrawal et al. 2025).
+
+How each candidate of a board stands: worked out for whom it is asked, as a search asks about few.
+
+Scores of answers that have not changed since: a search scores each answer once, not once a slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
+from oversight.agents.search.fitness.answer_table import AnswerCounts, AnswerTable
 from oversight.agents.search.fitness.archive import Archive
-from oversight.agents.search.fitness.empirical_bayes import Paired, ShrunkScores, shrink_scores
+from oversight.agents.search.fitness.breakthroughs import interval_ends
+from oversight.agents.search.fitness.empirical_bayes import (
+    Paired,
+    ShrunkScores,
+    compare_paired,
+    relate,
+    shrink_scores,
+)
 from oversight.agents.search.fitness.expert_labels import ExpertLabels
-from oversight.agents.search.fitness.lineage import relate
-from oversight.agents.search.fitness.scored_rows import ScoredRows
-from oversight.agents.search.fitness.standings import LazyValues, Standings
-from oversight.harness import UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
-from oversight.harness.types import Item, Standing
+from oversight.agents.search.fitness.scores import score_items
+from oversight.harness import FAILED, UNREADABLE, BoolArray, EstimateError, FloatArray, IntArray
+from oversight.harness.store import split_into_batches
+from oversight.harness.types import Candidate, Item, Standing
+
+_ROWS_AT_ONCE = 128
+"""Rows that are scored together: many more take memory, and no less time."""
+
+
+@dataclass(slots=True)
+class ScoredRows:
+    """Rows of `score_items`, kept as long as answers, items and labels stay what they are.
+
+    Attributes
+    ----------
+    last
+        What was made of all of them last, with the key that says of which: a page asks for what a report has
+        just made.
+    """
+
+    _items: Sequence[Item] | None = None
+    _labelled: ExpertLabels | None = None
+    _rows: dict[tuple[str, str, int], tuple[int, FloatArray]] = field(default_factory=dict)
+    _votes: dict[int, bytes] = field(default_factory=dict)
+    last: tuple[Hashable, Any] | None = None
+
+    def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
+        """Forget all that was made of other items or labels."""
+        if self._items is not items or self._labelled is not labelled:
+            self._items, self._labelled, self.last = items, labelled, None
+            self._rows.clear()
+            self._votes.clear()
+
+    def score(
+        self,
+        table: AnswerTable,
+        ids: Sequence[str],
+        items: Sequence[Item],
+        labelled: ExpertLabels,
+        *,
+        estimator: str,
+        replicate: int,
+    ) -> FloatArray:
+        """Score candidates in one of their replicates, shape (M, n)."""
+        self.begin(items, labelled)
+        voters = None
+        if labelled.routed.any():  # their posterior is made of all votes of those that answered all items
+            voters = table.options(ids, items, replicate)
+            votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
+            if self._votes.get(replicate) != votes:
+                self._votes[replicate] = votes
+                self._rows = {key: kept for key, kept in self._rows.items() if key[2] != replicate}
+        changes = [table.changes.get((c, replicate), 0) for c in ids]
+        keys = [(estimator, c, replicate) for c in ids]
+        new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
+        for some in split_into_batches(new, _ROWS_AT_ONCE):
+            # numpy adds up the items of a row that is alone in another order than those of several
+            rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
+            found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
+            for j, row in zip(some, found, strict=False):
+                self._rows[keys[j]] = changes[j], row.copy()
+        return np.stack([self._rows[key][1] for key in keys])
+
+
+_DRAWS = 2000
+"""From the posterior, for how often each candidate is the best."""
+_AT_ONCE = 100
+V = TypeVar("V")
+
+
+class LazyValues(Mapping[str, V]):
+    """Values by id, each made when it is first asked for.
+
+    Parameters
+    ----------
+    ids
+        All there are.
+    make
+        Given the place of an id among them.
+    """
+
+    def __init__(self, ids: Sequence[str], make: Callable[[int], V]) -> None:
+        self._places = {name: place for place, name in enumerate(ids)}
+        self._make = make
+        self._made: dict[str, V] = {}
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._made:
+            self._made[name] = self._make(self._places[name])
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standings:
+    """What standings are made of; arrays have a row, or an entry, per candidate.
+
+    Attributes
+    ----------
+    scores, cluster
+        Per-item scores, shape (M, n), and the items' clusters, shape (n,).
+    count
+        Sums up the answers of each candidate's first replicate.
+    """
+
+    ids: Sequence[str]
+    candidates: Mapping[str, Candidate]
+    scores: FloatArray
+    cluster: IntArray
+    shrunk: ShrunkScores
+    count: Callable[[], AnswerCounts]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Row of every candidate."""
+        return {name: place for place, name in enumerate(self.ids)}
+
+    @cached_property
+    def counts(self) -> AnswerCounts:
+        """Numbers of each candidate's answers."""
+        return self.count()
+
+    @cached_property
+    def wins(self) -> IntArray:
+        """How often each is the best in draws from the posterior."""
+        rng, M = np.random.default_rng(0), len(self.ids)
+        best = [
+            (self.shrunk.mean + self.shrunk.sd * rng.standard_normal((_AT_ONCE, M))).argmax(axis=1)
+            for _ in range(_DRAWS // _AT_ONCE)
+        ]
+        return np.bincount(np.concatenate(best), minlength=M)
+
+    @cached_property
+    def tokens_each(self) -> FloatArray:
+        """Tokens of each candidate per answer."""
+        each: FloatArray = self.counts.tokens / np.maximum(1, self.counts.answers)
+        return each
+
+    def value(self, j: int) -> float:
+        """A candidate's estimate as measured."""
+        return float(np.nanmean(self.scores[j]))
+
+    def compare(self, first: int, second: int) -> Paired:
+        """One candidate against another on the items both answered."""
+        return compare_paired(self.scores[first], self.scores[second], self.shrunk.spread, self.cluster)
+
+    def make(self, j: int) -> Standing:
+        """How a candidate stands."""
+        parents = self.candidates[self.ids[j]].parents
+        against = self.places.get(parents[0]) if parents else None
+        compared = None if against is None else self.compare(j, against)
+        mean, sd, far = float(self.shrunk.mean[j]), float(self.shrunk.sd[j]), self.shrunk.breakthroughs
+        low, high = interval_ends(
+            mean,
+            float(np.hypot(sd, self.shrunk.level_se)),
+            float(far.chance[j]),
+            float(far.mean[j]),
+            float(np.hypot(far.sd[j], self.shrunk.level_se)),
+        )
+        n = max(1, int(self.counts.answers[j]))
+        failed = int(self.counts.failed[j]) / n
+        return Standing(
+            n_items=int((~np.isnan(self.scores[j])).sum()),
+            value=self.value(j),
+            mean=mean,
+            sd=sd,
+            low=(1 - failed) * low,
+            high=(1 - failed) * high + failed,
+            p_best=float(self.wins[j] / _DRAWS),
+            p_better=compared.p_better if compared else None,
+            verdict=compared.verdict if compared else None,
+            tokens=float(self.tokens_each[j]),
+            invalid_rate=int(self.counts.no_option[j]) / n,
+            error_rate=failed,
+        )
+
+
+def count_fronts(ids: Sequence[str], scores: FloatArray) -> dict[str, int]:
+    """On how many items each candidate has the best score; candidates that are best nowhere are left out.
+
+    Parameters
+    ----------
+    ids
+        Of the candidates.
+    scores
+        Shape (runs, M, n), the mean over runs counts; NaN where there is none. Items on which nobody has a
+        score count for nobody.
+
+    Examples
+    --------
+    >>> count_fronts(["a", "b", "c"], np.array([[[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]]))
+    {'a': 2, 'b': 2}
+    """
+    known = ~np.isnan(scores)
+    number = known.sum(axis=0)
+    mean = np.where(number > 0, np.nansum(scores, axis=0) / np.maximum(number, 1), -np.inf)
+    best = mean.max(axis=0)
+    on_front = (mean >= best - 1e-9) & np.isfinite(best)
+    counts = on_front.sum(axis=1)
+    return {name: int(n) for name, n in zip(ids, counts, strict=True) if n}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +328,7 @@ def score_candidates(
         Where scores are found that were worked out before, and kept.
     by_parents
         Whether a child is taken to be about as good as its parents
-        (`oversight.agents.search.fitness.lineage`), else all candidates for draws around one mean.
+        (`oversight.agents.search.fitness.empirical_bayes`), else all candidates for draws around one mean.
 
     Raises
     ------

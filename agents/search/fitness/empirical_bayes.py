@@ -10,22 +10,35 @@ averaged over its posterior under a half-normal prior (Gelman 2006, Bayesian Ana
 All values are paired on the same items, so what all find hard does not count. v is pooled over the
 candidates: few refutations make a candidate's own variance small exactly where it was lucky.
 Candidates in families break the one assumption, exchangeability: two far clusters bias the winner by
-a few points; where it is known who was made from whom, the prior says so
-(`oversight.agents.search.fitness.lineage`). A single one far above all others is shrunken by up to twenty;
-the upper ends of intervals allow for it (`oversight.agents.search.fitness.breakthroughs`).
+a few points; where it is known who was made from whom, the prior says so (`relate`). A single one far
+above all others is shrunken by up to twenty; the upper ends of intervals allow for it
+(`oversight.agents.search.fitness.breakthroughs`).
 
 Is a child better than its parent? Three answers. The difference is taken item by item on the items both
 answered. Its standard error counts two imaginary items on which they disagree, one each way, as
-`oversight.harness.estimate.comparison.paired` does for proportions (Bonett & Price 2012): otherwise three
+`oversight.harness.estimate.paired` does for proportions (Bonett & Price 2012): otherwise three
 lucky items in a row would pass for proof, though a fair coin does that one time in eight, and programs that
 have not differed yet would pass for equal. The difference is then shrunk by how far candidates differ
 at all. ``better`` needs 95 %: a program compared with itself passes at most one time in twenty.
 ``worse`` needs only 80 %, since it merely discourages a repetition; all else is ``undecided``.
+
+Prior correlations of candidates: a child is about as good as its parents, give or take a step.
+
+A_j = A_parent + N(0, τ²), the mean of both where there are two parents; whoever has none is a draw
+around the archive's mean, A_j = μ + N(0, τ²). So what a parent and its other children scored tells of a
+child, too: at a hundred labels more than the child's own answers do. Without parents this is the one
+population above. It is the animal model of breeding (Henderson
+1975, Biometrics 31: best linear unbiased prediction by relationship), without inbreeding's discount. It holds
+where edits are small and about as often good as bad; a leap is shrunken towards its parent, for which the
+upper ends of intervals allow.
+
+Items that are not independent, such as images of one patient: what the spread of their scores is worth.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,8 +46,74 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from oversight.agents.search.fitness.breakthroughs import Breakthroughs, find_breakthroughs
-from oversight.agents.search.fitness.design_effects import add_up, design_effect, least_variance
 from oversight.harness import EstimateError, FloatArray, IntArray
+from oversight.harness.estimate import effective_clusters
+
+_NEAR = 1e-9
+
+
+def design_effect(residuals: FloatArray, cluster: IntArray) -> float:
+    """How many times larger the variance of a mean is than that of independent items; at least 1.
+
+    The observed variance pays for the few clusters with C/(C − 1), C being their effective number.
+
+    Parameters
+    ----------
+    residuals
+        Shape (n,) or (M, n), of one mean or of several together; NaN where there is none.
+    cluster
+        Shape (n,): number of the item's cluster.
+    """
+    n, groups = len(cluster), _effective(cluster)
+    if groups >= n - _NEAR:
+        return 1.0
+    rest = np.nan_to_num(np.atleast_2d(residuals))
+    alone = float((rest**2).sum())
+    few = groups / max(1.0, groups - 1) * (n - 1) / n
+    return max(1.0, few * float((add_up(rest, cluster) ** 2).sum()) / alone) if alone > 0 else n / groups
+
+
+def add_up(values: FloatArray, cluster: IntArray) -> FloatArray:
+    """Sums over the items of every cluster, shape (M, C), of values of shape (M, n)."""
+    _, number = np.unique(cluster, return_inverse=True)
+    return np.array([np.bincount(number, row) for row in values])
+
+
+def _effective(cluster: IntArray) -> float:
+    return effective_clusters(np.unique(cluster, return_inverse=True)[1])
+
+
+def least_variance(cluster: IntArray) -> float:
+    """A score's variance at least, p(1 − p) at p = 1/(C + 2): C clusters alike do not prove that all are.
+
+    C is the effective number of clusters.
+    """
+    groups = _effective(cluster)
+    return (groups + 1) / (groups + 2) ** 2 * len(cluster) / groups
+
+
+def relate(ids: Sequence[str], parents: Mapping[str, Sequence[str]]) -> FloatArray | None:
+    """Covariances of the candidates' accuracies in units of τ², shape (M, M); None if nobody has a parent.
+
+    Parameters
+    ----------
+    ids
+        Of the candidates, parents before their children.
+    parents
+        Of each, by id; those that are not among `ids` are left out.
+    """
+    row = {name: j for j, name in enumerate(ids)}
+    known = [[row[p] for p in parents.get(name, ()) if p in row] for name in ids]
+    if not any(known):
+        return None
+    found: FloatArray = np.eye(len(ids))
+    for j, above in enumerate(known):
+        if above:
+            shared = found[above, :j].mean(axis=0)
+            found[j, :j], found[:j, j] = shared, shared
+            found[j, j] = 1 + found[np.ix_(above, above)].mean()
+    return found
+
 
 PRIOR_SPREAD = 0.1
 """Scale of the half-normal prior of τ: programs for one task rarely differ by more than 20 points."""
@@ -94,8 +173,7 @@ def shrink_scores(
     cluster
         Shape (n,): number of the item's cluster; by default every item is independent.
     related
-        Shape (M, M): prior covariances in units of τ² (`oversight.agents.search.fitness.lineage`); by default
-        candidates are independent draws.
+        Shape (M, M): prior covariances in units of τ² (`relate`); independent draws by default.
 
     Raises
     ------

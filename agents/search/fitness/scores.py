@@ -19,15 +19,15 @@ item whose mean over the items *is* the estimate.
 An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
 texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
 whose option was drawn with other than uniform propensities score by the doubly robust outcome of
-`oversight.harness.estimate.routed.doubly_robust`. Items of different K are separate samples, weighted by
+`oversight.harness.estimate.routed.means`. Items of different K are separate samples, weighted by
 their number.
 
 Where experts of some classes answered fewer of their questions, items weigh differently
 (`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
 and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
 as their spread.
-Sources: "Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
-the delta method, u_i from (★) in `oversight.harness.estimate.estimators.likelihood`.
+Sources: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
+the delta method, u_i from (★) in `oversight.harness.estimate.estimators`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def score_items(
     EstimateError
         If the estimator is unknown, or an answer is not one of the item's options.
     NotIdentified
-        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed.doubly_robust`).
+        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed.means`).
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from oversight.agents.runtime import Replay
-from oversight.agents.search.policies.optimizer import render_template
-from oversight.agents.search.policies.program_guide import quote_data
+from oversight.agents.search.policies.optimizer import quote_data, render_template
 from oversight.agents.search.policies.proposal import PolicyView
 from oversight.harness.types import Item
 

@@ -6,8 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from oversight.agents.search.policies import feedback
-from oversight.agents.search.policies.optimizer import Conversation, Optimizer, ReplyRefused, render_template
-from oversight.agents.search.policies.program_guide import quote_data
+from oversight.agents.search.policies.optimizer import (
+    Conversation,
+    Optimizer,
+    ReplyRefused,
+    quote_data,
+    render_template,
+)
 from oversight.agents.search.policies.proposal import PolicyView, Proposal, child_name, draw_leader
 from oversight.harness.types import Program
 

@@ -2,8 +2,14 @@
 
 A reply is wanted as one JSON object with named texts. What comes is read generously: thoughts, fences
 and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
-code in a fence. What is not there is never guessed: a cut or incomplete reply gets one turn to be
-mended, and then the proposal is refused, with the reason. Nothing of a reply is ever executed here.
+code in a fence, or in triple quotes inside JSON. What is not there is never guessed: a cut or incomplete
+reply gets one turn to be mended, and then the proposal is refused, with the reason. Nothing of a reply is
+ever executed here.
+
+What a writer of programs is told of them: everything they may use, with examples, and what is refused.
+
+The words stand in ``prompts/guide.txt``. Every example there is a whole program whose calls an item are in
+its first line; a test runs each through gate and free run, so that text and code say the same.
 """
 
 from __future__ import annotations
@@ -18,8 +24,56 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from oversight.agents.programs import PromptFormat, Role
 from oversight.harness import ModelError
 from oversight.harness.llm import Message, ModelReply, Request
+
+MOST_ROLES = 24
+_ROLE_CHARACTERS = 160
+
+
+def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -> str:
+    """Write the guide for a study.
+
+    Parameters
+    ----------
+    restrictions
+        What the sandbox refuses, see `oversight.agents.sandbox.Sandbox.restrictions`.
+    roles, shape
+        The study's experts, and how it words calls.
+    """
+    code = render_template("guide_code" if shape.code else "guide_no_code")
+    return render_template(
+        "guide",
+        answers="the option's letter" if shape.answer == "letter" else "the option in its own words",
+        roles=_list_roles(roles),
+        shape=_describe_shape(shape),
+        examples=f"0 to {len(shape.examples)} here" if shape.examples else "of which this study has none",
+        code=f"\n{code}\n",
+        restrictions=restrictions,
+    )
+
+
+def quote_data(text: str, most: int) -> str:
+    """A text of others as data in a prompt: one line in quotes, no longer than `most` characters."""
+    quoted = json.dumps(text[:most] + ("…" if len(text) > most else ""), ensure_ascii=False)
+    return quoted.replace("`", "'")
+
+
+def _list_roles(roles: Sequence[Role]) -> str:
+    told = [f"{quote_data(r.name, 60)} ({quote_data(r.text, _ROLE_CHARACTERS)})" for r in roles[:MOST_ROLES]]
+    more = len(roles) - len(told)
+    return "; ".join(told) + (f"; and {more} more" if more > 0 else "") if told else "none"
+
+
+def _describe_shape(shape: PromptFormat) -> str:
+    told = f" A call's reply has {shape.max_tokens:,} tokens at most"
+    if shape.field_chars is not None:
+        told += f", a free text {shape.field_chars:,} characters"
+    if shape.style == "lines":
+        told += "; every field is one line that the model completes, and a call for it alone"
+    return told + "."
+
 
 Ask = Callable[[Request, str], Awaitable[ModelReply]]
 """`oversight.agents.runtime.broker.Broker.ask`: the optimiser's calls are cached and paid like all others."""
@@ -27,6 +81,7 @@ Ask = Callable[[Request, str], Awaitable[ModelReply]]
 LONGEST = 60_000
 """Characters of a program beyond which it is not one."""
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_TRIPLE = re.compile(r'(?<=:)\s*"""(.*?)"""(?=\s*(?:,\s*"|}))', re.DOTALL)
 _FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 
 
@@ -46,7 +101,7 @@ class Optimizer:
         What the items are like, with one example; never an answer.
     guide
         What a workflow may use, and what the sandbox forbids, see
-        `oversight.agents.search.policies.program_guide`.
+        `oversight.agents.search.policies.optimizer`.
     temperature, max_tokens
         Of every call; the cap is on a reply.
     """
@@ -148,6 +203,7 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
 
 def _objects(text: str) -> list[dict[str, Any]]:
     """JSON objects in a text: the whole, the content of fences, and what stands between outer braces."""
+    text = _TRIPLE.sub(lambda found: json.dumps(found[1]), text)
     pieces = [text, *_FENCE.findall(text)]
     if "{" in text and "}" in text:
         pieces.append(text[text.index("{") : text.rindex("}") + 1])

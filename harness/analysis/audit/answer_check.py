@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass, field, replace
 
 from oversight.harness.store import AuditRecord, BatchDigest, KeptAnswer
 
@@ -119,60 +118,54 @@ class AnswerCheck:
         self._firsts = [batch.first for batch in self._batches]
         self._findings, self._allowed = findings, allowed
 
-    def find_batch(self, position: int, event: int | None) -> int | None:
-        """The event of the batch that an answer at a place came in, unless a later event tells of it."""
-        batch = self._find(position)
-        return None if batch is None or (event is not None and event > batch.event) else batch.event
-
     def _find(self, position: int) -> BatchCheck | None:
         at = bisect_right(self._firsts, position) - 1
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
-    def add(
-        self, position: object, asked_id: str, person: str, value: str, source: str, event: int | None
-    ) -> bool:
-        """Add the next answer, and the place of the last event about it; whether it came in a batch."""
+    def add(self, answer: KeptAnswer, event: int | None) -> int | None:
+        """Add the next answer, and the place of the last event about it alone.
+
+        Returns the event of the batch that the answer came in; None if it came in none, or if a later event
+        tells of it.
+        """
         self.number += 1
+        position: object = answer.position  # in SQLite a column may hold anything
         batch = self._find(position) if isinstance(position, int) else None
         if event is not None and (batch is None or event > batch.event):
             if batch is not None:
                 batch.replace()
-            return False
+            return None
         if batch is not None:
-            batch.add(asked_id, person, value, source)
-            return True
-        told = f"{self.table} {position}: no event tells of the answer to question {asked_id}"
+            batch.add(answer.asked_id, answer.person, answer.value, answer.source)
+            return batch.event
+        told = f"{self.table} {position}: no event tells of the answer to question {answer.asked_id}"
         if not isinstance(position, int) or (self._firsts and position >= self._firsts[0]):
             self._findings.add(f"{told}, though it came after others that have one")
         elif self._allowed == 0:
             self._findings.add(f"{told}, and no answer was there when the design was frozen")
         else:
             self.uncovered += 1
-        return False
+        return None
 
     def end(self, last_withdrawn: Mapping[str, int]) -> int:
         """Hold the batches against their digests; how many answers nothing can be said of."""
         return sum(batch.end(self._findings, last_withdrawn) for batch in self._batches)
 
 
-def compare_with_event(answer: KeptAnswer, table: str, findings: AuditFindings) -> None:
+def compare_with_event(answer: KeptAnswer, event: AuditRecord, table: str, findings: AuditFindings) -> None:
     """Hold an answer against the last event that tells of it alone."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
-    if answer.kind == "withdrawn":
-        findings.add(f"{name} is there, and event {answer.event} says that it was withdrawn")
+    if event.kind == "withdrawn":
+        findings.add(f"{name} is there, and event {event.position} says that it was withdrawn")
         return
     pairs = {
-        "value": (answer.said, answer.value),
-        "person": (answer.by, answer.person),
-        "source": (answer.way, answer.source),
+        "value": (event.value, answer.value),
+        "person": (event.person, answer.person),
+        "source": (event.way, answer.source),
     }
     for what, (was, now) in pairs.items():
         if was != now:
-            findings.add(f"{name}: its {what} is {now!r}, and event {answer.event} says {was!r}")
-    is_forgotten = answer.told is None and not answer.comment
-    if not is_forgotten and _digest(answer.salt, answer.comment) != (answer.comment_digest or ""):
-        findings.add(f"{name}: its comment is not the one of event {answer.event}")
-
-
-def _digest(salt: str | None, comment: str) -> str:
-    return sha256(f"{salt or ''}:{comment}".encode()).hexdigest() if comment else ""
+            findings.add(f"{name}: its {what} is {now!r}, and event {event.position} says {was!r}")
+    is_forgotten = event.comment is None and not answer.comment
+    if not is_forgotten and not replace(event, comment=answer.comment).holds_comment:
+        findings.add(f"{name}: its comment is not the one of event {event.position}")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings, compare_with_event
+from oversight.harness.analysis.audit.audit_check import Audit, AuditCheck, check_head
 from oversight.harness.analysis.audit.bundle_writing import (
     FORMAT,
     LONGEST_LINE,
@@ -20,39 +20,11 @@ from oversight.harness.analysis.audit.bundle_writing import (
     read_body,
     split_line,
 )
-from oversight.harness.analysis.audit.design_freeze import compare_parts
-from oversight.harness.analysis.audit.study_check import (
-    Audit,
-    IdCheck,
-    check_handovers,
-    check_head,
-    list_freezes,
-)
-from oversight.harness.analysis.audit.trail_check import TrailCheck
 from oversight.harness.errors import BadInput
-from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer, RowsDigest
+from oversight.harness.store import DESIGN_PARTS, START, AuditRecord, Handover, KeptAnswer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleAudit(Audit):
-    """What the check of a bundle says; findings are by the number of the line.
-
-    Attributes
-    ----------
-    study
-        Name of the study that it says to be of.
-    lines
-        Number of lines.
-    link
-        The newest link of the study's events.
-    """
-
-    study: str
-    lines: int
-    link: str
-
-
-def audit_bundle(path: str | Path, head: str | None = None) -> BundleAudit:
+def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
     """Check a bundle.
 
     Raises
@@ -87,36 +59,33 @@ class _BundleCheck:
     """The lines of a bundle as they come."""
 
     def __init__(self, head: str | None) -> None:
-        self._noted, self.findings = head, AuditFindings()
-        self._trail = TrailCheck(self.findings, head)
+        self._noted, self._check = head, AuditCheck(head)
+        self.findings = self._check.findings
         self._before: tuple[str, ...] = (START,)
         self._good, self._head, self._expected = START, START, 1
         self._lines, self._ended, self._after, self._study = 0, False, False, ""
         self._counts, self._told_end = Counter[str](), dict[str, Any]()
-        self._ids = IdCheck(self.findings)
-        self._parts = {name: RowsDigest() for name in DESIGN_PARTS}
-        self._answers: dict[str, AnswerCheck] = {}
-        self._about: dict[str, AuditRecord] = {}
-        self._handed: dict[str, Handover] = {}
         self._told_head, self._first_link = dict[str, Any](), ""
 
-    def read(self, stream: BinaryIO) -> BundleAudit:
+    def read(self, stream: BinaryIO) -> Audit:
         """Check all lines."""
         for line in _read_lines(stream):
             self._lines += 1
             self._check_line(line)
+        self._check.trail.end()
         self._check_end()
-        unchecked = self._check_answers()
-        self._check_design()
-        if self._noted not in (None, self._head) and self._trail.covered is None:
+        trail = self._check.trail
+        # answers and design can be held against the events only if all lines are there
+        unchecked = 0 if self.findings.number else self._check.end()
+        if not self.findings.number:
+            # texts of gold items are not in the bundle
+            self._check.compare_design(
+                {name: rows.number for name, rows in self._check.parts.items() if name != "gold"}
+            )
+        if self._noted not in (None, self._head) and trail.covered is None:
             told = "the given head is neither the file's nor a link of its events"
             self.findings.add(f"{told}; the file's is {self._head}")
-        return BundleAudit(
-            findings=self.findings, study=self._study, lines=self._lines, events=self._counts["event"],
-            answers=self._counts["answer"], uncovered=self._count_uncovered(), unchecked=unchecked,
-            head=self._head, link=self._trail.head, covered=self._trail.covered,
-            freezes=list(list_freezes(self._trail)), ids=self._ids.found,
-        )  # fmt: skip
+        return self._check.tell(self._head, unchecked, study=self._study, lines=self._lines, link=trail.head)
 
     def _check_line(self, line: bytes) -> None:
         parts = split_line(line)
@@ -163,58 +132,33 @@ class _BundleCheck:
             self.findings.add(f"line {told['line']}: it does not say what a line of its kind does")
 
     def _take(self, told: dict[str, Any]) -> None:
-        """Keep what a line says that follows."""
+        """Check what a line says that follows."""
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told
-            self._ids.key = None if told.get("sealed") else b""
+            self._check.ids.key = None if told.get("sealed") else b""
         elif record == "event":
-            event = {"comment": None, "salt": "", **told["event"]}
-            self._take_event(AuditRecord(**event))
+            event = AuditRecord(**{"comment": None, "salt": "", **told["event"]})
+            self._first_link = self._first_link or event.link
+            self._check.add_event(event)
         elif record == "answer":
             self._take_answer(told)
         elif record == "handover":
-            self._handed[told["asked_id"]] = Handover(**{f.name: told[f.name] for f in fields(Handover)})
+            self._check.add_handover(Handover(**{f.name: told[f.name] for f in fields(Handover)}))
         elif record == "end":
             self._ended, self._told_end = True, told
             return
         elif record in DESIGN_PARTS and record != "gold":
-            part = DESIGN_PARTS[record]
-            names = part.columns if "place" in told else [c for c in part.columns if c != "place"]
-            row = [told[name] for name in names]
-            self._parts[record].add([row])
-            self._ids.add(record, [row])
+            self._check.add_row(record, told)
         self._counts[record] += 1
 
     def _take_answer(self, told: dict[str, Any]) -> None:
-        table = told["table"]
-        if table not in self._answers:
-            batches = self._trail.batches.get(table, ())
-            self._answers[table] = AnswerCheck(table, batches, self.findings, None)
         names = ("position", "question", "person", "value", "source", "last_event")
-        position, asked_id, person, value, source, event = (told[name] for name in names)
-        came = self._answers[table].add(position, asked_id, person, value, source, event)
-        last = self._about.pop(asked_id, None)
-        if event != (last and last.position):
-            says = f"event {last.position}" if last else "that none tells of it alone"
+        *said, event = (told[name] for name in names)
+        last, _ = self._check.add_answer(told["table"], KeptAnswer._make([*said, told.get("comment", "")]))
+        if event != last:
+            says = "that none tells of it alone" if last is None else f"event {last}"
             self.findings.add(f"line {told['line']}: it names event {event}, and the last one is {says}")
-        elif last is not None and not came:
-            kept = KeptAnswer(
-                position=position, asked_id=asked_id, person=person, value=value, source=source,
-                comment=told.get("comment", ""), item_id=None, option=None, event=event, kind=last.kind,
-                said=last.value, by=last.person, way=last.way, told=last.comment, salt=last.salt,
-                comment_digest=last.comment_digest,
-            )  # fmt: skip
-            compare_with_event(kept, table, self.findings)
-
-    def _take_event(self, event: AuditRecord) -> None:
-        self._first_link = self._first_link or event.link
-        self._trail.add(event)
-        if event.asked_id and event.kind in ("answer", "withdrawn"):
-            self._about[event.asked_id] = event
-
-    def _count_uncovered(self) -> int:
-        return sum(check.uncovered for check in self._answers.values())
 
     def _check_end(self) -> None:
         if not self._ended:
@@ -225,35 +169,12 @@ class _BundleCheck:
             self.findings.add("the closing line counts other lines than there are")
         if self.findings.number:
             return
-        if self._told_end.get("not_covered") != self._count_uncovered():
+        if self._told_end.get("not_covered") != self._check.uncovered:
             self.findings.add("the closing line counts other answers without an event than there are")
-        links = {"begins": self._first_link, "link": self._trail.head}
+        links = {"begins": self._first_link, "link": self._check.trail.head}
         for name, link in links.items():
             if self._told_head.get(name) != link:
                 self.findings.add(f"line 1: {name} is none of the events' links that it should be")
-
-    def _check_answers(self) -> int:
-        """Hold answers and handovers against what events tell, where all lines are there to be held."""
-        if self.findings.number:
-            return 0
-        for name, last in self._about.items():
-            if last.kind == "answer":
-                self.findings.add(f"the answer to question {name}, of event {last.position}, is missing")
-        check_handovers(self._handed, self._trail, self.findings)
-        return sum(check.end(self._trail.last_withdrawn) for check in self._answers.values())
-
-    def _check_design(self) -> None:
-        """Hold the questions against the design that was frozen last."""
-        if self.findings.number or not self._trail.designs:
-            return
-        frozen = self._trail.designs[-1].detail
-        found = {
-            name: {"number": rows.number, "digest": rows.digest()}
-            for name, rows in self._parts.items()
-            if name != "gold"  # whose texts are not in the bundle
-        }
-        for text in compare_parts(frozen, found):
-            self.findings.add(text)
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[bytes]:

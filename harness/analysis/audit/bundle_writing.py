@@ -8,27 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from oversight.harness.analysis.audit.answer_check import AnswerCheck, AuditFindings
-from oversight.harness.analysis.audit.trail_check import TrailCheck
+from oversight.harness.analysis.audit.audit_check import AuditCheck
+from oversight.harness.analysis.audit.study_check import read_events, read_evidence
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, ConfigError
 from oversight.harness.machine import write_whole
-from oversight.harness.store import (
-    DESIGN_PARTS,
-    REPLY_TABLES,
-    START,
-    AuditRecord,
-    KeptAnswer,
-    Store,
-    has_database,
-)
+from oversight.harness.store import START, Store, has_database
 
 FORMAT = "oversight-audit"
 VERSION_OF_FORMAT = 1
@@ -137,7 +129,7 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
         written = write_whole(bundle.write(), path)
     return WrittenBundle(
         path=written, lines=bundle.lines.number, counts=bundle.lines.counts, uncovered=bundle.uncovered,
-        head=bundle.lines.head, link=bundle.trail.head,
+        head=bundle.lines.head, link=bundle.check.trail.head,
     )  # fmt: skip
 
 
@@ -162,61 +154,26 @@ class _Bundle:
 
     def __init__(self, study: Study, store: Store, *, comments: bool) -> None:
         self._study, self._store, self._comments = study, store, comments
-        self.lines, self.trail, self.uncovered = ChainedLines(), TrailCheck(AuditFindings()), 0
+        self.lines, self.check, self.uncovered = ChainedLines(), AuditCheck(), 0
         self.begins = next((record.link for record in store.audit.read_records()), "")
 
     def write(self) -> Iterator[bytes]:
-        """All lines, in their order."""
+        """Write all lines, in their order."""
         write, store = self.lines.write, self._store
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
             "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,
             "sealed": bool(store.question_key.read_key()), "covers": _COVERS, "leaves_out": _LEAVES_OUT,
         })  # fmt: skip
-        for record in store.audit.read_records():
-            self.trail.add(record)
-            yield write("event", self._tell_event(record))
-        for name, part in DESIGN_PARTS.items():
-            for rows in store.design.read_part(name):
-                for row in rows:
-                    is_gold = name == "gold"
-                    yield write(
-                        name, _tell_gold(row) if is_gold else dict(zip(part.columns, row, strict=False))
-                    )
-        for table in REPLY_TABLES:
-            batches = self.trail.batches.get(table, ())
-            check = AnswerCheck(table, batches, AuditFindings(), self.trail.allowed)
-            for answer in store.kept_answers.read_answers(table):
-                yield write("answer", self._tell_answer(answer, table, check))
-        for handover in store.handovers.read_handovers().values():
-            yield write("handover", asdict(handover))
+        for record, told in read_events(store, self.check):
+            if not self._comments:
+                del told["event"]["comment"], told["event"]["salt"]
+            yield write(record, told)
+        for record, told in read_evidence(store, self.check):
+            self.uncovered += "covered" in told
+            if record == "answer" and not self._comments:
+                told.pop("comment", None)
+            yield write(record, told)
         counts = dict(self.lines.counts)
         lines = self.lines.number + 1
         yield write("end", {"counts": counts, "not_covered": self.uncovered, "lines": lines})
-
-    def _tell_event(self, record: AuditRecord) -> dict[str, Any]:
-        told = asdict(record)
-        if not self._comments:
-            del told["comment"], told["salt"]
-        return {"event": told}
-
-    def _tell_answer(self, answer: KeptAnswer, table: str, check: AnswerCheck) -> dict[str, Any]:
-        batch = check.find_batch(answer.position, answer.event)
-        event = answer.event if batch is None else None
-        told: dict[str, Any] = {
-            "table": table, "position": answer.position, "question": answer.asked_id,
-            "person": answer.person, "value": answer.value, "source": answer.source,
-            "last_event": answer.event,
-        }  # fmt: skip
-        if batch is None and event is None:
-            self.uncovered += 1
-            told["covered"] = "not covered"
-        else:
-            told |= {"batch": batch} if batch is not None else {"event": event}
-        return told | ({"comment": answer.comment} if self._comments and answer.comment else {})
-
-
-def _tell_gold(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A gold item without its text, which may be a patient's."""
-    name, *_, truth = row
-    return {"id": name, "truth": truth, "digest": sha256(orjson.dumps(row, default=repr)).hexdigest()}

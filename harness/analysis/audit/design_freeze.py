@@ -18,7 +18,10 @@ from oversight.harness.config import Study
 from oversight.harness.output import make_storable, read_text
 from oversight.harness.store import AuditEvent, RowsDigest, Store
 
-_SETTINGS: Any = {"study": {"name", "seed"}, "items": True, "experts": True, "estimate": True, "judges": True}
+_SETTINGS: Any = {
+    "study": {"name", "seed"}, "items": True, "experts": True, "people": True,
+    "estimate": True, "judges": True,
+}  # fmt: skip
 _APART: Any = {"experts": {"deadline"}}
 """What may be put off without another design."""
 _OF_EXPERT = ("name", "classes", "capacity", "absent")

@@ -48,6 +48,10 @@ class TrailCheck:
         Question → the handover that follows from the events about it.
     looks
         Number of a look → what its event tells.
+    revisions
+        Person, annotation and version → the event of that state of an annotation on a server.
+    redacted
+        Place of an event whose content was erased → seal of what is left of it.
     allowed
         How many answers may have no event, as they were there when the first design was frozen; None if
         unknown.
@@ -62,6 +66,9 @@ class TrailCheck:
         self.last_withdrawn: dict[str, int] = {}
         self.handed: dict[str, ToldHandover] = {}
         self.looks: dict[int, dict[str, Any]] = {}
+        self.revisions: dict[tuple[str, int, str], AuditRecord] = {}
+        self.redacted = dict[int, str]()
+        self._seals = dict[int, str]()
         self._noted, self._findings = head, findings
         self._before: tuple[str, ...] = (START,)
         self._next, self._answered = 0, False
@@ -88,12 +95,23 @@ class TrailCheck:
             self._findings.add(f"{which} missing before {name}")
         elif place != self._next:
             self._findings.add(f"{name}: it is there twice, or out of its place")
+        elif record.link not in follows and record.is_redacted:
+            self.redacted[record.position] = record.find_seal()
+            follows.append(record.link)
         elif record.link not in follows:
             self._findings.add(f"{name}: its link does not follow: it was altered")
         # who altered a link alone leaves the next one as it was
         ok = record.link in follows
         self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
         self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1
+
+    def end(self) -> None:
+        """Hold what is left of redacted events against the seals in later events."""
+        for place, seal in self.redacted.items():
+            if self._seals.get(place) != seal:
+                self._findings.add(
+                    f"event {place}: it was redacted, and no later event says so: it was altered"
+                )
 
     def _check_comment(self, record: AuditRecord) -> None:
         if not record.comment_digest and not record.comment:
@@ -119,6 +137,12 @@ class TrailCheck:
                 event=record.position, giver=first.giver if first else told["from"], taker=told["to"],
                 place=told.get("place"), tells_place="place" in told,
             )  # fmt: skip
+        elif record.kind == "revision" and "version" in record.detail:
+            key = record.person, int(record.detail["annotation_id"]), str(record.detail["version"])
+            self.revisions[key] = record
+        elif record.kind == "redacted":
+            seals = {int(place): str(seal) for place, seal in record.detail["events"].items()}
+            self._seals |= {place: seal for place, seal in seals.items() if place < record.position}
         elif record.kind == "look":
             self.looks[record.detail["look"]] = record.detail
         elif record.kind == "design":

@@ -23,7 +23,7 @@ from oversight.harness.output import counted, make_printable
 from oversight.harness.store import Store
 
 if TYPE_CHECKING:
-    from oversight.harness.analysis import AuditFindings, BundleAudit, CheckedIds, Freeze, StudyAudit
+    from oversight.harness.analysis import Audit, AuditFindings, CheckedIds, Freeze
 
 _UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
 
@@ -42,17 +42,18 @@ def run(args: argparse.Namespace) -> int:
     if args.bundle is not None:
         if args.study != STUDY_FILE:
             raise BadInput("--study: a bundle is checked by itself; leave --study out")
-        bundle = audit_bundle(args.bundle, args.head)
-        findings, payload = bundle.findings, _bundle_to_json(bundle)
-        lines = _tell_bundle(bundle, args.head)
+        found = audit_bundle(args.bundle, args.head)
+        payload = _to_json(found, "study", "lines", "link")
+        lines = _tell_bundle(found, args.head)
     else:
         found = audit_study(study_of(args), args.head)
-        findings, payload, lines = found.findings, _study_to_json(found), _tell_study(found, args.head)
+        payload, lines = _to_json(found, "comments", "forgotten"), _tell_study(found, args.head)
         with Store(study_of(args).store_url) as store:
             mark = store.marks.read_mark()
         if mark is not None:
             payload["mark"] = asdict(mark)
             lines.insert(0, f"this database is {mark}; it collects nothing until: oversight store adopt")
+    findings = found.findings
     if args.head is None:
         lines.append(_UNCHECKED)
     if findings.number:
@@ -62,11 +63,12 @@ def run(args: argparse.Namespace) -> int:
     return 1 if findings.number else 0
 
 
-def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
+def _tell_bundle(found: Audit, head: str | None) -> list[str]:
     lines = [
         f"audit of {make_printable(found.study)!r}: {counted(found.lines, 'line')}, "
         f"{counted(found.events, 'event')}, {counted(found.answers, 'answer')}"
-        + _tell_uncovered(found.uncovered, found.unchecked),
+        + _tell_uncovered(found.uncovered, found.unchecked)
+        + _tell_redacted(found),
         *_tell_freezes(found.freezes, drawn=True),
         *_tell_ids(found.ids),
         f"head: {found.head}",
@@ -80,9 +82,9 @@ def _tell_bundle(found: BundleAudit, head: str | None) -> list[str]:
     ]
 
 
-def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
+def _tell_study(found: Audit, head: str | None) -> list[str]:
     lines = [
-        f"{counted(found.events, 'event')} in the trail",
+        f"{counted(found.events, 'event')} in the trail{_tell_redacted(found)}",
         f"{counted(found.comments, 'comment')} checked, {found.forgotten:,} forgotten",
         counted(found.answers, "answer") + _tell_uncovered(found.uncovered, found.unchecked),
         *_tell_freezes(found.freezes, drawn=found.drawn),
@@ -94,7 +96,12 @@ def _tell_study(found: StudyAudit, head: str | None) -> list[str]:
     return [*lines, _conclude(found.findings, "nothing contradicts the trail")]
 
 
-def _tell_covered(found: BundleAudit | StudyAudit) -> list[str]:
+def _tell_redacted(found: Audit) -> str:
+    redacted = found.redacted
+    return f" ({redacted:,} tell less than they did: an item or a person was erased)" if redacted else ""
+
+
+def _tell_covered(found: Audit) -> list[str]:
     """Which of the events a head that is one of their links covers."""
     if found.covered is None:
         return []
@@ -151,20 +158,12 @@ def _tell_ids(ids: CheckedIds) -> list[str]:
     return lines
 
 
-def _study_to_json(found: StudyAudit) -> dict[str, Any]:
-    names = (
-        "events", "head", "covered", "comments", "forgotten", "answers", "uncovered", "unchecked",
-    )  # fmt: skip
-    told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
-    return told | _freezes_to_json(found.freezes)
-
-
-def _bundle_to_json(found: BundleAudit) -> dict[str, Any]:
-    names = ("study", "lines", "events", "answers", "uncovered", "unchecked", "head", "link", "covered")
-    told = {name: getattr(found, name) for name in names} | {"ids": asdict(found.ids)}
-    return told | _freezes_to_json(found.freezes)
-
-
-def _freezes_to_json(freezes: Sequence[Freeze]) -> dict[str, Any]:
-    before = freezes[0].answers == 0 if freezes else None
-    return {"frozen_before_first_answer": before, "designs": [asdict(freeze) for freeze in freezes]}
+def _to_json(found: Audit, *names: str) -> dict[str, Any]:
+    names = ("events", "head", "covered", "answers", "uncovered", "unchecked", "redacted", *names)
+    freezes = [asdict(freeze) for freeze in found.freezes]
+    return {
+        **{name: getattr(found, name) for name in names},
+        "ids": asdict(found.ids),
+        "frozen_before_first_answer": found.freezes[0].answers == 0 if freezes else None,
+        "designs": freezes,
+    }

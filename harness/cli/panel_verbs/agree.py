@@ -22,6 +22,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     emit_panel,
     panel_study,
 )
+from oversight.harness.output import plain_table
 from oversight.harness.panel import LEVELS, RELIABLE, AgreementReport, Panel, measure_agreement, pairwise
 from oversight.harness.plot import agreement, agreement_height, draw_svg
 from oversight.harness.report import agreement_to_json, to_json
@@ -36,9 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_panel(parser)
     told = "what the labels are, default nominal"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
-    parser.add_argument(
-        "--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000"
-    )
     parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
 
 
@@ -50,9 +48,7 @@ def run(args: argparse.Namespace) -> int:
         panel,
         args.measurement,
         values=values,
-        bootstrap=args.bootstrap,
-        seed=args.seed,
-        confidence=args.confidence,
+        confidence=args.level,
     )
     payload = agreement_to_json(report)
     if args.pairs:
@@ -78,33 +74,51 @@ def _name_order(panel: Panel, values: FloatArray | None) -> list[str]:
     return [f"order of the classes{'' if values is None else ', by their numbers'}: {' < '.join(shown)}"]
 
 
-def _text(report: AgreementReport) -> list[Any]:
-    from rich.table import Table
-
-    head = f"{report.items} items, {report.annotators} annotators, {report.ratings} ratings"
-    table = Table("coefficient", "value", "interval")
+def _answer(report: AgreementReport) -> list[str]:
+    """Whether the ratings are reliable, and the one number that says so."""
     a = report.alpha
-    ends = "" if a is None or a.low is None or a.high is None else f"[{a.low:.3f}, {a.high:.3f}]"
-    table.add_row(f"Krippendorff's α, {report.level}", format_number(a.value if a else None), ends)
+    if a is None:
+        return [
+            "Are the ratings reliable?   Not known: alpha cannot be computed.",
+            f"  {report.items} items, {report.annotators} annotators, {report.ratings} ratings",
+            "",
+        ]
+    interval = ""
+    answer = "Not decided."
+    if a.low is not None and a.high is not None:
+        interval = f"   {100 * a.level:g} % interval {a.low:.3f} – {a.high:.3f}{' (!)' if a.why else ''}"
+        answer = "Yes." if a.low >= RELIABLE else "No." if a.high < RELIABLE else answer
+    return [
+        f"Are the ratings reliable?   {answer}",
+        "",
+        f"  Krippendorff's alpha ({report.level})   {a.value:.3f}{interval}",
+        f"  reliable means at least {RELIABLE}, by Krippendorff's rule of thumb",
+        f"  {report.items} items, {report.annotators} annotators, {report.ratings} ratings",
+        "",
+    ]
+
+
+def _text(report: AgreementReport) -> list[Any]:
+    table = plain_table("coefficient", "value")
     for name, value in (
         ("Fleiss' κ", report.fleiss),
         ("Gwet's AC1", report.ac1),
         ("Cohen's κ, mean of pairs", report.mean_cohen),
         ("agreeing pairs", report.observed),
     ):
-        table.add_row(name, format_number(value), "")
-    classes = Table("class", "α against the rest")
+        table.add_row(name, format_number(value))
+    classes = plain_table("class", "α against the rest")
     for name, value in islice(report.categories.items(), _ROWS):
         classes.add_row(name, format_number(value) + (" *" if name in report.unreliable else ""))
-    people = Table("annotator", "ratings", "agrees with others", "median κ")
+    people = plain_table("annotator", "ratings", "agrees with others", "median κ")
     for p in report.people[:_ROWS]:
         people.add_row(p.name, str(p.ratings), format_number(p.agreement), format_number(p.median_kappa))
     notes = cluster_lines(report.items, report.clusters, report.assumptions, {})
     notes += [f"{name}: {reason}" for name, reason in report.undefined.items()]
-    notes += [f"alpha: {note}" for note in (a.notes if a else ())]
+    notes += [f"alpha: {note}" for note in (report.alpha.notes if report.alpha else ())]
     if report.unreliable:
         notes.append(f"* below {RELIABLE}: by Krippendorff's rule of thumb not reliable")
     for rows, what in ((report.categories, "classes"), (report.people, "annotators")):
         if len(rows) > _ROWS:
             notes.append(f"{len(rows) - _ROWS:,} more {what} with --json")
-    return [head, table, classes, people, *notes]
+    return ["\n".join(_answer(report)), table, "", classes, "", people, "", *notes]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from oversight.harness.cli.conventions import parse_json, parse_numbers
+from oversight.harness.cli.conventions import parse_numbers
 from oversight.harness.cli.panel_verbs.panel_arguments import (
     add_panel,
     cluster_lines,
@@ -36,6 +36,7 @@ from oversight.harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
+_AGGREGATES = [name for name in AGGREGATES if name != "weighted"]
 _SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
 
 
@@ -45,13 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_panel(parser)
     add("--model", help="a file with item, label, or the name of a model that the study ran")
     add("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
-    add("--aggregate", choices=AGGREGATES, default="plurality", help="default: plurality")
+    add("--aggregate", choices=_AGGREGATES, default="plurality", help="default: plurality")
     add(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
     )
     told = "split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)"
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
-    add("--weights", help='with "weighted": a JSON object, annotator to weight')
     add("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
 
 
@@ -71,7 +71,7 @@ def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoin
     if args.ratings or args.model or args.svg or args.test != "split":
         raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
-    return assess_superhuman_from_counts(**counts, level=args.confidence), ()
+    return assess_superhuman_from_counts(**counts, level=args.level), ()
 
 
 def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
@@ -85,34 +85,30 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint
         panel,
         predicted,
         aggregate=args.aggregate,
-        weights=_weights(args),
         oracle=oracle,
         pool=args.pool or None,
         test=args.test,
-        seed=args.seed,
-        level=args.confidence,
+        level=args.level,
     )
-    return found, compute_bounds_by_size(panel, predicted, seed=args.seed) if args.svg else ()
-
-
-def _weights(args: argparse.Namespace) -> dict[str, float] | None:
-    if args.aggregate != "weighted":
-        return None
-    weights = parse_json("--weights", args.weights or "")
-    if not isinstance(weights, dict) or not all(
-        isinstance(w, int | float) and not isinstance(w, bool) for w in weights.values()
-    ):
-        raise BadInput("--weights: give a JSON object, annotator to number")
-    return weights
+    return found, compute_bounds_by_size(panel, predicted) if args.svg else ()
 
 
 def _text(found: Superhuman) -> list[Any]:
     from rich.table import Table
 
-    head = (
-        f"model = aggregate on {found.L:.4f} of {found.N} items, at least {found.L_low:.4f} at "
-        f"{found.level:.0%} · annotators per item: {found.annotators or 'varying'}"
+    answer = (
+        "Not shown." if not found.certified else "Only if assumptions hold." if found.conditions else "Yes."
     )
+    verdict = found.verdict
+    head = [
+        f"Is the model better than the average annotator?   {answer}",
+        "",
+        f"  {verdict[0].upper() + verdict[1:]}.",
+        f"  The model gives the annotators' aggregate label on {found.L:.1%} of {found.N} items, at "
+        f"{found.level:.0%} on at least {found.L_low:.1%}.",
+        f"  Annotators per item: {found.annotators or 'varying'}.",
+        "",
+    ]
     at_level = f"at {found.level:.0%}"
     table = Table("the average annotator is at most", "bound", at_level, "confidence that the model is above")
     for name, c in found.against.items():
@@ -121,9 +117,9 @@ def _text(found: Superhuman) -> list[Any]:
         table.add_row(CEILING_NAMES[name], f"{c.bound:.4f}", f"{c.high:.4f}", f"{c.confidence:.5f}{mark}")
     scores = Table("published score against U(e)", "S")
     for label, value in (("HMS", found.hms), ("OMS", found.oms), ("OMS at its optimum", found.oms_exact)):
-        scores.add_row(label, format_number(value, 4))
+        if value is not None:
+            scores.add_row(label, format_number(value, 4))
     notes = [
-        f"verdict: {found.verdict}",
         *_condition_lines(found),
         *cluster_lines(found.N, found.clusters, found.assumptions[:1], found.undefined),
         *map(str, found.notes),
@@ -131,7 +127,8 @@ def _text(found: Superhuman) -> list[Any]:
     ]
     if found.check is not None:
         notes += _check_lines(found.check)
-    return [head, table, scores, *notes]
+    shown = [scores] if scores.row_count else []
+    return ["\n".join(head), table, *shown, *notes]
 
 
 def _condition_lines(found: Superhuman) -> list[str]:

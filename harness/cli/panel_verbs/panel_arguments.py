@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_panel(parser: argparse.ArgumentParser) -> None:
-    """Add the ratings file and what its columns are called."""
+    """Add the ratings file, its classes, the level and the picture."""
     add = parser.add_argument
     add(
         "ratings",
@@ -25,12 +25,8 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
         "(default: those in the study's database)",
     )
     add_study(parser)
-    for column in ("item", "annotator", "label"):
-        add(f"--{column}", default=column, metavar="COLUMN", help="default: %(default)s")
     add("--classes", type=split_names, help="all classes in their order, by commas (default: those seen)")
-    told = "confidence level, default 0.95"
-    add("--level", "--confidence", dest="confidence", type=_level, default=0.95, metavar="LEVEL", help=told)
-    add("--seed", type=int, default=0, help="of every random draw, default 0")
+    add("--level", type=_level, default=0.95, metavar="LEVEL", help="confidence level, default 0.95")
     add("--svg", metavar="FILE", help="write the picture there")
 
 
@@ -48,9 +44,6 @@ def panel_study(args: argparse.Namespace) -> PanelStudy:
     return PanelStudy(
         ratings=args.ratings,
         database="" if study is None else study.store_url,
-        item=args.item,
-        annotator=args.annotator,
-        label=args.label,
         classes=args.classes,
         clusters={} if study is None else _clusters(study),
         reference=None if study is None else study.reference_file,

@@ -21,8 +21,7 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
     emit_panel,
     panel_study,
 )
-from oversight.harness.errors import BadInput
-from oversight.harness.panel import EDGES, HumanLevel, Parity, Scores, Share, measure_parity
+from oversight.harness.panel import HumanLevel, Parity, Scores, Share, measure_parity
 from oversight.harness.plot import draw_svg, parity
 from oversight.harness.report import parity_to_json
 from oversight.harness.types import format_number
@@ -36,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--humans", type=split_names, help="annotators that are judged, by commas (default: all)")
     add("--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)")
     add("--circular", action="store_true", help="leave a rater's vote in, as published")
-    add("--edges", default=",".join(map(str, EDGES)), help="of the bins, default %(default)s")
     add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    add("--bootstrap", type=int, default=1000, help="resamples of items or clusters, default 1000")
     add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
 
 
@@ -53,11 +50,8 @@ def run(args: argparse.Namespace) -> int:
         humans=args.humans,
         voters=args.voters,
         circular=args.circular,
-        edges=_edges(args.edges),
         positive=args.positive,
-        level=args.confidence,
-        bootstrap=args.bootstrap,
-        seed=args.seed,
+        level=args.level,
     )
     level = None
     if named := args.reference or study.reference:
@@ -71,18 +65,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _edges(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(edge) for edge in text.split(",") if edge.strip())
-    except ValueError as error:
-        raise BadInput(f"--edges: numbers by commas; {error}") from None
+def _answer(found: Parity) -> list[str]:
+    """Whether the model does as well as the humans, and the difference that says so."""
+    gap = found.overall.delta
+    answer = "No, it is below." if gap.low > 0 else "It is above." if gap.high < 0 else "Not decided."
+    if found.stratify:
+        answer += " Read the rows by certainty."
+    low, value, high = (f"{100 * x:+.1f}" for x in (gap.low, gap.value, gap.high))
+    return [
+        f"Does the model do as well as the humans?   {answer}",
+        "",
+        f"  human − model   {value} points   {100 * found.level:g} % interval {low} to {high}   "
+        f"p = {found.overall.p_value:.2g}",
+    ]
 
 
 def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
-    head = (
-        f"{found.method} · {len(found.humans)} humans, {len(found.voters)} voters · per cent, "
-        f"intervals {found.level:.0%}"
-    )
+    head = [
+        *_answer(found),
+        f"  {found.method} · {len(found.humans)} humans, {len(found.voters)} voters · "
+        f"the table is in per cent, intervals {found.level:.0%}",
+        "",
+    ]
     units = ["items"] + (["clusters"] if found.clusters else [])
     table = Table("vote", *units, "expected", "P(≥80 %)", "human", "model", "human − model", "p")
     for b in (*found.bins, found.overall):
@@ -107,7 +111,7 @@ def _text(found: Parity, level: HumanLevel | None) -> list[Any]:
     notes += [f"{b.name}: {note}" for b in bins for note in b.doubts]
     if level is not None:
         notes += _level_lines(level)
-    return [head, table, *_detection(found), *notes]
+    return ["\n".join(head), table, *_detection(found), *notes]
 
 
 def _three(s: Scores) -> str:

@@ -12,22 +12,23 @@ examples: oversight compare
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from oversight.harness.analysis import compare_study, compare_study_classes
 from oversight.harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
 from oversight.harness.errors import BadInput
-from oversight.harness.estimate import ADJUSTMENTS, COMPARE_TESTS, Comparison, Ranking
-from oversight.harness.output import counted
+from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
+from oversight.harness.output import counted, plain_table
 from oversight.harness.report import (
     comparison_to_json,
     differences_table,
     differences_to_json,
     gather_cautions,
+    gather_notes,
     questions_text,
 )
 from oversight.harness.types import method_words
@@ -40,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
-    parser.add_argument("--adjust", choices=ADJUSTMENTS, default="max-z")
     add_class_options(parser)
     parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
 
@@ -53,10 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compare_classes(args: argparse.Namespace) -> int:
-    if args.test != "auto" or args.adjust != "max-z":
-        raise BadInput(
-            "--test, --adjust: have no effect on results by class (all pairs hold together); leave them out"
-        )
+    if args.test != "auto":
+        raise BadInput("--test has no effect on results by class (all pairs hold together); leave it out")
     found = compare_study_classes(
         study_of(args),
         args.model,
@@ -69,16 +67,20 @@ def _compare_classes(args: argparse.Namespace) -> int:
 
 
 def _compare_accuracies(args: argparse.Namespace) -> int:
-    made = compare_study(study_of(args), args.model, test=args.test, adjustment=args.adjust, level=args.level)
+    made = compare_study(study_of(args), args.model, test=args.test, level=args.level)
     pairs, ranking = made.found.pairs, made.found.ranking
-    table = _pairs_table(pairs) if ranking is None else _ranking_table(ranking)
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "
         + questions_text(made.questions["answered"], made.questions["drawn"], made.pool)
     )
-    lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_cautions(pairs)]
-    verdict = _answer_one(pairs[0]) if len(pairs) == 1 else _answer_many(ranking)
-    emit(args, comparison_to_json(made), [Text("\n".join(verdict)), table, *map(Text, lines)])
+    lines = [rests_on, *made.left_out, *filter(None, [made.remark]), *gather_notes(pairs)]
+    cautions = gather_cautions(pairs)
+    shown: list[RenderableType] = [Text("\n".join(_answer_one(pairs[0])))]
+    if ranking is not None:
+        told = f"\nModels that share a rank cannot be told apart; joint level {ranking.level:.0%}."
+        shown = [Text(_answer_many(ranking)), _ranking_table(ranking), Text(told)]
+    warned = [Text("\n".join(cautions) + "\n")] if cautions else []
+    emit(args, comparison_to_json(made), [*warned, *shown, *map(Text, lines)])
     return 0
 
 
@@ -91,38 +93,33 @@ def _answer_one(c: Comparison) -> list[str]:
         f"Is {c.first} better than {c.second}?   {answer}{doubt}",
         "",
         f"  {c.first} − {c.second}   {100 * c.difference:+.1f} points   {interval}   p = {c.p_value:.3g}",
-        f"  from {counted(c.questions, 'answer')} about {counted(c.items, 'item')}",
+        f"  from {counted(c.questions, 'answer')} about {counted(c.items, 'item')}; {method_words(c.method)}",
         "",
+        *_what_fits(c),
     ]
 
 
-def _answer_many(ranking: Ranking | None) -> list[str]:
-    """Which of several models is best, or which cannot be told apart from the best."""
-    if ranking is None:
+def _what_fits(c: Comparison) -> list[str]:
+    """What an undecided difference leaves open, in words."""
+    if c.verdict != "tie":
         return []
+    ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))
+    return ['The answers fit anything from "{}" to "{}".'.format(*ends)]
+
+
+def _answer_many(ranking: Ranking) -> str:
+    """Which of several models is best, or which cannot be told apart from the best."""
     first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
     *others, last = first
     answer = f"Not decided: {', '.join(others)} and {last} share the first rank" if others else last
-    return [f"Which model is best?   {answer}.", ""]
-
-
-def _pairs_table(pairs: Sequence[Comparison]) -> Table:
-    table = Table("better?", "difference", "interval", "p", "method", "items", "answers", title="Comparison")
-    for c in pairs:
-        table.add_row(
-            f"{c.first} = {c.second} (tie)" if c.verdict == "tie" else f"{c.verdict} is better",
-            f"{c.first} − {c.second}: {100 * c.difference:+.1f}",
-            f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
-            f"{c.p_value:.3g}",
-            method_words(c.method) + ("" if c.adjusted == "none" else f", {c.adjusted}"),
-            str(c.items),
-            str(c.questions),
-        )
-    return table
+    return f"Which model is best?   {answer}.\n"
 
 
 def _ranking_table(ranking: Ranking) -> Table:
-    table = Table("rank", "model", "accuracy", title=f"Ranking, joint level {ranking.level:.0%}")
+    table = plain_table()
+    table.add_column("rank", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    table.add_column("accuracy", justify="right", no_wrap=True)
     for name, value, (best, worst) in zip(ranking.names, ranking.values, ranking.ranks, strict=True):
         table.add_row(
             str(best) if best == worst else f"{best}–{worst}",
@@ -130,5 +127,4 @@ def _ranking_table(ranking: Ranking) -> Table:
             f"{100 * min(1.0, max(0.0, value)):.1f} %"
             + ("" if 0 <= value <= 1 else f" ({100 * value:.1f} % as computed)"),
         )
-    table.caption = "models that share a rank cannot be told apart"
     return table

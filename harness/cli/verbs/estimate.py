@@ -34,11 +34,13 @@ from oversight.harness.config import EstimateSection, Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import GoldCounts, estimate_counts
 from oversight.harness.report import (
+    FORMATS,
     classes_tables,
     counts_table,
     estimate_to_json,
     estimates_table,
     first_screen,
+    format_accuracies,
     paper_report,
     study_to_json,
 )
@@ -68,14 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
     add_class_options(parser)
+    add("--format", choices=FORMATS, help="print the accuracies as a table in this format")
     add("--all", action="store_true", help="show all estimators, notes and checks")
     add(
         "--estimators",
         choices=("paper",),
         help="paper: Ord, Comp, IVW and ML by the conventions of the partitioned-supervision paper",
     )
-    # the name of this option before `--estimators`
-    add("--published", action="store_const", dest="estimators", const="paper", help=argparse.SUPPRESS)
     add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
     add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
     add("--joint", action="store_true", help="widen the intervals so that those of all models hold together")
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_study(args: argparse.Namespace) -> int:
     study = study_of(args)
+    if args.format and (args.all or args.json):
+        raise BadInput("--format prints the accuracies only; leave out --all and --json")
     if args.strata and args.panel is not None:
         raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
     if args.strata or args.panel:
@@ -111,7 +114,11 @@ def _from_study(args: argparse.Namespace) -> int:
     return 0
 
 
-def _texts(args: argparse.Namespace, report: StudyReport, options: EstimateOptions) -> list[RenderableType]:
+def _texts(
+    args: argparse.Namespace, report: StudyReport, options: EstimateOptions
+) -> str | list[RenderableType]:
+    if args.format:
+        return format_accuracies(report, args.format).rstrip("\n")
     if options.published and not args.all:
         report = paper_report(report)
     elif not args.all:

@@ -21,7 +21,7 @@ from oversight.harness.errors import BadInput
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED
 from oversight.harness.machine import write_whole
 from oversight.harness.output import read_text
-from oversight.harness.report import gate_table, gate_to_json, gate_to_junit, gate_to_markdown
+from oversight.harness.report import gate_screen, gate_to_json, gate_to_junit, gate_to_markdown
 
 EXIT_CODES = {PASS: 0, FAIL: 1, UNDECIDED: 3}
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     )
     report = gate_study(study_of(args), bars, names=args.model, level=args.level)
     _write_files(report, args.junit, args.markdown)
-    emit(args, gate_to_json(report), gate_table(report))
+    emit(args, gate_to_json(report), gate_screen(report))
     return EXIT_CODES[report.verdict]
 
 

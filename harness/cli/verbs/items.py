@@ -1,17 +1,28 @@
-"""Check that the items, the roster and the prompt of a study fit together, or write the items as a file.
+"""Check the items of a study, write them as a file, take one out of the study or correct one.
 
 example: oversight items check
          oversight items export items.jsonl --key key.csv
+         oversight items remove ward-17 --reason "the patient withdrew" --erase
+         oversight items correct ward-18 --reason "a typo" --keep-answers
+         oversight items correct ward-19 --reason "a wrong dose" --ask-again
 
 Of a public benchmark `check` also says what became of its rows, beside the published numbers; `export` writes
-its answers to the file of --key, and nowhere else.
+its answers to the file of --key, and nowhere else. `remove` and `correct` change a study that has begun; a
+correction is read from the items file, so change the text there first.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
-from oversight.harness.analysis import advise_on_texts, check_items, write_items
+from oversight.harness.analysis import (
+    advise_on_texts,
+    check_items,
+    correct_item,
+    remove_item,
+    write_items,
+)
 from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
@@ -20,20 +31,73 @@ from oversight.harness.output import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight items``."""
-    parser.add_argument("action", choices=["check", "export"])
-    parser.add_argument("file", nargs="?", help="export: the file to write, JSON Lines")
+    parser.add_argument("action", choices=["check", "export", "remove", "correct"])
+    named = "export: the file to write, JSON Lines; remove, correct: the item's id"
+    parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
     parser.add_argument("--key", metavar="FILE", help="export: write the answers that a preset brings here")
     add_study(parser)
     told = "leave wrong rows out and count them (to keep: skip_bad = true under [items])"
     parser.add_argument("--skip-bad", action="store_true", help=told)
+    parser.add_argument("--reason", help="remove, correct: why, for the audit trail")
+    erased = "remove: erase the item's text and answers from the audit trail, too"
+    parser.add_argument("--erase", action="store_true", help=erased)
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--keep-answers", action="store_true", help="correct: answers and predictions stay")
+    again = "correct: withdraw answers and predictions about the item, and ask again"
+    kept.add_argument("--ask-again", action="store_true", help=again)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read everything, store nothing."""
+    """Check or export, which stores nothing; or change an item."""
+    _check_options(args)
     study = study_of(args)
+    if args.action in ("remove", "correct"):
+        return _remove(args, study) if args.action == "remove" else _correct(args, study)
     if args.skip_bad:
         study = study.model_copy(update={"items": study.items.model_copy(update={"skip_bad": True})})
     return _export(args, study) if args.action == "export" else _check(args, study)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    is_change = args.action in ("remove", "correct")
+    if is_change and not (args.file and args.reason):
+        raise BadInput(
+            f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
+        )
+    if is_change and (args.key or args.skip_bad):
+        raise BadInput(f"{args.action}: --key and --skip-bad are for check and export")
+    if args.reason and not is_change:
+        raise BadInput("--reason is for remove and correct")
+    if args.erase and args.action != "remove":
+        raise BadInput("--erase is for remove")
+    if (args.keep_answers or args.ask_again) != (args.action == "correct"):
+        raise BadInput("correct needs --keep-answers or --ask-again, which no other action takes")
+
+
+def _remove(args: argparse.Namespace, study: Study) -> int:
+    done = remove_item(study, args.file, args.reason, erase=args.erase)
+    text = (
+        f"item {done.item} removed: {counted(done.questions, 'question')}, {counted(done.answers, 'answer')} "
+        f"and {counted(done.predictions, 'prediction')} withdrawn{' and erased' if args.erase else ''}; "
+        f"estimates are about the other {counted(done.left, 'item')} from now on"
+    )
+    emit(args, asdict(done) | {"erased": args.erase}, text)
+    return 0
+
+
+def _correct(args: argparse.Namespace, study: Study) -> int:
+    done = correct_item(study, args.file, args.reason, ask_again=args.ask_again)
+    text = f"item {done.item} corrected: "
+    if args.ask_again:
+        text += (
+            f"{counted(done.answers, 'answer')} and {counted(done.predictions, 'prediction')} withdrawn, "
+            f"{counted(done.questions, 'question')} asked again; estimates leave the item out until experts "
+            "have answered and models were asked (oversight run)"
+        )
+    else:
+        text += "its answers and predictions stay; estimates do not change"
+    emit(args, asdict(done) | {"asked_again": args.ask_again}, text)
+    return 0
 
 
 def _export(args: argparse.Namespace, study: Study) -> int:

@@ -19,12 +19,16 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.config import STUDY_FILE
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
+from oversight.harness.output import plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _NOTE = (
     "In 80 % of studies the half-width is at most the one shown; in brackets: the expected one.\n"
@@ -176,23 +180,44 @@ def _row(p: SamplePlan, width_name: str) -> dict[str, Any]:
 
 
 def _tables(payload: dict[str, Any]) -> list[Any]:
-    from rich.table import Table
+    from rich.text import Text
 
     models = "1 model" if payload["models"] == 1 else f"{payload['models']} models, one set of questions"
-    experts = f"experts {payload['sensitivity']:g}/{payload['specificity']:g}"
+    experts = f"experts' sensitivity {payload['sensitivity']:g}, specificity {payload['specificity']:g}"
     head = f"{payload['options']} options, accuracy near {payload['accuracy']:g}, {experts}"
-    titles = {
-        "estimate": (f"Accuracy of {models} · {head} · {payload['level']:.0%}", "half_width", "half-width"),
-        "compare": (f"Difference of 2 models · power {payload['power']:.0%}", "detectable", "difference"),
-    }
-    tables = []
-    for key, (title, field, width_title) in titles.items():
-        table = Table("protocol", title=title, title_justify="left")
-        for name in ("questions", width_title, "saving"):
-            table.add_column(name, justify="right")
-        for row in payload[key]:
-            expected = f" ({row['half_width_expected']:.3f})" if "half_width_expected" in row else ""
-            size = (f"{row['questions']:,}", f"±{row[field]:.3f}{expected}", f"{row['saving']:.1f}×")
-            table.add_row(row["protocol"], *size)
-        tables.append(table)
-    return [*tables, _NOTE.format(power=payload["power"])]
+    return [
+        Text(f"{_fewest(payload)}\n\nAccuracy of {models} · {head} · {payload['level']:.0%}"),
+        _table(payload["estimate"], "half_width", "half-width"),
+        Text(f"\nDifference of 2 models · power {payload['power']:.0%}"),
+        _table(payload["compare"], "detectable", "difference"),
+        Text("\n" + _NOTE.format(power=payload["power"])),
+    ]
+
+
+def _fewest(payload: dict[str, Any]) -> str:
+    """What the cheapest protocol asks of a study, beside asking about random options."""
+    rows = {row["protocol"]: row for row in payload["estimate"]}
+    best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
+    random = rows["uniform"]
+    cost = f'{best["questions"]:,} questions with protocol "{_named(best["protocol"])}"'
+    if best["questions"] < random["questions"]:
+        return f'±{best["half_width"]:.3f} takes {cost}, {random["questions"]:,} with "partitioned".'
+    others = f', ±{random["half_width"]:.3f} with "partitioned"' if best is not random else ""
+    return f"{cost} give ±{best['half_width']:.3f}{others}."
+
+
+def _named(protocol: str) -> str:
+    """The name by which study.toml knows a protocol."""
+    return protocol.replace("disagreements", "disagreement").replace("uniform", "partitioned")
+
+
+def _table(rows: list[dict[str, Any]], field: str, width_title: str) -> Table:
+    table = plain_table()
+    table.add_column("protocol", overflow="fold")
+    for name in ("questions", width_title, "saving"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        expected = f" ({row['half_width_expected']:.3f})" if "half_width_expected" in row else ""
+        size = (f"{row['questions']:,}", f"±{row[field]:.3f}{expected}", f"{row['saving']:.1f}×")
+        table.add_row(_named(row["protocol"]), *size)
+    return table

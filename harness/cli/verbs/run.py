@@ -79,12 +79,17 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
     if args.batch:
         _refuse_with_batch(args)
     if args.batch == "cancel":
-        n = give_up_batches(study, args.model, uncertain=args.uncertain)
+        n = give_up_batches(study, args.model, uncertain=args.uncertain, take_over=args.take_over)
         emit(args, {"cancelled": n}, f"{n} batches given up; what they had answered is stored")
         return 0
     if args.batch:
         results = batch_study(
-            study, asking, wait=args.batch == "wait", wait_for_lock=args.wait, uncertain=args.uncertain
+            study,
+            asking,
+            wait=args.batch == "wait",
+            wait_for_lock=args.wait,
+            take_over=args.take_over,
+            uncertain=args.uncertain,
         )
     else:
         models = [study.model(name) for name in args.model or study.models]

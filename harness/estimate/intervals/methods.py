@@ -1,28 +1,421 @@
-"""Intervals by name around a point estimate, always within [0, 1]; each says how it was made."""
+"""Intervals of an accuracy by name, and how each is made.
+
+Score interval of a weighted mean of accuracies from binomial samples: no estimate per group is clipped.
+
+A success of a sample is worth 1 and a failure 2 − K', so that X = (K' − 1)·1{success} − (K' − 2) has mean A
+(`oversight.harness.estimate.core.BinomialSample`). At a hypothetical A the samples of a group are weighted by
+their information, n/(A + K' − 2) up to a common factor, and groups by their share. With v_j those weights and
+M(A) = Σ_j v_j X̄_j, A is accepted where |M(A) − A| ≤ t √W,
+
+    W = max{ Σ v_j² (1−A)(A+K'_j−2)/n_j,  Σ v_j² Σ (X − M)²/n_j² },
+
+t Student's with as many degrees of freedom as labels. Weights do not depend on the answers, so M stays
+unbiased where groups differ, and the observed variance sees the difference.
+
+Finite-sample deviation bounds: Hoeffding, empirical Bernstein, and their union for a mixture.
+
+Source: "Towards Scalable Oversight via Partitioned Human Supervision", Theorem 2 and Proposition 3. All
+return the half-width of an interval around the estimate. The n − 1 under the empirical variance in the
+statements is right, because the bound of Maurer & Pontil 2009 is about the unbiased variance; the n in the
+paper's proof is a slip.
+
+Exact interval of A: inversion of the exact test that orders outcomes by the score statistic.
+
+For independent S_j ~ Bin(n_j, q_j(A)) the score is V(A)/(1 − A) with V = Σ S_j/q_j − N, so at a
+given A outcomes are ordered by |Σ s_j/q_j(A) − N|. The p-value p(A) sums the probabilities of all
+outcomes at least as extreme as the one observed, and the interval is the hull of {A: p(A) > α}.
+The true A is in that set with probability ≥ 1 − α, whatever it is.
+
+p(A) jumps wherever two outcomes tie, so it is not monotone and no grid alone finds the hull. Here
+the search is by branch and bound: on a cell [A1, A2] the outcomes that are extreme for *some* A in
+the cell form an upper and a lower set, whose probabilities are largest at A2 and at A1 (binomials
+are stochastically increasing in A). Cells whose bound is ≤ α cannot hold a point of the set; the
+outermost others are halved on until they are narrower than `tol`. The ends returned are cell
+edges on the outer side: never too narrow, by less than `tol` too wide.
+
+Approximate intervals of A by inverting a test: score and likelihood ratio.
+
+Both invert (★) of `likelihood` and so allow any number of samples of different K: pooled by K, at least
+one, and with their A_ML. Neither is exact; `exact` is. By exact enumeration (K = 3 to 16, 30 to 300
+labels) they cover .95 on average, but as little as .84 (score) and .82 (likelihood ratio), mostly near
+A = 1.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
+import numpy as np
+from scipy.special import bdtr, bdtrc, gammaln, stdtrit
+
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import (
     BinomialSample,
     blaker,
     check_level,
+    check_options,
+    check_successes,
+    check_unit,
     clopper_pearson,
     jeffreys,
     wilson,
     z_value,
 )
-from oversight.harness.estimate.estimators import Point
-from oversight.harness.estimate.intervals.deviation import union_radius
-from oversight.harness.estimate.intervals.exact import exact_interval, lattice_size
-from oversight.harness.estimate.intervals.score import likelihood_ratio_interval, score_interval
-from oversight.harness.estimate.intervals.weighting import weighted_score
+from oversight.harness.estimate.estimators import Point, log_likelihood
 from oversight.harness.types import Interval, Note, NoteKind
+
+_HALVINGS = 60
+_EDGE = 1e-9
+
+
+def weighted_score(
+    groups: Sequence[tuple[float, Sequence[BinomialSample]]], level: float
+) -> tuple[float, float, float, float]:
+    """Estimate, ends of the interval in [0, 1], and standard error.
+
+    Parameters
+    ----------
+    groups
+        Share of every group, together 1, and its samples, each of n ≥ 1.
+
+    Raises
+    ------
+    EstimateError
+        If the labels contradict every A in [0, 1].
+    """
+    share = np.array([w for w, samples in groups for _ in samples])
+    group = np.array([h for h, (_, samples) in enumerate(groups) for _ in samples])
+    K, n, S = np.array([(c.K, c.n, c.S) for _, samples in groups for c in samples]).T
+    own = ((K - 1) * S - (K - 2) * n) / n
+    t = float(stdtrit(n.sum(), 0.5 + level / 2))
+
+    def look(A: float) -> tuple[float, float]:
+        A = min(1 - _EDGE, max(_EDGE, A))
+        weight = n / (A + K - 2)
+        weight *= share / np.bincount(group, weight)[group]
+        mean = float(weight @ own)
+        model = float((weight**2 * (1 - A) * (A + K - 2) / n).sum())
+        seen = float((weight**2 * (S * (1 - mean) ** 2 + (n - S) * (2 - K - mean) ** 2) / n**2).sum())
+        return mean - A, math.sqrt(max(model, seen))
+
+    def search(inside: float, end: float, side: int) -> float:
+        """The farthest A towards `end` that is not refuted; side 0 looks for M(A) = A."""
+
+        def refuted(A: float) -> bool:
+            gap, se = look(A)
+            return gap < 0 if side == 0 else abs(gap) > t * se
+
+        if not refuted(end):
+            return end
+        for _ in range(_HALVINGS):
+            middle = (inside + end) / 2
+            inside, end = (inside, middle) if refuted(middle) else (middle, end)
+        return end
+
+    best = 0.0 if look(0.0)[0] <= 0 else search(0.0, 1.0, 0)
+    gap, se = look(best)
+    if abs(gap) > 2 * t * se:
+        raise EstimateError(
+            f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
+        )
+    # where chance alone refutes every A the interval is the one that just leaves something
+    t = max(t, 1.1 * abs(gap) / se) if se > 0 else t
+    value = best + gap if best in (0.0, 1.0) else best
+    return value, search(best, 0.0, 1), search(best, 1.0, 1), se
+
+
+def hoeffding(K: float, n: int, delta: float) -> float:
+    """Theorem 2, first branch: half-width (K − 1) √(log(2/δ)/(2n)) for one sample.
+
+    K = 2 gives the bound of an ordinary sample.
+
+    Raises
+    ------
+    EstimateError
+        If n < 1, K < 2 or δ leaves (0, 1).
+    """
+    check_options(K)
+    _check(n, 1, delta)
+    return (K - 1) * math.sqrt(math.log(2 / delta) / (2 * n))
+
+
+def bernstein(K: float, S: int, n: int, delta: float) -> float:
+    """Theorem 2, second branch: (K − 1){√(2q̂(1−q̂) log(4/δ)/(n−1)) + 7 log(4/δ)/(3(n−1))}.
+
+    Raises
+    ------
+    EstimateError
+        If n < 2, K < 2, S > n or δ leaves (0, 1).
+    """
+    check_options(K)
+    check_successes("S", S, "n", n)
+    _check(n, 2, delta)
+    q_hat = S / n
+    log = math.log(4 / delta)
+    return (K - 1) * (math.sqrt(2 * q_hat * (1 - q_hat) * log / (n - 1)) + 7 * log / (3 * (n - 1)))
+
+
+def union_radius(
+    parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
+) -> float:
+    """Σ w_j r_j, r_j the half-width of sample j at δ_j: holds for weights chosen from the data, too.
+
+    The samples' bounds hold together with probability 1 − Σ δ_j, whatever is then made of them.
+    A_ML is such a mixture (weights by information at A_ML), so the bound covers it as well.
+
+    Parameters
+    ----------
+    parts
+        The samples.
+    weights
+        Weights in [0, 1] summing to 1; a sample of weight 0 costs nothing.
+    deltas
+        Error probabilities of the samples.
+    empirical
+        Bernstein if true, else Hoeffding.
+
+    Raises
+    ------
+    EstimateError
+        If a weight leaves [0, 1] or a sample is too small.
+    """
+    total = 0.0
+    for c, w, delta in zip(parts, weights, deltas, strict=True):
+        check_unit("w", w)
+        if w:
+            total += w * (bernstein(c.K, c.S, c.n, delta) if empirical else hoeffding(c.K, c.n, delta))
+    return total
+
+
+def _check(n: int, least: int, delta: float) -> None:
+    if n < least:
+        raise EstimateError(f"n must be at least {least} for this bound, is {n}")
+    if not 0 < delta < 1:
+        raise EstimateError(f"delta must lie in (0, 1), is {delta!r}")
+
+
+_CELLS = 16
+_TABLE_RATIO = 50
+"""More trials than this for every tail probability wanted make a table of all of them too dear."""
+_TINY = 1e-300
+_TIE_TOLERANCE = 1e-7
+"""Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""
+
+
+def lattice_size(parts: tuple[BinomialSample, ...]) -> int:
+    """Number of possible outcomes, Π (n_j + 1) over the pooled samples."""
+    return math.prod(c.n + 1 for c in parts)
+
+
+def exact_interval(
+    parts: tuple[BinomialSample, ...], A: float, level: float = 0.95, tol: float = 1e-7
+) -> tuple[float, float]:
+    """Return the hull of {A: p(A) > 1 − level}, widened by less than `tol` at either end.
+
+    Parameters
+    ----------
+    parts
+        Independent samples, those of equal K pooled (their sum is sufficient); at least one.
+    A
+        A_ML of the samples.
+    level
+        Confidence level, in (0, 1).
+    tol
+        Width of the last cells.
+
+    Notes
+    -----
+    The cost grows with the smaller samples, not with the lattice: for a given outcome of all
+    components but the largest, the extreme outcomes of the largest are two tails.
+
+    Raises
+    ------
+    EstimateError
+        If the level leaves (0, 1).
+    """
+    check_level(level)
+    lattice = _Lattice(parts)
+    low = _outermost(lattice, 0.0, A, 1 - level, tol, left=True) if A > 0 else 0.0
+    high = _outermost(lattice, A, 1.0, 1 - level, tol, left=False) if A < 1 else 1.0
+    return low, high
+
+
+def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, *, left: bool) -> float:
+    """Outer edge of the outermost cell of [a, b] that may hold a point with p > alpha."""
+    edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
+    found = _search(lattice, edges, alpha, tol, left=left)
+    if found is None:  # the estimate itself has p = 1; only rounding can lose it
+        return b if left else a
+    return found
+
+
+def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, left: bool) -> float | None:
+    possible = np.flatnonzero(lattice.bound(edges, left=left) > alpha * (1 - 1e-9))
+    for i in possible if left else possible[::-1]:
+        a, b = float(edges[i]), float(edges[i + 1])
+        if b - a <= tol:
+            return a if left else b
+        inner = _search(lattice, np.linspace(a, b, _CELLS + 1, dtype=np.float64), alpha, tol, left=left)
+        if inner is not None:
+            return inner
+    return None
+
+
+class _Lattice:
+    """All outcomes of the components, with one of them (the largest) summed by its tails."""
+
+    def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
+        ordered = sorted(parts, key=lambda c: c.n)
+        self.inner, outer = ordered[-1], ordered[:-1]
+        axes = np.meshgrid(*(np.arange(c.n + 1.0) for c in outer), indexing="ij")
+        self.outer = [(c, axis.ravel()) for c, axis in zip(outer, axes, strict=True)]
+        self.size = self.outer[0][1].size if self.outer else 1
+        self.N = sum(c.n for c in parts)
+
+    def bound(self, edges: FloatArray, *, left: bool) -> FloatArray:
+        """Upper bound of p(A) on every cell between neighbouring edges.
+
+        `left` says that the cells lie left of the estimate, where the observed outcome is high:
+        then the upper set is "at least as high as observed" and the lower one its mirror image;
+        right of the estimate the roles change.
+        """
+        A1, A2 = edges[:-1, None], edges[1:, None]
+        near = np.zeros((A1.size, self.size))
+        far = np.zeros((A1.size, self.size))
+        for c, s in self.outer:
+            inv1, inv2 = 1 / _q(c, A1), 1 / _q(c, A2)
+            d = s - c.S
+            # the sign of d decides at which end of the cell the term is most permissive
+            near += d * np.where((d >= 0) == left, inv1, inv2)
+            far += (s + c.S) * (inv2 if left else inv1)
+        q1, q2 = _q(self.inner, A1), _q(self.inner, A2)
+        cut_near = self.inner.S - near * np.where((near >= 0) == left, q2, q1)
+        cut_far = (2 * self.N - far) * (q2 if left else q1) - self.inner.S
+        high, low = (cut_near, cut_far) if left else (cut_far, cut_near)
+        return self._probability(edges, low, high)
+
+    def _probability(self, edges: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """P_{A1}(inner ≤ low) + P_{A2}(inner ≥ high), summed over the outer outcomes."""
+        n = self.inner.n
+        at_most = np.clip(np.floor(low + _TIE_TOLERANCE), -1, n).astype(np.int64)
+        at_least = np.clip(np.ceil(high - _TIE_TOLERANCE), 0, n + 1).astype(np.int64)
+        tails = _tails_one_by_one if n > _TABLE_RATIO * self.size else _tails_from_table
+        below, above = tails(self.inner, edges, at_most, at_least)
+        weight: FloatArray = np.ones((edges.size, 1))
+        for c, s in self.outer:
+            weight = weight * _pmf(c, edges)[:, s.astype(np.int64)]
+        total: FloatArray = np.sum(weight[:-1] * below + weight[1:] * above, axis=1)
+        return total
+
+
+def _q(c: BinomialSample, A: FloatArray) -> FloatArray:
+    return np.maximum((A + c.K - 2) / (c.K - 1), _TINY)
+
+
+def _tails_from_table(
+    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """P_{A1}(S ≤ at_most) and P_{A2}(S ≥ at_least) for every cell, by summing all probabilities."""
+    pmf = _pmf(c, edges)
+    zero = np.zeros((edges.size, 1))
+    cdf = np.concatenate([zero, np.cumsum(pmf, axis=1)], axis=1)[:-1]
+    sf = np.concatenate([np.cumsum(pmf[:, ::-1], axis=1)[:, ::-1], zero], axis=1)[1:]
+    return np.take_along_axis(cdf, at_most + 1, axis=1), np.take_along_axis(sf, at_least, axis=1)
+
+
+def _tails_one_by_one(
+    c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Like `_tails_from_table`, by the incomplete beta function where only few are wanted."""
+    q = np.minimum(_q(c, edges), 1.0)[:, None]
+    below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
+    above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
+    return below, above
+
+
+def _pmf(c: BinomialSample, A: FloatArray) -> FloatArray:
+    """Binomial probabilities of 0..n at every A, one row each."""
+    s = np.arange(c.n + 1.0)
+    log_choose = gammaln(c.n + 1) - gammaln(s + 1) - gammaln(c.n - s + 1)
+    log_q = np.log(_q(c, A))[:, None]
+    log_p = np.log(np.maximum((1 - A) / (c.K - 1), _TINY))[:, None]
+    pmf: FloatArray = np.exp(log_choose + s * log_q + (c.n - s) * log_p)
+    return pmf
+
+
+_GRID = 64
+
+
+def score_interval(parts: tuple[BinomialSample, ...], A: float, level: float = 0.95) -> tuple[float, float]:
+    """Hull of {A: U(A)² ≤ z² I(A)} with the expected information.
+
+    With V = Σ S_j/q_j − N the condition is V² ≤ z² (1 − A) Σ n_j/(A + K_j − 2). One sample gives
+    Wilson's interval of q carried over to A and cut to [0, 1].
+
+    Raises
+    ------
+    EstimateError
+        If the level leaves (0, 1).
+    """
+    z2 = z_value(level) ** 2
+    checked = parts[0].n if parts[0].K == 2 else 0
+    right = parts[0].S if checked else 0
+
+    def holds(a: float) -> bool:
+        if a <= 0 and checked:  # the information of a checked prediction is infinite at 0
+            return right == 0
+        V = sum(p.S * (p.K - 1) / (a + p.K - 2) for p in parts) - sum(p.n for p in parts)
+        return z2 * (1 - a) * sum(p.n / (a + p.K - 2) for p in parts) * (1 + 1e-12) >= V * V
+
+    return _hull(holds, A)
+
+
+def likelihood_ratio_interval(
+    parts: tuple[BinomialSample, ...], A: float, level: float = 0.95
+) -> tuple[float, float]:
+    """{A: 2(ℓ(A_ML) − ℓ(A)) ≤ z²}; an interval because ℓ is concave.
+
+    Raises
+    ------
+    EstimateError
+        If the level leaves (0, 1).
+    """
+    floor = log_likelihood(parts, A) - z_value(level) ** 2 / 2
+
+    def holds(a: float) -> bool:
+        return log_likelihood(parts, a) >= floor
+
+    return _hull(holds, A)
+
+
+def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
+    """Outermost points that hold, found on a grid and then by bisection; (A, A) if there are none.
+
+    The second case arises only at A = 0, when fewer refusals were avoided than any A allows.
+    """
+    return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
+
+
+def _edge(holds: Callable[[float], bool], A: float, end: float) -> float:
+    if holds(end):
+        return end
+    outside, inner = end, A
+    for a in np.linspace(end, A, _GRID)[1:]:
+        if holds(float(a)):
+            inner = float(a)
+            break
+        outside = float(a)
+    for _ in range(_HALVINGS):
+        middle = (outside + inner) / 2
+        if math.isclose(outside, inner, rel_tol=1e-14, abs_tol=1e-14):
+            break
+        outside, inner = (outside, middle) if holds(middle) else (middle, inner)
+    return inner
+
 
 _STEPS = 8
 """Levels tried, each ten times nearer to 1, before labels count as contradictory."""

@@ -1,4 +1,6 @@
-"""Which options of which items were asked about, with what probability, and the answers.
+"""Answers to drawn options as arrays over a pool of items: the evidence of every estimate.
+
+Which options of which items were asked about, with what probability, and the answers.
 
 The input of the estimators for routed questions, checked once: items are rows of a pool, answers
 point into it, and every option of every item has the probability with which it was asked about.
@@ -7,13 +9,18 @@ Targets, the quantities to estimate, are matrices of the same shape.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, key_of, mark
 from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_equal
+from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Counts
 
 
@@ -89,6 +96,13 @@ class RoutedSample:
         """Yes and no among the answers."""
         yes = int(self.answer.sum())
         return Counts(ordinary=yes, complementary=len(self.answer) - yes)
+
+    @property
+    def by_item(self) -> tuple[IntArray, FloatArray]:
+        """Option asked about, −1 for none, and answer of every item, both (N,); of several the last."""
+        asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
+        asked[self.item], yes[self.item] = self.asked, self.answer
+        return asked, yes
 
     def take(self, items: IntArray) -> RoutedSample:
         """Some of the items, in this order, with their answers."""
@@ -205,3 +219,312 @@ def _check_answers(data: RoutedSample) -> None:
             f"propensities[{row}] sum to {expected[row]:.6g}, but the item has {got[row]} answer(s); "
             "leave out items whose expert abstained, or say sampled=True if items were drawn"
         )
+
+
+_NOT_ASKED = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemAnswers:
+    """Answers by item and option.
+
+    Attributes
+    ----------
+    truth
+        Shape (N,): the true option, confirmed or the only one not refuted; −1 where that is not known.
+    keys, kinds
+        Every pair of item and option asked about, in order, and what was said of it last.
+    """
+
+    truth: IntArray
+    keys: IntArray
+    kinds: IntArray
+
+    def correctness(self, predicted: IntArray, items: IntArray) -> IntArray:
+        """1 right, 0 wrong, `UNKNOWN`; of predictions of shape (n, models), −1 for unreadable, on n items.
+
+        A model is wrong if its option was refuted, another was confirmed, or it named none.
+        """
+        truth = self.truth[items][:, None]
+        unknown = np.where((predicted < 0) | (self._said(predicted, items) == NO), 0, UNKNOWN)
+        found: IntArray = np.where(truth >= 0, predicted == truth, unknown)
+        return found
+
+    def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
+        """1 where the question about the prediction was answered, `UNKNOWN` if not, 0 if never put."""
+        said = self._said(predicted, items)
+        found: IntArray = np.select(
+            [said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1
+        )
+        return found
+
+    def _said(self, predicted: IntArray, items: IntArray) -> IntArray:
+        if not self.keys.size:
+            return np.full(predicted.shape, _NOT_ASKED)
+        wanted = key_of(items[:, None], predicted)
+        place = np.minimum(np.searchsorted(self.keys, wanted), self.keys.size - 1)
+        hit = (self.keys[place] == wanted) & (predicted >= 0)
+        found: IntArray = np.where(hit, self.kinds[place], _NOT_ASKED)
+        return found
+
+
+def read_item_answers(labels: LabelColumns) -> ItemAnswers:
+    """Gather the answers by item.
+
+    Raises
+    ------
+    EstimateError
+        If two options of an item were confirmed, or all refuted: an expert erred.
+    """
+    keys, last = np.unique(labels.questions.key[::-1], return_index=True)
+    rows = len(labels) - 1 - last
+    item, option, kind = labels.item[rows], labels.option[rows], labels.kind[rows]
+    size = labels.index.size
+    n_options = np.full(size, 2)
+    n_options[labels.item] = labels.questions.n_options
+    yes, no = item[kind == YES], item[kind == NO]
+    confirmed, refuted = np.bincount(yes, minlength=size), np.bincount(no, minlength=size)
+    for place in np.flatnonzero(confirmed > 1):
+        names = option[(item == place) & (kind == YES)].tolist()
+        raise EstimateError(f"exactly one option is true, but {sorted(names)} were all confirmed")
+    for place in np.flatnonzero((refuted == n_options) & (confirmed == 0)):
+        raise EstimateError(f"exactly one option is true, but all {n_options[place]} were refuted")
+    truth = np.full(size, -1)
+    left = np.flatnonzero((refuted == n_options - 1) & (confirmed == 0))
+    total = np.bincount(no, weights=option[kind == NO], minlength=size)[left]
+    truth[left] = n_options[left] * (n_options[left] - 1) // 2 - np.rint(total).astype(np.int64)
+    truth[yes] = option[kind == YES]
+    return ItemAnswers(truth=truth, keys=keys, kinds=kind)
+
+
+FEW_OPEN = 0.02
+"""Share of what was asked that may be open and is left out like what experts were silent about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What a sequential study knows of N items and M models.
+
+    Attributes
+    ----------
+    correct
+        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` where an expert was silent or, for a few, has not answered.
+    own
+        Shape (N, M): 1 where the question about the model's own prediction was answered, `UNKNOWN` where it
+        was not, 0 where it was never put.
+    items
+        Their places, shape (N,).
+    waiting
+        Number of items with an open question.
+    """
+
+    correct: IntArray
+    own: IntArray
+    items: IntArray
+    waiting: int
+
+
+def routed_pool(
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    error_free: bool = True,
+) -> tuple[RoutedSample, AnyIntArray, IntArray]:
+    """Make the pool of items for equation (G), and all predictions on it.
+
+    Parameters
+    ----------
+    labels
+        What experts said; an item with an abstention is left out. Items that were not asked about stay with
+        propensities 0: passed over on purpose, they count only where that is allowed (an unreadable
+        prediction, two models that agree). While answers are missing, as large a share of them is left out,
+        by a hash of their ids.
+    models
+        Items where one of them failed are left out.
+    error_free
+        As in `RoutedSample`.
+
+    Returns
+    -------
+    RoutedSample, array, array
+        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' places.
+
+    Raises
+    ------
+    EstimateError
+        If no answered item is left.
+    """
+    everywhere = np.logical_and.reduce([m.ran for m in models])
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    rows = np.flatnonzero((everywhere & ~silent)[labels.item])
+    if not rows.size:
+        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+    said = labels.questions.take(rows)
+    first, turn = np.unique(said.item, return_index=True)
+    answered = first[np.argsort(turn)]
+    items = np.concatenate([answered, _passed_over(labels, everywhere, answered.size)])
+    predicted = np.asfortranarray(np.stack([m.option[items] for m in models]).astype(np.int16).T)
+    place = np.empty(labels.index.size, np.int64)
+    place[items] = np.arange(items.size)
+    # an unasked item says its K by its predictions alone
+    width = max(int(said.n_options.max()), 2, int(predicted[answered.size :].max(initial=0)) + 1)
+    n_options = np.full(items.size, width)
+    n_options[place[said.item]] = said.n_options
+    propensities = np.zeros((items.size, width))
+    alike = said.offered.number == 0
+    inside = (np.arange(width) < said.n_options[:, None]) & alike[:, None]
+    row, column = np.nonzero(inside)
+    propensities[place[said.item[row]], column] = said.propensity[row]
+    number = said.offered.number
+    row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
+    column = np.arange(said.offered.values.size) - start
+    propensities[place[said.item[row]], column] = said.offered.values
+    data = RoutedSample(
+        item=place[said.item],
+        asked=said.option,
+        answer=(labels.kind[rows] == YES).astype(np.float64),
+        propensities=propensities,
+        n_options=n_options,
+        error_free=error_free,
+    )
+    return data, predicted, items
+
+
+def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
+    """Items that were not asked about, as large a share of them as is answered of the others."""
+    passed = np.flatnonzero(everywhere & ~labels.asked_items)
+    if not passed.size:
+        return passed
+    ids = labels.index.ids
+    put = np.count_nonzero(everywhere & labels.asked_items)
+    order = np.argsort([derive_seed(0, "pool", ids[i]) for i in passed.tolist()], kind="stable")
+    return passed[order[: round(passed.size * answered / put)]]
+
+
+def resolved_correctness(
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    on_differences: bool = False,
+) -> Resolution:
+    """Exact correctness of every model on every item of a sequential study.
+
+    An item without a question is wrong where no prediction is readable (nothing had to be asked), else it is
+    not part of the study.
+
+    Parameters
+    ----------
+    on_differences
+        Take an item that is not resolved as known where all models predict the same: a comparison
+        counts only the difference, which is 0 there.
+
+    Raises
+    ------
+    EstimateError
+        If more than a few items wait for an answer: those resolved early are no random sample.
+    """
+    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
+    ran = np.logical_and.reduce([m.ran for m in models])
+    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    predicted = options[items]
+    answers = read_item_answers(labels)
+    correct = answers.correctness(predicted, items)
+    if on_differences:
+        agreed = (predicted == predicted[:, :1]).all(axis=1) & (correct == UNKNOWN).any(axis=1)
+        correct[agreed] = 0
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    waiting = items[(correct == UNKNOWN).any(axis=1) & ~silent[items]]
+    if waiting.size > FEW_OPEN * items.size or not items.size:
+        example = f", such as {labels.index.ids[waiting[0]]!r}," if waiting.size else ""
+        raise EstimateError(
+            f"{waiting.size} of {items.size} items{example} are not resolved yet: ask their next question "
+            "(oversight label route) before estimating"
+        )
+    own = answers.was_heard(predicted, items, correct)
+    return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))
+
+
+_WORTH = 4
+"""Least number of items a kind, on average, for which counting pays."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PoolKinds:
+    """Kinds of items with at most one answer each: equal propensities, K, option asked about and answer.
+
+    Attributes
+    ----------
+    data
+        A pool with one item of every kind.
+    kind
+        Which of them every item of the whole pool is, shape (N,).
+    """
+
+    data: RoutedSample
+    kind: IntArray
+
+    @classmethod
+    def of(cls, data: RoutedSample) -> PoolKinds | None:
+        """The kinds of a pool; None where an item has several answers, or most items are their own kind."""
+        n = len(data.propensities)
+        if np.bincount(data.item, minlength=n).max(initial=0) > 1:
+            return None
+        asked, answer = data.by_item
+        first, kind = find_equal(np.column_stack([data.propensities, data.n_options, asked, answer]))
+        if len(first) * _WORTH > n:
+            return None
+        return cls(data=data.take(first), kind=kind)
+
+    def count(self, *predicted: AnyIntArray) -> tuple[RoutedSample, tuple[IntArray, ...], IntArray]:
+        """Items by kind and by what models predict of them.
+
+        Parameters
+        ----------
+        predicted
+            Shape (N,) each, −1 for unreadable.
+
+        Returns
+        -------
+        RoutedSample, arrays, array
+            A pool of C items that differ in kind or prediction, the predictions, shape (C,) each, and how
+            many items of the whole pool each of them is, shape (C,).
+
+        Raises
+        ------
+        EstimateError
+            If a prediction is an option of no item.
+        """
+        width = self.data.propensities.shape[1] + 1
+        code = self.kind
+        for column in predicted:
+            if column.min(initial=0) < -1 or column.max(initial=0) >= width - 1:
+                raise EstimateError(
+                    f"a prediction must lie in -1..{width - 2}, one is {np.abs(column).max()}"
+                )
+            code = code * width + column + 1
+        space = len(self.data.propensities) * width ** len(predicted)
+        if space > len(code):
+            cells, number = np.unique(code, return_counts=True)
+        else:
+            every = np.bincount(code, minlength=space)
+            cells = np.flatnonzero(every)
+            number = every[cells]
+        steps = [cells // width**power for power in range(len(predicted) + 1)]
+        columns = [low - high * width - 1 for low, high in pairwise(steps)]
+        return _repeat(self.data, steps[-1]), tuple(reversed(columns)), number
+
+
+def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
+    """A pool of some items, which may come several times, with what was asked of each and answered."""
+    asked, answer = data.by_item
+    asked, answer = asked[rows], answer[rows]
+    item = np.flatnonzero(asked >= 0)
+    return RoutedSample(
+        item=item,
+        asked=asked[item],
+        answer=answer[item],
+        propensities=data.propensities[rows],
+        n_options=data.n_options[rows],
+        sampled=data.sampled,
+        error_free=data.error_free,
+    )

@@ -33,6 +33,7 @@ def run_batches(
     wait: bool,
     limits: BatchLimits = DEFAULT_LIMITS,
     wait_for_lock: bool = False,
+    take_over: bool = False,
     uncertain: Uncertain | None = None,
 ) -> list[tuple[Target, int]]:
     """Hand over what has no stored answer, and collect what has come.
@@ -44,6 +45,8 @@ def run_batches(
         else look once.
     wait_for_lock
         Whether to wait for other processes that work on the same runs.
+    take_over
+        Whether processes on other machines that hold the runs have ended, as the user says.
     uncertain
         What becomes of a batch of which nobody can tell whether the endpoint has it: hand it over again, or
         count its requests as failed. None stops at it.
@@ -73,7 +76,7 @@ def run_batches(
                 await each.hand_over(wanted)
             return await _collect_all(runs, wait=wait, poll=limits.poll)
 
-    with hold_runs(wanted.store, targets, wait=wait_for_lock):
+    with hold_runs(wanted.store, targets, wait=wait_for_lock, take_over=take_over):
         ready = list[Target]()
         for one in prepare(wanted, [target.priced(prices) for target in targets]):
             target, error = one.target, one.error
@@ -89,6 +92,7 @@ def cancel_batches(
     *,
     limits: BatchLimits = DEFAULT_LIMITS,
     uncertain: Uncertain | None = None,
+    take_over: bool = False,
 ) -> int:
     """Give up what is under way, keep what has been answered; return how many batches that were.
 
@@ -104,7 +108,7 @@ def cancel_batches(
             await _collect_all(runs, wait=True, poll=limits.poll)
             return count
 
-    with hold_runs(store, targets, wait=False):
+    with hold_runs(store, targets, wait=False, take_over=take_over):
         return run_in_loop(cancel())
 
 

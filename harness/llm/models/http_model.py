@@ -20,6 +20,8 @@ from oversight.harness.llm.models.http_client import HttpClient, HttpReply
 from oversight.harness.llm.models.interface import ModelReply, Request
 
 _LOOK_SECONDS = 10.0
+MAX_REPLY_BYTES = 4_000_000
+"""Most bytes of a reply's body, unpacked; a larger one is no answer."""
 
 
 def open_client(settings: ModelSection, max_reply_bytes: int) -> HttpClient:
@@ -61,7 +63,7 @@ class HttpModel:
 
     def __init__(self, settings: ModelSection) -> None:
         self._settings, self._limit = settings, LimitField(settings)
-        self._client = open_client(settings, settings.max_reply_bytes)
+        self._client = open_client(settings, MAX_REPLY_BYTES)
         deployment = "" if settings.api_version is None else f"/deployments/{settings.model}"
         self._path = f"{deployment}/chat/completions"
 

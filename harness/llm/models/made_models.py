@@ -24,7 +24,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     if settings.command:
         from oversight.harness.llm.models.program_models import CommandModel
 
-        return CommandModel(settings.command, settings.timeout, settings.max_reply_bytes)
+        return CommandModel(settings.command, settings.timeout)
     from oversight.harness.llm.models.http_model import HttpModel
 
     return HttpModel(settings)

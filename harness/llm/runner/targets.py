@@ -66,7 +66,7 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: Wanted) -> None:
-        """Note the run and the sample, and say what a changed run has otherwise than the one before."""
+        """Note the run, and say what a changed run has otherwise than the one before."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
         if spec.id not in known:
@@ -77,8 +77,6 @@ class Target:
                 say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
         if spec.id not in known or spec.differences(known[spec.id]["spec"]):  # another pattern is no new run
             runs.add_run(spec)
-        if wanted.sample is not None:
-            runs.note_sample(spec.id, **asdict(wanted.sample))
 
     def refuse_waiting(self, store: Store) -> None:
         """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""

@@ -5,13 +5,10 @@ from .answer_links import (
 from .answer_trail import AnswerTrailRepository as AnswerTrailRepository, PAGE as PAGE, REFUSED as REFUSED
 from .audit_trail import (
     AuditEvent as AuditEvent, AuditRepository as AuditRepository, AuditRecord as AuditRecord, START as START,
-    append_events as append_events,
+    BatchDigest as BatchDigest, append_events as append_events,
 )
-from .batch_digest import BatchDigest as BatchDigest
 from .design_rows import (
-    DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository, RowsDigest as RowsDigest,
+    DESIGN_PARTS as DESIGN_PARTS, DesignRepository as DesignRepository, KeptAnswer as KeptAnswer,
+    REPLY_TABLES as REPLY_TABLES, RowsDigest as RowsDigest,
 )
 from .handovers import Handover as Handover, HandoverRepository as HandoverRepository
-from .kept_answers import (
-    KeptAnswer as KeptAnswer, KeptAnswerRepository as KeptAnswerRepository, REPLY_TABLES as REPLY_TABLES,
-)

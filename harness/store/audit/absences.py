@@ -44,10 +44,12 @@ class AbsenceRepository(Repository):
 
     def add_absence(self, absence: Absence) -> None:
         """Note that an expert is away, in place of what was noted before."""
-        told = {"since": absence.since, "until": absence.until, "reason": absence.reason}
+        told = {"since": absence.since, "until": absence.until}
         with self._database.transaction(exclusive=True) as connection:
             upsert(connection, _ABSENCE, [row_of(absence)])
-            event = AuditEvent(kind="absent", way="command", person=absence.expert, detail=told)
+            event = AuditEvent(
+                kind="absent", way="command", person=absence.expert, comment=absence.reason, detail=told
+            )
             append_events(connection, [event])
 
     def end_absence(self, expert: str) -> bool:

@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+import orjson
 import sqlalchemy as sa
 
 from oversight.harness.output import make_storable
-from oversight.harness.store.database import Repository
+from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.schema import begin_snapshot, lock_exclusive
 from oversight.harness.store.stored_values import read_json
 from oversight.harness.store.tables import AuditEventRow, execute_many, row_of, select_values
@@ -38,7 +39,8 @@ class AuditEvent:
         ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, as
         `BatchDigest` tells), ``revision`` (a state of an annotation on a server), ``design``, ``handover``,
         ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``,
-        ``look`` (a planned look at the estimates).
+        ``look`` (a planned look at the estimates), ``item_removed``, ``item_corrected``, ``redacted`` (what
+        earlier events tell was erased).
     way
         How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
     person
@@ -95,12 +97,44 @@ class AuditRecord:
         return sha256(told.encode()).hexdigest()
 
     @property
+    def is_redacted(self) -> bool:
+        """Whether something that the event told was erased, so that its link follows no more."""
+        detail: object = self.detail  # of an altered row it may be anything
+        return isinstance(detail, dict) and detail.get("redacted") is True
+
+    def find_seal(self) -> str:
+        """A hash of the link and of what the event tells now; a later event of the chain holds it."""
+        return self.find_link(self.link)
+
+    @property
     def holds_comment(self) -> bool:
         """Whether the comment is the one whose hash is chained, or was forgotten."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
+_ERASABLE = ("person", "value", "comment", "salt", "comment_digest", "seconds", "key", "detail")
 _HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment", "salt", "link"))
+
+
+class BatchDigest:
+    """A hash of replies that arrived together; one event per reply would cost more than the replies.
+
+    It covers ids, people and values in the order of arrival, however they are split into portions.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = tuple(sha256() for _ in range(3))
+        self.number = 0
+
+    def add(self, ids: Sequence[str], people: Sequence[str], values: Sequence[str]) -> None:
+        """Add a portion of replies, column by column."""
+        for hashed, column in zip(self._hashes, (ids, people, values), strict=True):
+            hashed.update(orjson.dumps(list[Any](column))[1:-1] + b"," * bool(column))
+        self.number += len(ids)
+
+    def digest(self) -> str:
+        """Return the hash of everything that was added."""
+        return sha256(b"".join(hashed.digest() for hashed in self._hashes)).hexdigest()
 
 
 class AuditRepository(Repository):
@@ -134,6 +168,24 @@ class AuditRepository(Repository):
         """Inside `oversight.harness.store.Store.together`, first: read what is there now until its end."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
+
+    def redact(self, records: Sequence[AuditRecord]) -> None:
+        """Replace what stored events tell, keeping places and links; new events hold the seals of them.
+
+        So everybody can see that something was erased, and that nothing was changed since.
+        """
+        told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
+        change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
+        change = change.values({name: sa.bindparam(name) for name in _ERASABLE})
+        rows = [{"at_place": r.position} | {name: getattr(r, name) for name in _ERASABLE} for r in told]
+        with self._database.transaction(exclusive=True) as connection:
+            execute_many(connection, change, rows)
+            seals = [
+                {str(r.position): r.find_seal() for r in part} for part in split_into_batches(told, BULK)
+            ]
+            append_events(
+                connection, [AuditEvent(kind="redacted", way="command", detail={"events": s}) for s in seals]
+            )
 
     def read_head(self) -> str:
         """The newest link; `START` where nothing is stored."""

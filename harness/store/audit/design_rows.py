@@ -1,12 +1,12 @@
-"""SQL of a study's design: all that was drawn, part by part, as a number of rows and a digest of them."""
+"""SQL of what an audit reads: the rows of a study's design, part by part, and its answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import sqlalchemy as sa
@@ -29,7 +29,24 @@ from oversight.harness.store.tables import (
 from oversight.harness.types import Assignment, Question
 
 _POSITION = ItemRow.__table__.c.position
-_REPLIES = tuple(row.__table__ for row in (AnswerRow, RatingRow, ControlAnswerRow))
+_REPLIES: dict[str, tuple[sa.Table, str, str]] = {
+    "answer": (AnswerRow.__table__, "question_id", "verdict"),
+    "control_answer": (ControlAnswerRow.__table__, "question_id", "verdict"),
+    "rating": (RatingRow.__table__, "assignment_id", "label"),
+}
+REPLY_TABLES = tuple(_REPLIES)
+"""Tables of answers: to questions, to control questions, and of a panel."""
+
+
+class KeptAnswer(NamedTuple):
+    """An answer as it is stored."""
+
+    position: int
+    asked_id: str
+    person: str
+    value: str
+    source: str
+    comment: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,27 +132,20 @@ class DesignRepository(Repository):
             read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
-    def measure(
-        self,
-        *,
-        questions: RowsDigest | None = None,
-        watch: Callable[[str, list[tuple[Any, ...]]], object] | None = None,
-    ) -> dict[str, dict[str, Any]]:
-        """Part → ``number`` of rows and ``digest``; the questions' may be known already.
-
-        `watch` is called with the name of the part and each portion of its rows.
-        """
+    def measure(self, *, questions: RowsDigest | None = None) -> dict[str, dict[str, Any]]:
+        """Return part → ``number`` of rows and ``digest``; the questions' may be known already."""
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = questions if name == "questions" else None
-            if rows is None:
-                rows = RowsDigest()
-                for portion in self.read_part(name):
-                    rows.add(portion)
-                    if watch is not None:
-                        watch(name, portion)
-            found[name] = {"number": numbers[name], "digest": rows.digest()}
+            found[name] = {"number": numbers[name], "digest": (rows or self.digest_part(name)).digest()}
         return found
+
+    def digest_part(self, name: str) -> RowsDigest:
+        """Hash the rows of a part."""
+        rows = RowsDigest()
+        for portion in self.read_part(name):
+            rows.add(portion)
+        return rows
 
     def count_parts(self) -> dict[str, int]:
         """Part → number of rows."""
@@ -145,10 +155,18 @@ class DesignRepository(Repository):
                 for name, part in DESIGN_PARTS.items()
             }
 
+    def read_answers(self, table: str) -> Iterator[KeptAnswer]:
+        """Read all answers of one of the `REPLY_TABLES` in order of arrival, a portion at a time."""
+        replies, name, value = _REPLIES[table]
+        r = replies.c
+        query = sa.select(r.position, r[name], r.expert, r[value], r.source, r.comment)
+        for portion in self._database.read_portions(query.order_by(r.position, r[name])):
+            yield from map(KeptAnswer._make, zip(*portion, strict=True))
+
     def count_replies(self) -> int:
         """Number of answers, of whatever kind, that are stored."""
         with self._database.transaction() as connection:
-            return sum(count_rows(connection, table) for table in _REPLIES)
+            return sum(count_rows(connection, table) for table, _, _ in _REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:

@@ -65,9 +65,10 @@ class HandoverRepository(Repository):
                 place = old.place if old else places.get(asked_id)
                 rows.append(Handover(asked_id, giver, taker, place))
                 holder = old.taker if old else giver
-                told = {"from": holder, "to": taker, "reason": reason, "place": place}
-                event = AuditEvent(kind="handover", way="command", asked_id=asked_id, detail=told)
-                events.append(event)
+                told = {"from": holder, "to": taker, "place": place}
+                events.append(
+                    AuditEvent(kind="handover", way="command", asked_id=asked_id, comment=reason, detail=told)
+                )
             upsert(connection, _HANDOVER, [{**row_of(row), "created": created} for row in rows])
             gone = sa.delete(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
             execute_many(connection, gone, [{"q": asked_id} for asked_id in ids])

@@ -1,7 +1,8 @@
 """The rows of a study's database.
 
 Keys make every write idempotent: the same item, question, answer, run or prediction written twice
-is one row. Changing anything here needs a new file in ``migrations/versions``.
+is one row. After a change here, raise `oversight.harness.store.schema.HEAD`: `upgrade.py` then adds and drops
+what differs in older databases.
 """
 
 import lazy_loader

@@ -23,15 +23,6 @@ class ServedModelRow(TableRow, table=True):
     name: str
 
 
-class FirstLookRow(TableRow, table=True):
-    """The first look that was taken at a run's items: how many `of` all, by which seed."""
-
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
-    items: int
-    of: int
-    seed: int = Field(sa_type=BigInteger)
-
-
 class RunLockRow(TableRow, table=True):
     """Which process works on a run, and since when, in seconds by the database's clock.
 

@@ -1,1 +1,3 @@
-from .word_index import WordRepository as WordRepository, index_new_words as index_new_words
+from .word_index import (
+    WordRepository as WordRepository, clear_words as clear_words, index_new_words as index_new_words,
+)

@@ -95,6 +95,15 @@ def index_new_words(connection: sa.Connection, first: int) -> None:
         _index(connection, first, _count_items(connection))
 
 
+def clear_words(connection: sa.Connection) -> None:
+    """Remove all words; the next search indexes the items first."""
+    is_file = connection.dialect.name == "sqlite"
+    clear = (
+        "INSERT INTO item_words (item_words) VALUES ('delete-all')" if is_file else "DELETE FROM item_words"
+    )
+    connection.exec_driver_sql(clear)
+
+
 def _count_indexed(connection: sa.Connection) -> int:
     last = connection.exec_driver_sql(_LAST[connection.dialect.name]).scalar()
     return 0 if last is None else int(last) + 1

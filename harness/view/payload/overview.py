@@ -16,6 +16,7 @@ from oversight.harness.report import (
     cost_text,
     estimate_to_json,
     gather_cautions,
+    gather_notes,
     group_reasons,
     items_text,
     label_texts,
@@ -72,7 +73,8 @@ def read_differences(study: Study, store: Store) -> dict[str, Any]:
         raise
     except OversightError as error:
         return {"why": str(error)}
-    return comparison_to_json(made) | {"cautions": gather_cautions(made.found.pairs)}
+    pairs = made.found.pairs
+    return comparison_to_json(made) | {"cautions": [*gather_cautions(pairs), *gather_notes(pairs)]}
 
 
 def _describe_model(model: ModelReport) -> dict[str, Any]:

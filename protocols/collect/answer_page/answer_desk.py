@@ -19,6 +19,10 @@ from oversight.protocols.collect.answer_page.shown_question import QuestionSheet
 
 _AHEAD = 3
 """Open questions that a page is told at once: the one to answer, and two for while a connection is lost."""
+_LONG = 8_000
+"""Characters of texts that are sent ahead; of longer ones only the question to answer is sent."""
+_MOST_GIVEN, _EXCERPT = 500, 80
+"""Earlier answers that are listed, and characters of their texts."""
 
 
 class Outcome(StrEnum):
@@ -85,6 +89,8 @@ class AnswerDesk:
             ahead = list(islice(self._queues.iterate_open(person), _AHEAD))
             done, elsewhere, asked = self._queues.count(person)
             items = self._find_items(held.item_id for held in ahead)
+            if sum(len(items[held.item_id].text) for held in ahead) > _LONG:
+                ahead = ahead[:1]
         return {
             "study": self._study.study.name,
             "person": person,
@@ -95,11 +101,29 @@ class AnswerDesk:
             "questions": [self._sheet.show(held, items[held.item_id]) for held in ahead],
         }
 
-    def tell_previous(self, person: str, before: str = "") -> dict[str, Any] | None:
-        """What a person answered on the page before a question, or last: question, value, comment."""
+    def tell_given(self, person: str) -> list[dict[str, str]]:
+        """What a person answered on the page, newest first: id, question, beginning of the text, answer."""
+        with self._lock:
+            self._queues.refresh()
+            given = self._queues.find_given(person, _MOST_GIVEN)
+            found = list[dict[str, str]]()
+            for held, reply in given:
+                item = self._find_items([held.item_id])[held.item_id]
+                shown = self._sheet.show(held, item)
+                value, excerpt = reply.value or "skip", item.text[:_EXCERPT]
+                found.append(
+                    {"id": held.id, "question": shown["question"], "excerpt": excerpt, "value": value}
+                )
+        return found
+
+    def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
+        """What a person answered on the page before a question, last, or to one that is named."""
         with self._lock:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)
+            if named:
+                ids = {one.id: one for one, _ in self._queues.find_given(person)}
+                held = ids.get(named)
             reply = held and self._queues.reply_to(held.id)
             if held is None or reply is None:
                 return None

@@ -64,7 +64,7 @@ class AnswerGuard:
             site not in ("same-origin", "none") and not is_page
         ):
             return refuse(403, "requests of other pages are not answered")
-        if request.path in _OPEN:
+        if request.path in _OPEN and request.method != "DELETE":
             return await handler(request)
         link = await self._find_link(request)
         if link is None:
@@ -103,6 +103,13 @@ class AnswerGuard:
             secure=self.address.is_secure,
             path="/",
         )
+        return response
+
+    async def end_session(self, request: web.Request) -> web.StreamResponse:
+        """Take the cookie of a link back from this browser."""
+        response = web.json_response({})
+        name, is_secure = self.cookie_of(request["link"].id), self.address.is_secure
+        response.del_cookie(name, path="/", secure=is_secure, httponly=True, samesite="Strict")
         return response
 
     async def _find_link(self, request: web.Request) -> AnswerLink | None:

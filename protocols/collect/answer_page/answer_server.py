@@ -22,6 +22,8 @@ from oversight.protocols.collect.answer_page.public_address import PublicAddress
 
 _FOLDER = Path(__file__).parent / "page"
 _LARGEST_BODY = 1 << 16
+_SHORT = 1000
+"""Bytes of a reply that are sent as they are."""
 _PATIENCE = 20.0
 """Seconds that the body of a request may take to come."""
 _TICK = 0.05
@@ -102,8 +104,11 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
         return web.json_response(await run_apart(desk.tell_state, request["link"].expert))
 
     async def send_previous(request: web.Request) -> web.StreamResponse:
-        before = request.query.get("before", "")
-        return web.json_response(await run_apart(desk.tell_previous, request["link"].expert, before))
+        before, named = request.query.get("before", ""), request.query.get("id", "")
+        return web.json_response(await run_apart(desk.tell_previous, request["link"].expert, before, named))
+
+    async def send_given(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"given": await run_apart(desk.tell_given, request["link"].expert)})
 
     async def take_answer(request: web.Request) -> web.StreamResponse:
         if request.content_type != "application/json":
@@ -120,7 +125,7 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
         return web.json_response({**told, "state": state}, status=_STATUS.get(outcome, 409))
 
     application = web.Application(
-        middlewares=[_say_errors, guard.check, _even_out], client_max_size=_LARGEST_BODY
+        middlewares=[_say_errors, _compress, guard.check, _even_out], client_max_size=_LARGEST_BODY
     )
     application[_LOST] = asyncio.Event()
     application.on_response_prepare.append(add_headers)
@@ -132,6 +137,8 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
             web.post("/session", guard.begin_session),
             web.get("/api/state", send_state),
             web.get("/api/previous", send_previous),
+            web.get("/api/given", send_given),
+            web.delete("/session", guard.end_session),
             web.post("/api/answers", take_answer),
         ]
     )
@@ -155,6 +162,15 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
         if isinstance(error, LostDatabase):
             request.app[_LOST].set()
         return refuse(503, "not possible at the moment; it is tried again")
+
+
+@web.middleware
+async def _compress(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Compress what takes long over a slow line; no reply holds a secret that its length could tell."""
+    response = await handler(request)
+    if isinstance(response, web.Response) and (response.content_length or 0) > _SHORT:
+        response.enable_compression()
+    return response
 
 
 async def _send_script(_request: web.Request) -> web.StreamResponse:

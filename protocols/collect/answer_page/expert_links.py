@@ -13,6 +13,7 @@ from oversight.harness import BadInput
 from oversight.harness.config import Study
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import AnswerLink, Store, write_moment
+from oversight.harness.types import is_erased
 from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
@@ -125,7 +126,7 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
     """The experts named, each once, or all; refused if one is asked nothing."""
     check_drawn(study, store)
-    known = list(store.count_asked(panel=study.experts.is_panel))
+    known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:
         if name not in known:
             raise BadInput(f"{name!r} is asked nothing{did_you_mean(name, known)}")

@@ -103,6 +103,15 @@ class PageQueues:
         """What a person has not answered yet, in their order."""
         return (held for name, held in self._queues.get(person, {}).items() if name not in self._replies)
 
+    def find_given(self, person: str, most: int | None = None) -> list[tuple[HeldQuestion, Response]]:
+        """What a person answered on the page, newest first."""
+        own, found = self._queues.get(person, {}), list[tuple[HeldQuestion, Response]]()
+        for name in reversed(self._given.get(person, {})):
+            reply = self._replies.get(name)
+            if name in own and reply is not None and reply.source == PAGE:
+                found.append((own[name], reply))
+        return found[:most]
+
     def find_previous(self, person: str, before: str) -> HeldQuestion | None:
         """What a person answered on the page before a question, or last of all; None if nothing."""
         own, found = self._queues.get(person, {}), None

@@ -7,15 +7,13 @@ only if the asked expert is its author *and* its last editor.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from oversight.harness.store import Revision
+from oversight.harness.store import Revision, hash_annotation
 from oversight.harness.types import Item, Question, Verdict
 from oversight.protocols.collect.label_studio.labelling_page import CHOICE, COMMENT, VERDICTS
 from oversight.protocols.routing import Pending
@@ -72,11 +70,10 @@ def read_annotation(row: Mapping[str, Any], expert: str, task_id: int, question_
     author, editor = _user(row.get("completed_by")), _user(row.get("updated_by"))
     cancelled, result = bool(row.get("was_cancelled")), list(row.get("result") or ())
     updated_at = str(row.get("updated_at") or "")
-    told = json.dumps([author, editor, cancelled, result, updated_at])
     return Revision(
         expert=expert,
         annotation_id=int(row["id"]),
-        version=hashlib.sha256(told.encode()).hexdigest()[:16],
+        version=hash_annotation(author, editor, cancelled, result, updated_at),
         task_id=task_id,
         question_id=question_id,
         deleted=False,

@@ -20,7 +20,13 @@ from oversight.protocols.collect.label_studio.accounts import (
 from oversight.protocols.collect.label_studio.campaign_results import Closed, Difference
 from oversight.protocols.collect.label_studio.mending import Mended, find_asked_again, mend_project
 from oversight.protocols.collect.label_studio.pull import Snapshot, pull_queue
-from oversight.protocols.collect.label_studio.push import Pushed, check_project, finish_project, push_queue
+from oversight.protocols.collect.label_studio.push import (
+    Pushed,
+    check_project,
+    finish_project,
+    push_queue,
+    remove_answered,
+)
 from oversight.protocols.collect.label_studio.queues import check_experts, check_open, plan_queues, plan_tasks
 from oversight.protocols.collect.label_studio.server import Client, Project, connect, require_client
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
@@ -67,16 +73,6 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         queue = self.labels.read_queues().get(expert.name)
         return make_account_email(expert, make_study_mark(self.study), queue.email if queue else "")
 
-    def find_projects(self) -> list[tuple[Client, int]]:
-        """Every open project and the server it lies on.
-
-        Raises
-        ------
-        BadInput
-            If nothing was pushed yet.
-        """
-        return [(self.open_client(q.expert), q.project_id or 0) for q in self._pushed() if not q.closed]
-
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
@@ -104,7 +100,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             for queue in fresh:
                 self.labels.save_queue(queue)
             self.labels.add_tasks(tasks)
-            answered = self.replies.read_replies().keys()
+            answered = self.replies.read_replies()
             return {
                 name: push_queue(clients[name], self.labels, queue, self.sheet, data, answered)
                 for name, queue in self.labels.read_queues().items()
@@ -177,6 +173,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         project = check_project(client, queue, projects)
         looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
+        remove_answered(client, self.labels, queue, known.elsewhere)
         # after what was answered in front of them is known as such
         return mend_project(client, self.labels, queue, project, self.sheet, foreign)
 

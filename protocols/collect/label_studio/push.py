@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oversight.harness import LabelStudioError
-from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask
+from oversight.harness.store import SOURCE, AuditEvent, LabellingRepository, Queue, QueuedTask, Response
 from oversight.protocols.collect.label_studio.labelling_page import is_same_page
 from oversight.protocols.collect.label_studio.server import Client, Project
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet, hash_task
@@ -56,7 +56,7 @@ def push_queue(
     queue: Queue,
     sheet: TaskSheet,
     data: Mapping[str, Mapping[str, object]],
-    answered: Collection[str],
+    answered: Mapping[str, Response],
 ) -> Pushed:
     """Bring one expert's project to the state of the queue.
 
@@ -65,7 +65,8 @@ def push_queue(
     data
         Question id → what the task holds.
     answered
-        Questions with an answer; a task of theirs that is gone is not sent again.
+        Question → its answer. A task that is gone is not sent again; one that is open there and was answered
+        elsewhere is removed.
 
     Raises
     ------
@@ -75,6 +76,8 @@ def push_queue(
     project, restored = _open_project(client, labels, queue, sheet)
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
     queue = replace(queue, project_id=project.id, server=client.public_url)
+    elsewhere = {name for name, reply in answered.items() if reply.source != SOURCE}
+    remove_answered(client, labels, queue, elsewhere)
     tasks = _tasks_of(labels, queue)
     found = Reconciled({t.question_id: t.task_id for t in tasks if t.task_id is not None})
     if any(task.sending for task in tasks) or not has_own_tasks(client, project, found.known.values()):
@@ -98,6 +101,26 @@ def push_queue(
         settings=settings,
         foreign=foreign,
     )
+
+
+def remove_answered(
+    client: Client, labels: LabellingRepository, queue: Queue, elsewhere: Collection[str]
+) -> int:
+    """Remove tasks from a project that are open there and whose questions were answered elsewhere."""
+    there = {
+        task.task_id: task.question_id
+        for task in _tasks_of(labels, queue)
+        if task.task_id is not None and task.question_id in elsewhere
+    }
+    seen = {revision.task_id for revision in labels.find_revisions(there.values())} if there else set[int]()
+    if not there.keys() - seen:
+        return 0
+    rows = client.list_tasks(queue.project_id or 0)
+    gone = [row["id"] for row in rows if row["id"] in there.keys() - seen and not row["annotations"]]
+    for number in gone:
+        client.delete_task(number)
+        labels.set_task_ids({there[number]: None})
+    return len(gone)
 
 
 def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> bool:

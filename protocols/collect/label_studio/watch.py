@@ -8,8 +8,6 @@ that nobody knows: the interval holds whatever would have been answered, or says
 
 from __future__ import annotations
 
-import contextlib
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +21,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Estimate
 from oversight.protocols.collect.label_studio.campaign import Campaign
 from oversight.protocols.collect.label_studio.campaign_results import Difference
-from oversight.protocols.collect.label_studio.server import listen_for_webhooks
 from oversight.protocols.collect.progress import QueueProgress, QueueShare, measure_progress, share_queues
-
-_GAP = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +83,6 @@ def watch_campaign(
     every: float,
     models: Sequence[str] | None = None,
     until_width: float | None = None,
-    webhook: int | None = None,
 ) -> Generator[Look]:
     """Pull again and again, until the width is reached or all is answered.
 
@@ -100,8 +94,6 @@ def watch_campaign(
         Names of runs to estimate; all of them if None.
     until_width
         Width of the widest interval at which to stop.
-    webhook
-        Port at which servers on this machine wake the next pull early.
 
     Raises
     ------
@@ -111,18 +103,12 @@ def watch_campaign(
     for name in models or ():
         if name not in {run["name"] for run in campaign.store.runs.read_runs()}:
             raise BadInput(f"the model {name!r} was not run; see: oversight run --help")
-    hint = threading.Event()
-    with contextlib.ExitStack() as stack:
-        if webhook is not None:
-            stack.enter_context(listen_for_webhooks(campaign.find_projects(), webhook, hint))
-        while True:
-            look = take_look(campaign, models, until_width)
-            yield look
-            if look.is_last:
-                return
-            if hint.wait(every):
-                hint.clear()
-                time.sleep(min(_GAP, every))  # who answers fast must not be pulled at every click
+    while True:
+        look = take_look(campaign, models, until_width)
+        yield look
+        if look.is_last:
+            return
+        time.sleep(every)
 
 
 def take_look(

@@ -5,4 +5,4 @@ from .cells import (
 )
 from .handed_out import export_questions as export_questions, write_ratings as write_ratings
 from .panel_files import read_panel as read_panel
-from .verdict_files import VerdictFiles as VerdictFiles, read_answers as read_answers
+from .verdict_files import VerdictFiles as VerdictFiles, WITHDRAWN as WITHDRAWN, read_answers as read_answers

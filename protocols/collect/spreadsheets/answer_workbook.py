@@ -82,11 +82,16 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
 
-def _write_text(cell: Any, text: str) -> None:
-    """Put a text into a cell as it is, never as a formula, a number or an error."""
+def refuse_long_text(text: str) -> None:
+    """Raise DataError if no cell can hold a text."""
     if len(text) > _MOST:
         told = f"a text has {len(text):,} characters, and a cell holds {_MOST:,}; use --format csv"
         raise DataError(f"{told}: it begins {text[:60]!r}")
+
+
+def _write_text(cell: Any, text: str) -> None:
+    """Put a text into a cell as it is, never as a formula, a number or an error."""
+    refuse_long_text(text)
     cell.number_format = "@"
     if text:
         cell.value = text

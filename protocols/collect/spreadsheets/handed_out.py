@@ -17,7 +17,7 @@ from typing import IO
 from oversight.harness import BadInput, DataError, check_mapping, check_names
 from oversight.harness.datasets import read_filled_portions
 from oversight.harness.types import Item, Question, Rating
-from oversight.protocols.collect.spreadsheets.answer_workbook import write_workbook
+from oversight.protocols.collect.spreadsheets.answer_workbook import refuse_long_text, write_workbook
 from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
     QUESTION_PREFIX,
@@ -88,6 +88,9 @@ def export_questions(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: no folder for the files can be made there: {error.strerror}") from None
+    if form == "xlsx":  # before the first file is written
+        for asked in questions:
+            refuse_long_text(escape(items[asked.item_id].text))
     for name, given in by_person.items():
         queue = order_queue(given)
         rows = [_row(asked, items[asked.item_id], form) for asked in queue]

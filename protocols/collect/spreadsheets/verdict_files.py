@@ -7,7 +7,7 @@ from itertools import compress, repeat
 from pathlib import Path
 
 from oversight.harness import DataError, check_mapping, check_names
-from oversight.harness.datasets import BadRows, Portion, Row, are_texts, read_filled_portions
+from oversight.harness.datasets import BadRows, CsvPortion, Portion, Row, read_filled_portions
 from oversight.harness.store import ReplyFields, Response, mark_shown
 from oversight.harness.types import Answer, Item, Question, Verdict
 from oversight.protocols.collect.spreadsheets.answer_words import AnswerWords, make_words
@@ -33,6 +33,8 @@ from oversight.protocols.collect.spreadsheets.filled_rows import (
 )
 
 _YES_NO = ("question_id", "expert", "answer")
+WITHDRAWN = "withdraw"
+"""Answer by which a later file takes an earlier one back."""
 _CHECKED = len(QUESTION_PREFIX) + 16 + len("-") + 8
 """Length of an id with a check."""
 _BARE = slice(len(QUESTION_PREFIX), len(QUESTION_PREFIX) + 16)
@@ -87,6 +89,8 @@ class VerdictFiles:
         What words mean; None takes those of `make_words`.
     skipped
         Notes the wrong rows, which are then left out; None refuses all rows because of one.
+    changes
+        Whether answers may differ from those that are stored, or be the word `WITHDRAWN`.
 
     Attributes
     ----------
@@ -100,9 +104,13 @@ class VerdictFiles:
         asked: Asked,
         words: AnswerWords | None = None,
         skipped: BadRows | None = None,
+        *,
+        changes: bool = False,
     ) -> None:
         self._paths, self._asked = paths, asked
-        self._words = words or make_words()
+        self._words, self._changes = words or make_words(), changes
+        if changes:
+            self._words = AnswerWords({**self._words.meanings, WITHDRAWN: WITHDRAWN})
         self._wrong = WrongRows(skipped)
         self._given = dict[str, str]()
         self._contradicted = set[str]()
@@ -131,13 +139,13 @@ class VerdictFiles:
 
     def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
         """The replies of a portion that is plainly good; None where a row is to be looked at."""
-        columns = portion.columns()
+        columns = portion.columns() if isinstance(portion, CsvPortion) else None
         if columns is None or not columns.keys() >= set(_YES_NO):
             return None
         shown: list[Sequence[str]] = [columns[name] for name in SHOWN if name in columns]
         names, experts, said = (columns[name] for name in _YES_NO)
         comments = columns.get("comment", [""] * len(names))
-        if len(shown) not in (0, len(SHOWN)) or not are_texts(names, experts, said, comments, *shown):
+        if len(shown) not in (0, len(SHOWN)):
             return None
         if any("\r" in text or "_x" in text or text[:1] == "'" for text in set(comments)):
             return None
@@ -158,7 +166,7 @@ class VerdictFiles:
         if not is_good or len(values) < len(names) or not self._given.keys().isdisjoint(values):
             return None
         stored = self._asked.find_said(names)
-        is_new = all(values[name] == reply.value for name, reply in stored.items())
+        is_new = self._changes or all(values[name] == reply.value for name, reply in stored.items())
         if not is_new or (shown and not is_checked and self._asked.find_marks(names) != mark_shown(*shown)):
             return None
         self._note_comments(names, comments, stored)
@@ -198,7 +206,7 @@ class VerdictFiles:
                     self._check_again(row, name, verdict)
                     self._comments.compare(name, comment, None)
                     continue
-                if name in stored:
+                if name in stored and not self._changes:
                     check_stored(row, "answer", stored[name].value, verdict)
             except DataError as error:
                 wrong.append(error)

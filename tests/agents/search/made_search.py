@@ -129,7 +129,7 @@ def _add_search(
     spec = {
         "section": section.model_dump(exclude={"usd", "tokens"}),
         "seed": 3,
-        "model": study.model("m").model_dump(exclude={"shared_limits", "max_reply_bytes"}),
+        "model": study.model("m").model_dump(exclude={"shared_limits"}),
         "programs": [],
         "roles": [],
         "shape": {},

@@ -9,7 +9,7 @@ import pytest
 
 from oversight.agents.search.fitness import Kind
 from oversight.agents.search.fitness.answer_table import AnswerTable
-from oversight.agents.search.fitness.scored_rows import ScoredRows
+from oversight.agents.search.fitness.board import ScoredRows
 from oversight.agents.search.fitness.scores import ESTIMATORS, score_items
 from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus

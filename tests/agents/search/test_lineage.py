@@ -12,8 +12,7 @@ import pytest
 
 from oversight.agents.search import shrink_scores
 from oversight.agents.search.context import SearchContext
-from oversight.agents.search.fitness.empirical_bayes import PRIOR_SPREAD
-from oversight.agents.search.fitness.lineage import relate
+from oversight.agents.search.fitness.empirical_bayes import PRIOR_SPREAD, relate
 from oversight.agents.search.loop import TWICE, seed
 from oversight.agents.search.policies.proposal import DOUBT, JudgedAnswer, PolicyView, draw_leader
 from oversight.harness import FloatArray

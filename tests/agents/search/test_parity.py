@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from oversight.agents.search import open_search, score_items
+from oversight.agents.search.checked_settings import as_published
 from oversight.agents.search.fitness import keep_complementary
 from oversight.agents.search.fitness.expert_labels import ExpertLabels
-from oversight.agents.search.published_settings import as_published
 from oversight.agents.search.view import read_searches
 from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
@@ -20,7 +20,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Label, LabelKind
 from tests.agents.population import Task
 from tests.agents.search.test_told_writer import Writer, read_archive, text_of
-from tests.cli.search_study import answer, lay_out
+from tests.cli.search_study import answer, lay_out, set_search
 from tests.fakes.openai_server import fake_openai
 
 PUBLISHED = """\
@@ -41,11 +41,12 @@ def unraced(folder: Path) -> None:
     path.write_text(text)
 
 
-def search_in(folder: Path, writer: Writer, policy: str, *words: str) -> int:
+def search_in(folder: Path, writer: Writer, policy: str, *words: str, **settings: object) -> int:
     with fake_openai(writer) as server:
         writer.server = server
         lay_out(folder, server.url, more=PUBLISHED.format(policy=policy, url=server.url), n=96)
         unraced(folder)
+        set_search(folder / "study.toml", **settings)
         return main(["search", "start", "--study", str(folder / "study.toml"), *words])
 
 
@@ -55,7 +56,7 @@ def test_parity_goes_as_published(
     tmp_path: Path, policy: str, runs: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     writer = Writer()
-    assert search_in(tmp_path, writer, policy, "--parity", "raw", "--candidates", "3") == 0
+    assert search_in(tmp_path, writer, policy, parity="raw", candidates=3) == 0
     out, err = capsys.readouterr()
     assert "as published: " in err
     assert "in_flight = 1" in err
@@ -81,9 +82,7 @@ def test_parity_goes_as_published(
 
 @pytest.mark.slow
 def test_the_winner_is_the_largest_score_and_the_first_of_equals(tmp_path: Path) -> None:
-    assert (
-        search_in(tmp_path, Writer(), "adas", "--parity", "transformed", "--candidates", "4", "--json") == 0
-    )
+    assert search_in(tmp_path, Writer(), "adas", "--json", parity="transformed", candidates=4) == 0
     study = read_study(tmp_path / "study.toml")
     with Store(study.store_url) as store:
         found = read_searches(study, store)["search"]
@@ -94,7 +93,7 @@ def test_the_winner_is_the_largest_score_and_the_first_of_equals(tmp_path: Path)
 
 
 def test_the_page_says_q(tmp_path: Path) -> None:
-    assert search_in(tmp_path, Writer(), "adas", "--parity", "raw", "--candidates", "1", "--json") == 0
+    assert search_in(tmp_path, Writer(), "adas", "--json", parity="raw", candidates=1) == 0
     study = read_study(tmp_path / "study.toml")
     with Store(study.store_url) as store:
         found = read_searches(study, store)["search"]
@@ -139,7 +138,8 @@ def test_a_race_in_the_study_is_refused_with_parity(
 ) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
-        assert main(["search", "start", "--parity", "raw", "--study", str(tmp_path / "study.toml")]) == 2
+        set_search(tmp_path / "study.toml", parity="raw")
+        assert main(["search", "start", "--study", str(tmp_path / "study.toml")]) == 2
         assert server.prompts == []
     assert "contradicts keep = [0.5]" in capsys.readouterr().err
 

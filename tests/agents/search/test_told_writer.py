@@ -21,7 +21,7 @@ from oversight.harness.config import read_study
 from oversight.harness.llm import Message
 from oversight.harness.store import Store
 from oversight.harness.types import Item
-from tests.cli.search_study import answer, lay_out
+from tests.cli.search_study import answer, lay_out, set_search
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
 SETTINGS = """\
@@ -87,13 +87,14 @@ def answer_any(prompt: str, n: int) -> Reply:
 
 @contextmanager
 def searching(
-    folder: Path, writer: Writer, policy: str = "adas", more: str = ""
+    folder: Path, writer: Writer, policy: str = "adas", more: str = "", **settings: object
 ) -> Iterator[Callable[..., int]]:
     """A study whose models are both on one server; gives what starts its search, or goes on with it."""
     folder.mkdir(exist_ok=True)
     with fake_openai(writer) as server:
         writer.server = server
         lay_out(folder, server.url, more=SETTINGS.format(policy=policy, more=more, url=server.url))
+        set_search(folder / "study.toml", **settings)
         (folder / "workflow.toml").write_text("max_tokens = 40\n")
         yield lambda *words: main(
             ["search", "start", *words, "--study", str(folder / "study.toml"), "--json"]
@@ -109,8 +110,8 @@ def read_archive(folder: Path) -> Any:
 @pytest.mark.slow
 def test_a_writer_of_nothing_but_the_guides_examples_finds_programs_that_run(tmp_path: Path) -> None:
     writer = Writer()
-    with searching(tmp_path, writer, more="finalists = 1") as start:
-        assert start("--candidates", "12") == 0
+    with searching(tmp_path, writer, more="finalists = 1", candidates=12) as start:
+        assert start() == 0
     archive = read_archive(tmp_path)
     made = [c for c in archive.candidates.values() if c.slot >= 0]
     assert [c.program.source for c in made] == _EXAMPLE.findall(text_of(writer.asked[0]))
@@ -135,8 +136,8 @@ class Hashing(Writer):
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", ["adas", "aflow", "reflect"])
 def test_a_deterministic_writer_writes_nothing_twice(tmp_path: Path, policy: str) -> None:
-    with searching(tmp_path, Hashing(), policy, "finalists = 1") as start:
-        assert start("--candidates", "8") == 0
+    with searching(tmp_path, Hashing(), policy, "finalists = 1", candidates=8) as start:
+        assert start() == 0
     events = read_archive(tmp_path).events
     assert ["candidate" in events[f"slot/{n}"] for n in range(8)] == [True] * 8
 
@@ -186,8 +187,8 @@ def test_cut_short_anywhere_a_conversation_is_taken_up_where_it_was(tmp_path: Pa
 
 def test_reflection_is_told_what_the_calls_on_refuted_items_asked_and_got(tmp_path: Path) -> None:
     writer = Writer()
-    with searching(tmp_path, writer, "reflect") as start:
-        assert start("--candidates", "6") == 0
+    with searching(tmp_path, writer, "reflect", candidates=6) as start:
+        assert start() == 0
     cases = "\n".join(text_of(r).split("# A workflow, and what")[-1] for r in writer.asked).split(
         "Question: "
     )

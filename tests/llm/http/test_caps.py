@@ -69,10 +69,10 @@ def test_the_cap_is_exact(size: int, asking: Asking) -> None:
 def test_an_item_whose_answers_are_too_large_fails_alone(tmp_path: Path) -> None:
     items = [Item(f"i{j}", f"number {j}.", ("red", "green"), (0, 1)) for j in range(3)]
     good = answer(Reply("green").payload("m").encode())
-    large = answer(b'{"choices": "' + b"x" * 20_000)
+    large = answer(b'{"choices": "' + b"x" * 4_100_000)
 
     with raw_server(lambda r: [large if b"number 1." in r.body else good]) as server:
         url, store = f"http://127.0.0.1:{server.port}/v1", str(tmp_path / "s.db")
-        found = h.run("m", items, store=store, endpoint=url, tries=1, max_reply_bytes=10_000)
+        found = h.run("m", items, store=store, endpoint=url, tries=1)
     assert [p.option for p in found] == [1, None, 1]
-    assert found[1].reason == "malformed response: the reply is larger than 10,000 bytes"
+    assert found[1].reason == "malformed response: the reply is larger than 4,000,000 bytes"

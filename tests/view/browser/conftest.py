@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, expect, sync_playwright
 
+from benchmarks.servers import Served, serve
 from tests.view.browser.hostile_study import write_hostile
 from tests.view.browser.studies import Drawn, draw_studies, export
-from tests.view.conftest import Served, serve
 
 _QUIET = ("gpu", "quic", "background-networking", "component-update", "sync")
 _running: list[tuple[Playwright, Browser]] = []

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.servers import Served, serve
 from tests.view.browser.conftest import Reader
-from tests.view.conftest import N, Served, fill, lay_out, serve
+from tests.view.conftest import N, fill, lay_out
 
 pytestmark = pytest.mark.browser
 

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.servers import serve
 from oversight.harness.analysis import ItemFilter, StudyItems
 from oversight.harness.config import read_study
 from oversight.harness.store import Store
@@ -19,7 +20,6 @@ from oversight.harness.types import Item
 from tests.analysis.test_item_pages import SINGLES, N, fill
 from tests.view.browser.conftest import Reader
 from tests.view.browser.studies import export, file_of
-from tests.view.conftest import serve
 
 pytestmark = pytest.mark.browser
 

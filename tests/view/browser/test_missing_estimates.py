@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.servers import serve
 from oversight.harness.config import ModelSection, Study, read_study
 from oversight.harness.llm import make_spec
 from oversight.harness.store import Store
@@ -14,7 +15,7 @@ from oversight.harness.types import Answer, Item, Prediction, PredictionStatus, 
 from oversight.protocols.routing import Disagreement, Partitioned, one_expert_per_class
 from tests.view.browser.conftest import Reader, here, visit
 from tests.view.browser.studies import export, file_of
-from tests.view.conftest import CLASSES, SETTINGS, predict, serve, verdict_on
+from tests.view.conftest import CLASSES, SETTINGS, predict, verdict_on
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -7,4 +7,3 @@ from .own_server import (
     stop_server as stop_server,
 )
 from .transport import Transport as Transport
-from .webhooks import listen_for_webhooks as listen_for_webhooks

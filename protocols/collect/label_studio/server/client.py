@@ -14,7 +14,6 @@ from oversight.protocols.collect.label_studio.server.transport import MissingErr
 
 Digest = Callable[[Mapping[str, object]], str]
 _CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
-_HOOKED = ["ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED"]
 _SETTINGS = {
     # More than one, so that a stranger's answer or a task lock left open does not take a task away
     # from the expert who was asked; at most one answer is accepted anyway.
@@ -131,29 +130,6 @@ class Client(Transport):
     def delete_project(self, project_id: int) -> None:
         """Remove a project with all that is in it."""
         self.write("projects.delete", id=project_id)
-
-    # --- hooks -------------------------------------------------------------------------------
-
-    def read_hooks(self, project_id: int, part: str) -> list[int]:
-        """Ids of a project's webhooks whose address has the part."""
-        found = self.read("webhooks.list", project=str(project_id))
-        return [int(hook.id) for hook in found if part in str(hook.url)]
-
-    def add_hook(self, project_id: int, url: str) -> int:
-        """Have an address called, without content, whenever an annotation changes."""
-        made = self.write(
-            "webhooks.create",
-            project=project_id,
-            url=url,
-            actions=_HOOKED,
-            send_payload=False,
-            send_for_all_actions=False,
-        )
-        return int(made.id)
-
-    def remove_hook(self, hook_id: int) -> None:
-        """Have it called no more."""
-        self.write("webhooks.delete", id=hook_id)
 
     # --- tasks -------------------------------------------------------------------------------
 

@@ -82,9 +82,7 @@ def connect(server: str | None = None) -> Connection:
     if running is not None:
         return Connection(running.url, running.token, running.public_url)
     if server is not None:
-        raise ConfigError(
-            f"the isolated server {server!r} does not run: oversight label-studio start --isolated"
-        )
+        raise ConfigError(f"the isolated server {server!r} does not run: oversight label-studio start")
     raise ConfigError(
         f"no Label Studio server: set {URL} and {KEY}, or start one with oversight label-studio start"
     )

@@ -92,7 +92,6 @@ def start_server(
     port: int = 0,
     *,
     folder: Path | None = None,
-    hooks: bool = False,
     public_url: str = "",
 ) -> LabelStudioServer:
     """Start a server, or return the one that runs; concurrent calls end with the same one.
@@ -107,9 +106,6 @@ def start_server(
         On the loopback interface; 0 takes the one it had last, or any free one.
     folder
         Where its data go; by default a folder of that name in the user's data.
-    hooks
-        Whether webhooks may call this machine. Everybody with an account can then have the server
-        fetch addresses that only this machine reaches. A server that runs keeps to how it was started.
     public_url
         Address by which others reach it, ``https://`` and a name, through a proxy on this machine that ends
         TLS; empty if nobody else does.
@@ -135,7 +131,7 @@ def start_server(
     repair_tree(files.path)
     with hold_start_lock(files.path):
         if not is_alive(files.path):
-            _launch(files, port, hooks=hooks, public_url=public_url.rstrip("/"))
+            _launch(files, port, public_url=public_url.rstrip("/"))
         server = _wait_ready(files)
     if port not in (0, server.port):
         raise ConfigError(
@@ -207,7 +203,7 @@ def _open_folder(name: str, folder: Path | None) -> ServerFolder[LabelStudioServ
     )
 
 
-def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool, public_url: str) -> None:
+def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: str) -> None:
     python, last, data = make_environment(), files.read(), files.path / "data"
     if not port:
         port = last.port if last and is_free(last.port) else _any_free_port()
@@ -235,7 +231,7 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, hooks: bool, p
             "LABEL_STUDIO_USER_TOKEN": server.token,
             "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
             "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
-            "SSRF_PROTECTION_ENABLED": str(not hooks).lower(),
+            "SSRF_PROTECTION_ENABLED": "true",
             **_make_public(public_url),
         }
     )

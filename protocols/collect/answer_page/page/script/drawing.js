@@ -13,16 +13,19 @@ export function nameOf(question, value) {
   return NAMES[value] ?? question.choices?.[Number(value)]?.label ?? value;
 }
 
-export function drawHead({ study, person, done, of, instructions }, openInstructions) {
+export function drawHead({ study, person, done, of, instructions }, actions) {
   const share = of ? Math.min(100, (100 * done) / of) : 0;
   const meter = el("div", { class: "meter", role: "progressbar", "aria-label": "your progress", "aria-valuemin": 0,
     "aria-valuemax": of, "aria-valuenow": done, "aria-valuetext": `${done} of ${of} answered` }, el("span"));
   meter.firstChild.style.width = `${share}%`;
   refill(part("top"), meter, el("div", { class: "head" },
-    el("p", { class: "name" }, prose("b", {}, study), " ", prose("span", { class: "quiet" }, person)),
+    el("p", { class: "name" }, prose("b", { id: "person" }, person), " ", prose("span", { class: "quiet" }, study)),
     el("p", { class: "count" }, `${done} of ${of}`, el("span", { class: "wide quiet" }, " answered")),
-    instructions.trim() && el("button", { class: "plain", onclick: openInstructions, "aria-haspopup": "dialog" },
-      "Instructions", kbd("i"))));
+    el("p", { class: "ways" },
+      instructions.trim() && el("button", { class: "plain", onclick: actions.instructions, "aria-haspopup": "dialog" },
+        "Instructions", kbd("i")),
+      el("button", { class: "plain", onclick: actions.listGiven, "aria-haspopup": "dialog" }, "My answers"),
+      el("button", { class: "plain", onclick: actions.signOut }, "Sign out"))));
   document.title = `${done} of ${of} · ${study}`;
 }
 
@@ -73,7 +76,7 @@ export function openComment() {
 }
 
 /** The buttons at the bottom, within reach of a thumb. */
-export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
+export function drawBar({ question, value, reviewed }, { answer, back, goOn, person }) {
   const verdict = ([name, label, key]) => el("button", { class: "answer", "data-value": name,
     "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, label, kbd(key));
   const bar = part("bar");
@@ -83,6 +86,7 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn }) {
       VERDICTS.map(verdict)),
     el("div", { class: "row quietly" },
       el("button", { class: "plain", id: "back", onclick: back }, "‹ Back", kbd("z")),
+      prose("span", { class: "quiet small who" }, person()),
       reviewed && el("button", { class: "plain", id: "go-on", onclick: goOn }, "Keep it ›", kbd("Esc")),
       el("button", { class: "plain", "data-value": "skip", onclick: () => answer("skip"),
         "aria-pressed": reviewed ? String(value === "skip") : null }, "Skip", kbd("s"))));
@@ -94,6 +98,14 @@ export function drawMessage(title, text, back = null) {
     el("p", {}, text), back && el("button", { class: "plain", id: "back", onclick: back }, "‹ Back to the last", kbd("z"))));
   part("bar").hidden = true;
   refill(part("bar"));
+}
+
+/** In place of a question: one of two things to choose, each a label and what it does. */
+export function drawChoice(title, text, ...ways) {
+  drawMessage(title, text);
+  part("main").querySelector(".message").append(el("div", { class: "row" },
+    ways.map(([label, act]) => el("button", { class: "answer", onclick: act }, label))));
+  document.body.dataset.ready = "choice";
 }
 
 export function drawUnsent(number, isWaiting) {

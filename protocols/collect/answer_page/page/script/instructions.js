@@ -14,12 +14,29 @@ export function showNewInstructions(link, text, closed) {
 }
 
 export function showInstructions(text, closed = () => {}) {
+  openDialog("Before you begin", prose("div", { class: "prose", tabindex: "0" }, text), "Go on", closed);
+}
+
+/** List earlier answers; `choose` is called with the id of one. */
+export function showGiven(given, choose, closed) {
+  const dialog = part("instructions");
+  const entries = given.map(({ id, question, excerpt, value }) => el("li", {}, el("button", { class: "plain given",
+    onclick: () => {
+      dialog.close();
+      choose(id);
+    } }, el("b", {}, value), " ", prose("span", {}, question), " ", prose("span", { class: "quiet" }, excerpt))));
+  const list = entries.length ? el("ul", { class: "prose", tabindex: "0" }, entries)
+    : el("p", {}, "You have not answered anything here yet.");
+  openDialog("Your answers, newest first", list, "Close", closed);
+}
+
+function openDialog(title, content, leave, closed) {
   const dialog = part("instructions");
   if (dialog.open) return;
   refill(dialog,
-    el("h2", { id: "instructions-title" }, "Before you begin"),
-    prose("div", { class: "prose", tabindex: "0" }, text),
-    el("div", { class: "row" }, el("button", { class: "answer", autofocus: true, onclick: () => dialog.close() }, "Go on")));
+    el("h2", { id: "instructions-title" }, title),
+    content,
+    el("div", { class: "row" }, el("button", { class: "answer", autofocus: true, onclick: () => dialog.close() }, leave)));
   dialog.addEventListener("close", () => {
     updateWatch();
     closed();

@@ -1,20 +1,22 @@
 /** The page: one question after the other, answers sent behind the reader's back. */
 
 import { announce, part, refill } from "./dom.js";
-import { LONGEST_COMMENT, drawBar, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
+import { LONGEST_COMMENT, drawBar, drawChoice, drawHead, drawMessage, drawNotice, drawQuestion, drawUnsent, nameOf,
   openComment } from "./drawing.js";
-import { areInstructionsOpen, showInstructions, showNewInstructions } from "./instructions.js";
+import { areInstructionsOpen, showGiven, showInstructions, showNewInstructions } from "./instructions.js";
 import { forget, keep, keepsForLong, kept, keptNames, whenOthersKeep } from "./keeping.js";
 import { listenToKeys } from "./keyboard.js";
 import { adoptUnsent, drawKey, dropUnsent, putUnsent, unsentOf } from "./outbox.js";
 import { ask, send } from "./server.js";
 import { restartWatch, updateWatch, watchedSeconds } from "./stopwatch.js";
 
-const TOO_SOON = 250; // milliseconds within which nobody has read a question
+const TOO_SOON = 600; // milliseconds within which nobody has read a question
 const LATE = 2000;
 const POLL = 30_000;
 const LONGEST_WAIT = 30;
 const NO_LINK = "Open the link that was sent to you.";
+const NO_COOKIES = "This browser does not keep cookies for this page. Allow cookies for it, then open your link again.";
+const SIGNED_OUT = "You have signed out. To answer more, open your link again.";
 const CUT_LINK = "This link is not whole; copy all of it.";
 
 let link = null;
@@ -26,9 +28,10 @@ let failures = 0;
 let retryTimer = 0;
 let sending = false;
 let ended = false;
+let isFresh = false; // the link was exchanged for a cookie, which was not used yet
 
-const actions = { answer, back, goOn, saveComment, keepDraft, instructions, comment: openComment,
-  question: () => shown?.question ?? null };
+const actions = { answer, back, goOn, saveComment, keepDraft, instructions, comment: openComment, signOut, listGiven,
+  question: () => shown?.question ?? null, person: () => state?.person ?? "" };
 
 async function begin() {
   const found = /^#pass=([0-9a-f]{12})\.([\w-]+)$/.exec(location.hash);
@@ -38,6 +41,7 @@ async function begin() {
     if (status === 403) return end(body.error);
     if (status !== 200) return waitToBegin();
     link = body.link;
+    isFresh = true;
     adoptUnsent(link, body.former);
     keep("last", link);
     history.replaceState(null, "", `#${link}`);
@@ -46,10 +50,23 @@ async function begin() {
     link = /^#([0-9a-f]{12})$/.exec(location.hash)?.[1] ?? kept("last");
   }
   if (!link) return end(NO_LINK);
+  if (!location.hash && !(await isSamePerson())) return;
   if (location.hash !== `#${link}`) history.replaceState(null, "", `#${link}`);
   failures = 0;
   whenOthersKeep(`${link}:unsent:`, refresh);
   await refresh();
+}
+
+/** Ask whoever opens the page without a link whether they are who used it last in this browser. */
+async function isSamePerson() {
+  const { status, body } = await ask("api/state", link);
+  if (status !== 200) return true; // nothing is shown of anybody; what is wrong is said as always
+  const { person } = body;
+  return new Promise((decide) => drawChoice(`Are you ${person}?`, "This page was last used by this person.",
+    [`Yes, I am ${person}`, () => decide(true)], ["No", () => {
+      end(NO_LINK);
+      decide(false);
+    }]));
 }
 
 function waitToBegin() {
@@ -68,12 +85,13 @@ async function refresh() {
 
 /** Take what the server says; whether it said anything of use. */
 function take({ status, body, wait }) {
-  if (status === 403) end(body?.error ?? NO_LINK);
+  if (status === 403) end(isFresh ? NO_COOKIES : body?.error ?? NO_LINK);
   if (status !== 200) {
     if (!ended) retry(wait);
     return false;
   }
   failures = 0;
+  isFresh = false;
   receive(body);
   return true;
 }
@@ -131,7 +149,7 @@ function show() {
   const answered = new Set(unsent.map(({ entry }) => entry.id));
   const isNew = new Set(unsent.filter(({ entry }) => entry.was === null).map(({ entry }) => entry.id));
   const done = Math.min(state.of, state.done + isNew.size);
-  drawHead({ ...state, done }, actions.instructions);
+  drawHead({ ...state, done }, actions);
   const open = state.questions.filter((question) => !answered.has(question.id));
   if (shown?.question && (shown.reviewed || open.some(({ id }) => id === shown.question.id))) return;
   if (open.length) present({ question: open[0], value: null, comment: "", reviewed: false });
@@ -197,6 +215,30 @@ function end(text) {
 function instructions() {
   if (!state?.instructions.trim()) return;
   showInstructions(state.instructions, getReady);
+  getReady();
+}
+
+/** Leave this browser: its cookie and all that it keeps of the person are removed. */
+async function signOut() {
+  if (unsentOf(link).length) return tell("your last answers are not sent yet; sign out once they are");
+  const { status } = await ask("session", link, { method: "DELETE" });
+  if (status !== 200) return tell("not possible without a connection");
+  keptNames(`${link}:`).forEach(forget);
+  forget("last");
+  link = null;
+  history.replaceState(null, "", location.pathname);
+  end(SIGNED_OUT);
+  part("bar").hidden = true;
+}
+
+/** List the answers given so far; choosing one shows it, to be changed. */
+async function listGiven() {
+  const { status, body } = await ask("api/given", link);
+  if (status !== 200) return tell("not possible without a connection");
+  showGiven(body.given, async (id) => {
+    const found = await ask(`api/previous?id=${encodeURIComponent(id)}`, link);
+    if (found.status === 200 && found.body) review(found.body);
+  }, getReady);
   getReady();
 }
 
@@ -267,7 +309,7 @@ function keepDraft(text) {
 }
 
 addEventListener("online", refresh);
-addEventListener("hashchange", () => location.hash.startsWith("#pass=") && location.reload());
+addEventListener("hashchange", () => location.hash !== `#${link}` && location.reload());
 addEventListener("beforeunload", (event) => {
   if (!keepsForLong && link && unsentOf(link).length) event.preventDefault();
 });

@@ -1,6 +1,6 @@
 /** Requests to the server, one after the other, so that no older answer is taken for the newer. */
 
-const PATIENCE = 15_000;
+const PATIENCE = 60_000; // a long text takes its time at 50 kbit/s
 let before = Promise.resolve();
 
 /** Ask; gives {status, body, wait}, with status 0 where nothing came back. */

@@ -1,0 +1,191 @@
+"""Items that change while a study goes on: removed, corrected, or missing from their file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from oversight.harness.analysis.audit import DesignFreeze, count_findings
+from oversight.harness.analysis.inputs import stream_items
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, OversightError
+from oversight.harness.output import did_you_mean
+from oversight.harness.store import AuditEvent, AuditRecord, Store, Withdrawn, has_database, scrub_file
+from oversight.harness.types import Item
+
+_LARGEST = 20 * 2**20
+"""Bytes of an items file that every verb reads to find missing items."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedItem:
+    """What became of a study when an item was removed or corrected.
+
+    Attributes
+    ----------
+    item
+        Id of the item.
+    questions, answers, predictions
+        How many questions are about it; how many answers and predictions were taken back.
+    left
+        Number of items that the study has now.
+    """
+
+    item: str
+    questions: int
+    answers: int
+    predictions: int
+    left: int
+
+
+def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False) -> ChangedItem:
+    """Take an item out of a study: its questions, answers and predictions.
+
+    Parameters
+    ----------
+    reason
+        Why; it is kept in the audit trail as a comment, which can be forgotten.
+    erase
+        Whether to erase the item's text and its answers from the trail, too. Otherwise the trail keeps them.
+
+    Raises
+    ------
+    BadInput
+        If the study has no such item, or the reason is empty.
+    """
+    with _open(study, reason) as store, store.together(exclusive=True):
+        item, before = _find(store, item_id), count_findings(study, store)
+        freeze = DesignFreeze(study, store)
+        done = store.withdrawals.remove_item(item_id)
+        told: dict[str, object] = {"reason": reason}
+        if not erase:
+            told |= {"text": item.text, "options": list(item.options), "answers": list(done.answers)}
+        detail = {"questions": list(done.questions), "findings_before": before, "erased": erase}
+        _note(store, "item_removed", item_id, told, detail)
+        if erase:
+            store.withdrawals.erase_calls(item.text)
+            _erase_events(store, item_id, done)
+        store.audit.redact(store.withdrawals.reseal_batches())
+        freeze.end(1)
+        changed = _describe(store, item_id, done)
+    if erase:
+        scrub(study)
+    return changed
+
+
+def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) -> ChangedItem:
+    """Store the text and options that an item has in the study's file now.
+
+    Parameters
+    ----------
+    ask_again
+        Whether answers and predictions about it are taken back, so that experts and models are asked again.
+        Otherwise they stay.
+
+    Raises
+    ------
+    BadInput
+        If the study has no such item, the file has none or the same one, or options were added or removed.
+    """
+    with _open(study, reason) as store, store.together(exclusive=True):
+        old, before = _find(store, item_id), count_findings(study, store)
+        new = next((item for item in stream_items(study) if item.id == item_id), None)
+        if new is None:
+            raise BadInput(f"the items file has no item {item_id!r}; correct it there first")
+        if (new.text, new.options) == (old.text, old.options):
+            raise BadInput(f"the item {item_id!r} is stored as the file has it; there is nothing to correct")
+        if len(new.options) != len(old.options):
+            raise BadInput(
+                f"the item {item_id!r} has {len(new.options)} options in the file and {len(old.options)} in "
+                "the study, where questions were drawn from them; remove it and give the new item another id"
+            )
+        freeze = DesignFreeze(study, store)
+        done = store.withdrawals.correct_item(replace(new, permutation=old.permutation), ask_again=ask_again)
+        told: dict[str, object] = {
+            "reason": reason,
+            "text": old.text,
+            "options": list(old.options),
+            "answers": [*done.answers],
+        }
+        detail = {
+            "before": _hash(old), "after": _hash(new), "asked_again": ask_again, "findings_before": before
+        }  # fmt: skip
+        _note(store, "item_corrected", item_id, told, detail)
+        store.audit.redact(store.withdrawals.reseal_batches())
+        freeze.end(1)
+        return _describe(store, item_id, done)
+
+
+def find_missing_items(study: Study) -> list[str]:
+    """Ids of stored items that the study's file no longer has; empty if the file is very large."""
+    file = study.path(study.items.file) if study.items.file and not study.items.preset else None
+    if file is None or not has_database(study.store_url):
+        return []
+    try:
+        if file.stat().st_size > _LARGEST:
+            return []
+        whole = study.items.model_copy(update={"limit": None})
+        there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
+        with Store(study.store_url) as store:
+            return [item.id for item in store.content.read_bare_items() if item.id not in there]
+    except (OSError, OversightError):
+        return []  # whoever needs the file says what is wrong with it
+
+
+def scrub(study: Study) -> None:
+    """Overwrite what was erased in the study's file; a server does so by itself (VACUUM)."""
+    if not study.has_server:
+        scrub_file(study.store_url.removeprefix("sqlite:///"))
+
+
+def _open(study: Study, reason: str) -> Store:
+    if not reason.strip():
+        raise BadInput("--reason: say why; it is kept in the audit trail")
+    if not has_database(study.store_url):
+        raise BadInput("there is no database of this study yet; change the items file")
+    store = Store(study.store_url)
+    store.marks.refuse_mark()
+    return store
+
+
+def _find(store: Store, item_id: str) -> Item:
+    found = store.content.find_items([item_id]).get(item_id)
+    if found is None:
+        if item_id in store.withdrawals.read_removed():
+            raise BadInput(f"the item {item_id!r} was removed already")
+        known = [item.id for item in store.content.read_bare_items()]
+        raise BadInput(f"the study has no item {item_id!r}{did_you_mean(item_id, known)}")
+    return found
+
+
+def _note(store: Store, kind: str, item_id: str, told: dict[str, object], detail: dict[str, object]) -> None:
+    comment = json.dumps(told, ensure_ascii=False)
+    event = AuditEvent(kind=kind, way="command", asked_id=item_id, comment=comment, detail=detail)
+    store.audit.append([event])
+
+
+def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
+    """Erase what was answered, and earlier texts of the item, from the trail."""
+    asked = set(done.questions)
+
+    def tells(record: AuditRecord) -> bool:
+        is_answer = record.asked_id in asked and record.kind in ("answer", "refused", "revision")
+        return is_answer or (record.asked_id == item_id and record.kind == "item_corrected")
+
+    records = store.withdrawals.find_records(tells)
+    store.audit.redact(
+        [replace(r, value="", comment=None, salt="", comment_digest="", seconds=None) for r in records]
+    )
+    store.withdrawals.erase_revisions(done.questions)
+
+
+def _describe(store: Store, item_id: str, done: Withdrawn) -> ChangedItem:
+    return ChangedItem(
+        item=item_id, questions=len(done.questions), answers=len(done.answers),
+        predictions=done.predictions, left=store.count_rows("item")["item"],
+    )  # fmt: skip
+
+
+def _hash(item: Item) -> str:
+    return sha256(json.dumps([item.text, *item.options]).encode()).hexdigest()

@@ -1,0 +1,533 @@
+"""A study to start from: a proposal from a file of items, a commented study.toml, a roster and a prompt."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oversight.harness.config import SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
+from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
+from oversight.harness.errors import BadInput
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
+_TEXT = (
+    "text",
+    "question",
+    "prompt",
+    "input",
+    "abstract",
+    "note",
+    "content",
+    "body",
+    "description",
+    "document",
+)
+_ID = re.compile(r"(.*[_ -])?(?i:id|uid|key|number|nr|no|#)\.?|.*I[dD]")
+_LONGEST_ID = 40
+"""Characters of an id in a first column that is not named like one."""
+_LISTS = ("options", "choices", "answers", "candidates")
+_LABEL = re.compile(
+    r"((true|gold|correct|right|ground)[ _-]?)?"
+    r"(label|class|category|target|gold|truth|answer|correct|diagnosis|solution)"
+    r"([ _-]?(idx|index|key|letter))?",
+    re.IGNORECASE,
+)
+"""Names of columns that hold the truth; they are never stored with a study."""
+_SUBJECTS = ("class", "category")
+_LETTERED = re.compile(r"((?:option|choice|opt|answer)?[ _-]?)([A-J]|\d{1,2})", re.IGNORECASE)
+_CHARACTERS_A_TOKEN = 2
+"""At least, in most languages; a limit must not be too low."""
+_ROOM, _STEP, _MOST = 1_000, 64, 2_048
+"""Tokens for reasoning before the answer; limits are multiples of the step, and at most so high."""
+_MOST_VALUES = 30
+"""A column of more different values has many."""
+_MOST_LOOKED_AT = 100_000
+"""So many rows tell what the columns are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyProposal:
+    """What a file looks like as the items of a study.
+
+    Attributes
+    ----------
+    rows
+        Number of rows looked at.
+    columns
+        Names of all columns.
+    id, text
+        Columns with an id and with what is asked; empty where none looks like it.
+    options
+        A column with lists, or several columns with an option each; empty where there are none.
+    classes
+        Fixed classes: those given, else the values of the label column where no options are there.
+    label
+        A column that holds the truth; it is kept out of the study. Empty if none looks like it.
+    meta
+        Columns of few different values, to keep for strata.
+    max_tokens
+        A limit that an answer in the format of the prompt does not reach.
+    """
+
+    rows: int
+    columns: tuple[str, ...]
+    id: str
+    text: str
+    options: str | tuple[str, ...]
+    classes: tuple[str, ...]
+    label: str
+    meta: tuple[str, ...]
+    max_tokens: int
+
+
+def find_item_files(folder: str | Path) -> list[str]:
+    """Names of the files in a folder that could hold items, in alphabetical order."""
+    path = Path(folder)
+    found = path.iterdir() if path.is_dir() else ()
+    return sorted(p.name for p in found if p.is_file() and p.name.lower().endswith(_ENDINGS))
+
+
+def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
+    """Look at a file and propose what each column is.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    rows, looks = _look_at_columns(Path(path))
+    given = tuple(classes)
+    options = "" if given else _find_options(looks, rows)
+    label = _find_label(looks, given, own=bool(options))
+    if not given and not options and label:
+        given = tuple(looks[label].values)
+    taken = {label, *((options,) if isinstance(options, str) else options)}
+    text = _find_text({name: look for name, look in looks.items() if name not in taken})
+    named = _find_id({name: look for name, look in looks.items() if name not in taken | {text}}, rows)
+    left = {name: look for name, look in looks.items() if name not in taken | {text, named}}
+    meta = tuple(
+        name for name, look in left.items() if look.is_few and not _tells(name, look, own=bool(options))
+    )
+    label = label or next((name for name, look in left.items() if _tells(name, look, own=bool(options))), "")
+    longest = max(map(len, given), default=0) or _longest(looks, options)
+    return StudyProposal(
+        rows=rows,
+        columns=tuple(looks),
+        id=named,
+        text=text,
+        options=options,
+        classes=given,
+        label=label,
+        meta=meta,
+        max_tokens=limit_tokens(longest),
+    )
+
+
+def limit_tokens(longest: int) -> int:
+    """Return the token limit for reasoning and an answer with an option of `longest` characters."""
+    needed = _ROOM + longest // _CHARACTERS_A_TOKEN
+    return min(_MOST, -(-needed // _STEP) * _STEP)
+
+
+def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
+    """A column of lists, one that is named so first; else columns that a letter or number ends."""
+    lists = [name for name, look in looks.items() if look.lists == rows > 0]
+    if lists:
+        return next((name for name in lists if name.lower() in _LISTS), lists[0])
+    by_start: dict[str, list[str]] = {}
+    for name in looks:
+        if found := _LETTERED.fullmatch(name):
+            by_start.setdefault(found[1].lower(), []).append(name)
+    several = [tuple(names) for names in by_start.values() if len(names) > 1]
+    return several[0] if several else ""
+
+
+def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own: bool) -> str:
+    for name, look in looks.items():
+        if classes and look.values and look.values.keys() <= set(classes):
+            return name
+    named = [name for name, look in looks.items() if look.is_few and _tells(name, look, own=own)]
+    return named[0] if named else ""
+
+
+def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
+    """Whether a column seems to hold the truth: by its name, or as all its values are options' letters.
+
+    Where items have options of their own (`own`), their class or category is a subject.
+    """
+    if own and name.lower() in _SUBJECTS:
+        return False
+    return bool(_LABEL.fullmatch(name)) or (own and look.is_few and look.values.keys() <= set("ABCDEFGHIJ"))
+
+
+def _find_text(looks: Mapping[str, ColumnLook]) -> str:
+    """A column that is named like it, else the one of the longest texts if they are more than words."""
+    by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
+    for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
+        if known in by_name:
+            return by_name[known]
+    long = {name: look.length / look.filled for name, look in looks.items() if look.filled and not look.lists}
+    best = max(long, key=long.__getitem__, default="")
+    return best if best and long[best] >= 20 else ""
+
+
+def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
+    """A column of different values that is named like it, else the file's first, if short."""
+    good = [name for name, look in looks.items() if look.unique and look.filled == rows and not look.lists]
+    named = [name for name in good if _ID.fullmatch(name)]
+    first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
+    return "id" if "id" in good else next(iter(named or first), "")
+
+
+def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) -> int:
+    names = (options,) if isinstance(options, str) else options
+    return max((looks[name].longest for name in names if name in looks), default=0)
+
+
+@dataclass(slots=True)
+class ColumnLook:
+    """What was seen of a column.
+
+    Attributes
+    ----------
+    filled
+        Number of rows in which it is not empty.
+    lists
+        Number of rows in which it holds a list, also one written as JSON.
+    length, longest
+        Characters of all its texts together, and of the longest text or list entry.
+    values
+        Its different texts, in the order of the file; some are missing if there are more than `_MOST_VALUES`.
+    unique
+        Whether no value came twice.
+    """
+
+    filled: int = 0
+    lists: int = 0
+    length: int = 0
+    longest: int = 0
+    values: dict[str, None] = field(default_factory=dict)
+    unique: bool = True
+    _seen: set[int] = field(default_factory=set)
+
+    def see(self, value: Any) -> None:
+        """Take in one row's value."""
+        found = _as_list(value)
+        if found is not None:
+            self.filled, self.lists = self.filled + 1, self.lists + 1
+            self.longest = max([self.longest, *(len(str(entry)) for entry in found)])
+            return
+        text = "" if value is None else str(value).strip()
+        if not text:
+            self.unique = False
+            return
+        self.filled, self.length = self.filled + 1, self.length + len(text)
+        self.longest = max(self.longest, len(text))
+        if len(self.values) <= _MOST_VALUES:
+            self.values[text] = None
+        if self.unique:
+            self.unique = hash(text) not in self._seen
+            self._seen.add(hash(text))
+
+    @property
+    def is_few(self) -> bool:
+        """Whether a handful of values come again and again."""
+        return (
+            2 <= len(self.values) <= _MOST_VALUES and len(self.values) * 3 <= self.filled and not self.lists
+        )
+
+
+def _look_at_columns(path: Path) -> tuple[int, Mapping[str, ColumnLook]]:
+    """Number of rows looked at, and what their columns look like; rows that cannot be read are passed over.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or none of its rows.
+    """
+    looks: dict[str, ColumnLook] = {}
+    rows, bad = 0, BadRows()
+    for portion in read_portions(path):
+        for row in portion.attempts():
+            if isinstance(row, Row):
+                rows += 1
+                for name, value in row.fields.items():
+                    if name not in looks:
+                        looks[name] = ColumnLook()
+                    looks[name].see(value)
+            else:
+                bad.add(row)
+        if rows >= _MOST_LOOKED_AT:
+            break
+    if bad.number and not rows:
+        raise bad.error(0)
+    return rows, looks
+
+
+def _as_list(value: Any) -> list[Any] | None:
+    if isinstance(value, str) and value[:1] == "[":
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else None
+
+
+STUDY = """\
+#:schema study.schema.json
+# A study: which items, which experts, which models. Paths are relative to this file.
+
+[study]
+name = {name}
+{seed}# of every random draw; keep it secret, and change it before the first routing only
+store = "study.db"             # a file, or postgresql://HOST/NAME
+
+[items]
+{source}
+{id}# column with a unique id (a hash of text and options if there is none)
+{text}# column with what is asked
+{meta}# columns to keep, for estimates by stratum
+# cluster = "patient"          # column whose equal values make items depend on each other
+# limit = 500                  # read only the first so many
+# skip_bad = true              # leave wrong rows out, and count them
+
+[experts]
+roster = "experts.toml"
+protocol = "partitioned"       # every item to one expert, drawn uniformly over the options
+#     "targeted"               # asks where the models (run first) predict: far fewer questions
+#     "sequential"             # asks about predicted options until every item is resolved
+#     "disagreement"           # compares two models: asks only where they differ
+#     "panel"                  # several annotators choose among all options: see docs/panels.md
+# options_per_item = 1         # partitioned: ask about m different options of each item
+# annotators_per_item = 3      # panel: of the experts with classes = ["*"]
+# models = ["small"]           # the others: whose predictions to look at (default: all that were run)
+# gold = "gold.csv"            # items of known answer, woven into the queues: see docs/controls.md
+# repeat = 0.05                # so many questions once more to the same expert, and to a second one:
+# overlap = 0.05
+
+# [label_studio]               # for `oversight label push`; see docs/label-studio.md
+# instructions = "Read the note. Would you treat this patient?"
+# isolated = true              # one server per expert, so that nobody can see another's answers
+
+# [search]                     # for `oversight search`; see docs/search.md
+# candidates = {candidates}
+# start = "cot"                # the workflow that you would use now
+
+[prompt]
+template = "prompt.txt"        # fields: $text $options $names $letters; built-in one if left out
+# system = "system.txt"        # system prompt
+# max_words = 200              # show at most so many words of a text
+# answer = "line"              # or "schema", "choice", "free": the form in which answers are asked for
+# pattern = '(?P<answer>\\w+)$' # or a pattern of your own, whose group holds the option
+
+[models.small]
+endpoint = "local"             # the model of `oversight model start`
+model = "smollm2-135m-instruct"
+temperature = 0.0
+{max_tokens}# room to think before the last line; a model that reasons at length needs thousands
+
+# [models]
+# judge = "large"                  # a model whose probabilities save questions about the others
+
+# [models.large]
+# endpoint = "https://api.openai.com/v1"
+# model = "gpt-5-mini"
+# api_key_env = "OPENAI_API_KEY"   # the key is read from this environment variable, never from here
+# concurrency = 8
+# structured = "auto"              # answer in a JSON Schema where the endpoint can
+# samples = 1                      # several answers per item are put to a vote
+#     python = "module:function"   # or command = ["./program"], in place of an endpoint
+
+[estimate]
+level = 0.95
+# strata = "subject"           # estimate by this column, or by "confidence", and weight the strata
+# panel = "ratings.csv"        # instead: by how certain a panel's vote on each item is
+"""
+
+FIXED = """\
+{file}# .csv, .jsonl (both also .gz), .parquet or .xlsx
+classes = {classes}
+# Without classes every item brings its own options:
+# options = "options"          # a column with a list, or several: ["A", "B", "C", "D"]"""
+
+OWN = """\
+{file}# .csv, .jsonl (both also .gz), .parquet or .xlsx
+{options}# a column with a list, or several: ["A", "B", "C", "D"]
+# classes = ["cardiology", "neurology"]   # instead: the same options for every item"""
+
+PRESET = """\
+preset = {preset}              # one of: {known}
+{file}"""
+
+ASK_CLASS = """\
+$text
+
+Which one of these is it: $names?
+
+Think first if it helps. Then end with a last line that holds only your answer:
+ANSWER: one of $names
+"""
+"""Prompt of a study with fixed classes."""
+
+ASK_LETTER = """\
+Answer the following multiple-choice question.
+
+$text
+
+$options
+
+Think first if it helps. Then end with a last line that holds only your answer:
+ANSWER: one of the letters $letters
+"""
+"""Prompt of a study whose items bring their own options."""
+
+
+_TYPICAL = 100
+"""Characters of the longest option where nothing is known of the options yet."""
+
+_SEED_BITS = 63
+"""All that databases can store: experts who know some draws could find a short seed by trying."""
+
+
+def begin_study(
+    folder: str | Path,
+    *,
+    name: str | None = None,
+    items: str | None = None,
+    proposal: StudyProposal | None = None,
+    classes: Sequence[str] = (),
+    preset: str | None = None,
+    seed: int | None = None,
+) -> list[Path]:
+    """Write the files that are not there yet, never over one; which they are.
+
+    Parameters
+    ----------
+    name
+        Name of the study; the folder's by default.
+    items
+        File with the items, as seen from the folder, or a local copy of the preset's.
+    proposal
+        What the columns of that file are.
+    classes
+        Fixed classes, where there is no proposal; without any, every item brings its own options.
+    preset
+        A public benchmark instead.
+    seed
+        Seed of every draw; a random one by default, which nobody can guess or try out.
+
+    Raises
+    ------
+    BadInput
+        If the folder holds a study already, or the proposal lacks the text, or both classes and options.
+    """
+    folder = Path(folder)
+    target = refuse_study(folder)
+    if proposal:
+        check_proposal(proposal, items or "")
+    given = PRESETS[preset].classes if preset else proposal.classes if proposal else classes
+    longest = max(map(len, given), default=_TYPICAL)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = STUDY.format(
+        name=_toml(name or folder.resolve().name),
+        seed=_pad(f"seed = {secrets.randbits(_SEED_BITS) if seed is None else seed}"),
+        source=_source(items, given, preset, proposal),
+        id=_set("id", (proposal and proposal.id) or "", "id"),
+        text=_set("text", (proposal and proposal.text) or "", "text"),
+        meta=_set("meta", (proposal and proposal.meta) or (), ("subject",)),
+        max_tokens=_pad(f"max_tokens = {proposal.max_tokens if proposal else limit_tokens(longest)}"),
+        candidates=SearchSection().candidates,
+    )
+    files = {
+        target: text,
+        folder / SCHEMA_FILE: read_schema_text(),
+        folder / "experts.toml": _roster(given),
+        folder / "prompt.txt": ASK_CLASS if given else ASK_LETTER,
+    }
+    fresh = {path: content for path, content in files.items() if not path.exists()}
+    for path, content in fresh.items():
+        path.write_text(content, encoding="utf-8")
+    return list(fresh)
+
+
+def refuse_study(folder: str | Path) -> Path:
+    """Where a folder's study file goes.
+
+    Raises
+    ------
+    BadInput
+        If there is one already.
+    """
+    target = Path(folder) / STUDY_FILE
+    if target.exists():
+        raise BadInput(f"{target} is there already; edit it, or give another --folder")
+    return target
+
+
+def check_proposal(proposal: StudyProposal, items: str) -> None:
+    """Refuse what no study can be made of; says what to give.
+
+    Raises
+    ------
+    BadInput
+        If there is no row, no column holds the text, or there are neither classes nor options.
+    """
+    if not proposal.rows:
+        raise BadInput(f"{items}: there are no rows in it")
+    known = ", ".join(proposal.columns) or "none"
+    if proposal.text not in proposal.columns:
+        named = f"there is no column {proposal.text!r}" if proposal.text else "which column holds the text?"
+        raise BadInput(f"{items}: {named} there are: {known}; give --text COLUMN")
+    if len(proposal.classes) < 2 and not proposal.options:
+        raise BadInput(
+            f"{items}: no column holds options (a list, or A, B, C, …), none is a label of few values; give "
+            f"the classes with --classes a,b,c; columns are: {known}"
+        )
+
+
+def _source(
+    items: str | None, classes: Sequence[str], preset: str | None, proposal: StudyProposal | None
+) -> str:
+    if preset:
+        file = f"file = {_toml(items)}" if items else '# file = "local-copy.parquet"   # else the hub'
+        return PRESET.format(preset=_toml(preset), known=", ".join(PRESETS), file=file)
+    options = (proposal and proposal.options) or "options"
+    return (FIXED if classes else OWN).format(
+        file=_pad(f"file = {_toml(items or 'items.jsonl')}"),
+        classes=_value(tuple(classes)),
+        options=_pad(f"options = {_value(options)}"),
+    )
+
+
+def _set(key: str, value: str | Sequence[str], example: str | Sequence[str]) -> str:
+    """A line that sets a key, or shows in a comment how it would be set."""
+    return _pad(f"{key} = {_value(value)}" if value else f"# {key} = {_value(example)}")
+
+
+def _pad(line: str) -> str:
+    """A line as wide as the comments behind the others allow for."""
+    return f"{line} ".ljust(31)
+
+
+def _roster(classes: Sequence[str]) -> str:
+    head = "# Who answers for which class. capacity = N and absent = true are optional.\n"
+    entries = [(f"expert-{j}", c) for j, c in enumerate(classes, start=1)] or [("expert-1", "*")]
+    return head + "".join(
+        f"\n[[expert]]\nname = {_toml(name)}\nclasses = [{_toml(c)}]\n" for name, c in entries
+    )
+
+
+def _value(value: str | Sequence[str]) -> str:
+    return _toml(value) if isinstance(value, str) else "[" + ", ".join(map(_toml, value)) + "]"
+
+
+def _toml(text: str) -> str:
+    """A text in TOML, whose basic strings are written as JSON's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,53 @@
+"""What to do next in a study's folder: printed by the command without a verb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oversight.harness.output import counted
+
+if TYPE_CHECKING:
+    from oversight.harness.config import Study
+
+
+def suggest_next(study_file: str) -> str:
+    """Say how far the study of this folder is, and the verb that takes it on; empty without a study.
+
+    Raises
+    ------
+    ConfigError
+        If the study file cannot be read.
+    """
+    if not Path(study_file).is_file():
+        return ""
+    from oversight.harness.config import read_study
+
+    study = read_study(study_file)
+    return f"{study.study.name}: {_find_step(study)}\n\nAll verbs:  oversight --help\n"
+
+
+def _find_step(study: Study) -> str:
+    from oversight.harness.store import Store, has_database
+
+    panel = study.experts.is_panel
+    if not has_database(study.store_url):
+        return (
+            "no question is drawn yet.\n"
+            "Next: check the items (oversight items check), then draw (oversight label route)."
+        )
+    with Store(study.store_url) as store:
+        asked = sum(store.count_asked(panel=panel).values())
+        answered = sum(store.replies(panel=panel).count_replies().values())
+        runs = store.count_rows("run")["run"]
+    if not asked:
+        return "no question is drawn yet.\nNext: draw them (oversight label route)."
+    told = f"{answered} of {counted(asked, 'question')} answered, {counted(runs, 'run')} of models"
+    if not runs:
+        return f"{told}.\nNext: ask the models (oversight run)."
+    if answered < asked:
+        look = "agreement so far: oversight agree" if panel else "the accuracy so far: oversight estimate"
+        return f"{told}.\nNext: have the rest answered (oversight label status shows who is missing); {look}."
+    if panel:
+        return f"{told}.\nNext: oversight agree, then oversight certify and oversight parity."
+    return f"{told}.\nNext: oversight estimate, then oversight compare or oversight view."

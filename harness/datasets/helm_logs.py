@@ -1,0 +1,227 @@
+"""Runs of HELM: their ``scenario_state.json``, and ``per_instance_stats.json`` beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from oversight.harness.datasets.json_logs import (
+    OWN_FILE,
+    is_label,
+    place_labels,
+    read_each,
+    read_label,
+    read_texts,
+    read_whole,
+    strip_label,
+)
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.errors import DataError
+from oversight.harness.output import shorten
+from oversight.harness.types import ForeignAnswer, PredictionStatus
+
+_STATS = "per_instance_stats.json"
+_SEPARATE = "multiple_choice_separate"  # how the names of its methods begin
+_Key = tuple[str, int]
+"""An instance and a trial."""
+_Chosen = Mapping[_Key, int]
+"""The reference of the highest score."""
+
+
+def read_helm(path: Path) -> Iterator[ForeignAnswer]:
+    """Read the requests of a run; trials become samples of the same item.
+
+    ``output_mapping`` says which option a label stands for; without one the references are the options,
+    unless all of them are right answers. Perturbed copies, and further completions of a request, are left
+    out. Where each option was scored in a request of its own (``request_mode`` "original" or
+    "calibration"), the answer is the ``predicted_index`` in the run's ``per_instance_stats.json`` or, without
+    that file, the option of the highest score by HELM's formula from the log-probabilities of its tokens.
+
+    Raises
+    ------
+    DataError
+        If it is no such file, or the answer stands in a file that is not there.
+    """
+    whole = read_whole(path)
+    if whole.find("request_states") is None:
+        told = "there is no such list in it; give the run's scenario_state.json"
+        raise whole.error("request_states", f"must be list: {told}")
+    states = whole.need("request_states", list)
+    is_scored = any(isinstance(state, dict) and state.get("request_mode") for state in states)
+    chosen = _find_chosen(path, whole, states) if is_scored else {}
+    failed = set(chain.from_iterable(read_each(states, path, _list_failed))) if is_scored else set()
+    return chain.from_iterable(read_each(states, path, partial(_read_state, chosen=chosen, failed=failed)))
+
+
+def _list_failed(state: Row) -> list[_Key]:
+    is_original = not state.find("instance.perturbation")
+    return [_key_of(state)] if is_original and _failed(state) else []
+
+
+def _key_of(state: Row) -> _Key:
+    return state.need("instance.id", str), state.count("train_trial_index")
+
+
+def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
+    name = state.need("instance.id", str)
+    if state.find("instance.perturbation"):
+        return [ForeignAnswer(state.line, name, left_out="perturbed copy")]
+    if state.find("request_mode"):
+        return _read_scored(state, name, chosen, failed)
+    result = state.need("result", dict)
+    completions = result.get("completions") or [{}]
+    labels, options = _options(state)
+    completion = Row(state.file, state.line, completions[0])
+    raw = completion.text("text")
+    finish = completion.text("finish_reason.reason")
+    found = ForeignAnswer(
+        line=state.line,
+        id=name,
+        text=_question(state),
+        options=options,
+        raw=raw,
+        error=_failed(state),
+        cut=finish == "length" and bool(raw) and not labels,
+        sample=state.count("train_trial_index"),
+        seconds=state.number("result.request_time") or 0.0,
+    )
+    if labels and not found.error:
+        found = _read_labelled(found, labels)
+    further = ForeignAnswer(state.line, name, left_out="further completion of a request")
+    return [found, *[further] * (len(completions) - 1)]
+
+
+def _question(state: Row) -> str:
+    """Return the input's text; newer runs may hold messages in its place."""
+    text = state.text("instance.input.text")
+    messages = state.find("instance.input.messages")
+    if text or not messages:
+        return text
+    is_plain = all(message["role"] != "assistant" for message in messages)
+    turns = [message for message in messages if message["role"] != "system"]
+    return "\n\n".join(
+        str(turn["content"]) if is_plain else f"{turn['role']}: {turn['content']}" for turn in turns
+    )
+
+
+def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return labels and options in the order of the labels; without ``output_mapping`` no labels."""
+    mapping = state.find("output_mapping")
+    if mapping:
+        labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
+        places = place_labels(labels)
+        if places is None:
+            return labels, options
+        order = sorted(range(len(labels)), key=places.__getitem__)
+        return tuple(labels[j] for j in order), tuple(options[j] for j in order)
+    references = state.find("instance.references") or ()
+    if all("correct" in (reference.get("tags") or ()) for reference in references):
+        return (), ()  # accepted wordings of the right answer, among which nobody chooses
+    texts = (reference["output"]["text"] for reference in references)
+    return (), read_texts(state, "instance.references", texts)
+
+
+def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
+    """Read the label that a completion names.
+
+    What is not read here is left to the parser of replies if the labels are A, B, … in this order, which it
+    tells from words better, and if no option could be taken for a label.
+    """
+    are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
+    are_mixed_up = any(map(is_label, answer.options))
+    place = read_label(answer.raw, labels, with_words=are_mixed_up or not are_letters)
+    if place is not None:
+        return answer._replace(answer=place)
+    if answer.raw.strip() and (are_mixed_up or (not are_letters and is_label(answer.raw))):
+        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="none")
+    return answer
+
+
+def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
+    method = whole.text("adapter_spec.method") or _SEPARATE
+    if not method.startswith(_SEPARATE):
+        told = f"runs by {method} cannot be read: what they score are no options of a question; {OWN_FILE}"
+        raise whole.error("adapter_spec.method", told)
+    stats = path.with_name(_STATS)
+    if not stats.is_file():
+        return _compute_chosen(path, states)
+    records = parse_json(stats.read_bytes(), stats)
+    if not isinstance(records, list):
+        raise DataError(f"must be a list, is {shorten(records)}", file=stats)
+    return dict(chain.from_iterable(read_each(records, stats, _read_predicted)))
+
+
+def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
+    """Return the option of the highest score of every instance and trial."""
+    modes = [state.get("request_mode") for state in states if isinstance(state, dict)]
+    scores: dict[_Key, dict[int, float]] = {}
+    read = partial(_read_score, is_calibrated="calibration" in modes)
+    for key, index, score in chain.from_iterable(read_each(states, path, read)):
+        of_key = scores.setdefault(key, {})
+        of_key[index] = of_key.get(index, 0.0) + score
+    return {key: max(sorted(of_key), key=of_key.__getitem__) for key, of_key in scores.items()}
+
+
+def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
+    """Return what one option's request adds to the score, or an empty list if it scores no option.
+
+    The score is the mean log-probability of the option's tokens. If calibrated, it is their sum, less the
+    same without the question.
+    """
+    if not state.find("request_mode") or state.find("instance.perturbation") or _failed(state):
+        return []
+    index = state.count("reference_index")
+    option = state.need("instance.references", list)[index]["output"]["text"].strip()
+    spelled, total, n = "", 0.0, 0
+    for token in reversed((state.need("result.completions", list) or [{}])[0].get("tokens") or []):
+        spelled, total, n = token["text"] + spelled, total + float(token["logprob"]), n + 1
+        if len(spelled.strip()) >= len(option):
+            break
+    if not n or spelled.strip() != option or not math.isfinite(total):
+        told = (
+            f"the tokens do not spell the option {shorten(option)}, which was scored in a request of its own"
+        )
+        told += f"; put the run's {_STATS} beside this file, or {OWN_FILE}"
+        raise state.error("result.completions", told)
+    score = total if is_calibrated else total / n
+    sign = -1 if state.find("request_mode") == "calibration" else 1
+    return [(_key_of(state), index, sign * score)]
+
+
+def _failed(state: Row) -> str:
+    """Why a request failed; empty if it did not."""
+    return "" if state.need("result", dict).get("success", True) else state.text("result.error") or "failed"
+
+
+def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
+    if record.find("perturbation"):
+        return []
+    key = (record.need("instance_id", str), record.count("train_trial_index"))
+    stats = [Row(record.file, record.line, stat) for stat in record.need("stats", list)]
+    return [(key, stat.count("mean")) for stat in stats if stat.find("name.name") == "predicted_index"]
+
+
+def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
+    """Read the first of the requests that score an item's options one by one; the others say the same."""
+    if state.find("request_mode") != "original" or state.count("reference_index"):
+        return []
+    key = _key_of(state)
+    texts: Any = (reference["output"]["text"] for reference in state.need("instance.references", list))
+    found = ForeignAnswer(
+        line=state.line,
+        id=name,
+        text=_question(state),
+        options=read_texts(state, "instance.references", texts),
+        sample=key[1],
+    )
+    if key in failed:
+        return [found._replace(error="the request of an option failed")]
+    place = chosen.get(key)
+    if place is None or place >= len(found.options):
+        told = f"{_STATS} holds no predicted_index of {name!r} in trial {key[1]} that is one of its options"
+        raise state.error("instance.id", told)
+    return [found._replace(answer=place, raw=found.options[place])]

@@ -1,0 +1,414 @@
+"""Logs of inspect-ai (``.eval`` archives and ``.json`` files), and what readers of logs share.
+
+Other programs list options under labels such as ``A``, ``(b)`` or ``1.``. Every error names file, record and
+field.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.distribution import install_line
+from oversight.harness.errors import DataError
+from oversight.harness.output import explain_kind, shorten
+from oversight.harness.types import ForeignAnswer, PredictionStatus
+
+_AROUND = " \t\r\n()[]{}（）.:,;*_`\"'"
+_DIGITS = re.compile(r"\d{1,3}")
+_LEADING = re.compile(r"[\s(\[*\"']*(\w+)[\s*\"']*[)\].:](?:\s|$)")
+_STATED = re.compile(r"\b(?:answer|option|choice)\b\s*(?:is|:|=)*[\s(\[*\"']*(\w+)(?![.,]?\w)", re.IGNORECASE)
+
+
+def strip_label(text: str) -> str:
+    """Reduce a label to its letter or number, in lower case.
+
+    >>> [strip_label(label) for label in ("(A)", " b.", "3)")]
+    ['a', 'b', '3']
+    """
+    return text.strip(_AROUND).casefold()
+
+
+def place_labels(labels: Sequence[str]) -> list[int] | None:
+    """Return the place that each label names, or None if they are not consecutive letters or numbers.
+
+    Letters count from ``A``, numbers from 1, or from 0 if one of them is 0.
+
+    >>> place_labels(["(B)", "(A)"]), place_labels(["1", "2"]), place_labels(["yes", "no"])
+    ([1, 0], [0, 1], None)
+    """
+    bare = [strip_label(label) for label in labels]
+    if bare and all(_DIGITS.fullmatch(name) for name in bare):
+        places = [int(name) - min(1, *map(int, bare)) for name in bare]
+    elif all(len(name) == 1 and "a" <= name <= "z" for name in bare):
+        places = [ord(name) - ord("a") for name in bare]
+    else:
+        return None
+    return places if sorted(places) == list(range(len(places))) else None
+
+
+def is_label(text: str) -> bool:
+    """Whether a text is nothing but one letter or a number of at most three digits."""
+    bare = strip_label(text)
+    return (len(bare) == 1 and bare.isalpha()) or _DIGITS.fullmatch(bare) is not None
+
+
+def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
+    """Return which of some labels a reply names, or None if it does not plainly name one.
+
+    Read are a reply or a first line that is nothing but the label and, `with_words`, a label with words
+    around it: ``2. heart``, ``The answer is 2``.
+
+    >>> [read_label(reply, ["1", "2"], with_words=True) for reply in (" (2)", "The answer is 2.", "2.5")]
+    [1, 1, None]
+    """
+    names = [strip_label(label) for label in labels]
+    stripped = text.strip()
+    lines = stripped.splitlines() or [""]
+    whole = [strip_label(part) for part in (stripped, lines[0])]
+    if len(set(names)) < len(names):
+        exact = [label.strip() for label in labels]
+        return exact.index(stripped) if exact.count(stripped) == 1 else None
+    found = [name for name in whole if name in names]
+    if not found and with_words:
+        lead = _LEADING.match(lines[0])
+        stated = {name.casefold() for name in _STATED.findall(stripped)} & set(names)
+        found = list(stated) or ([lead[1].casefold()] if lead and lead[1].casefold() in names else [])
+        found = found if len(found) == 1 else []
+    return names.index(found[0]) if found else None
+
+
+def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
+    r"""Return the texts that the last list with these labels gives them, one a line; empty if there is none.
+
+    >>> find_listed_options("Which?\nOptions:\n(A) red\n(B) blue", ["A", "B"])
+    ('red', 'blue')
+    """
+    lines = text.splitlines()
+    patterns = [
+        re.compile(rf"\s*[(\[]?{re.escape(label.strip(_AROUND))}[)\].:]\s*(\S.*)", re.IGNORECASE)
+        for label in labels
+    ]
+    for first in reversed(range(len(lines))):
+        found: list[str] = []
+        for line in lines[first:]:
+            if match := patterns[len(found)].match(line):
+                found.append(match[1].strip())
+            elif not found:
+                break
+            if len(found) == len(labels):
+                return tuple(found)
+    return ()
+
+
+T = TypeVar("T")
+OWN_FILE = "write a table with the columns id, text and prediction yourself"
+"""What to do with a log that cannot be read."""
+_ZSTANDARD = 93
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a member in a ZIP archive, before its name
+_SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
+_CUT = ("max_tokens", "length", "model_length")
+_SHUFFLED = "Choices were shuffled"  # how an explanation of its scorer begins
+_RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
+"""What its solver writes in place of a reply to shuffled choices."""
+
+
+def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
+    """Read the samples of a log; epochs become samples of the same item.
+
+    The answer is the first scorer's, where it read one, else it is left to this project's parser. The
+    question is the input's text, or what the users say in its messages. Samples that were invalidated, and
+    further choices of an output, are left out.
+
+    Raises
+    ------
+    DataError
+        If it is no such log, or a sample lacks its id.
+    """
+    header = _header(path)
+    read = partial(_inspect_answers, shuffles=_shuffles(header))
+    return chain.from_iterable(read_each(_samples(path, header), path, read))
+
+
+def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
+    name = str(sample.need("id", (str, int)))
+    if sample.find("invalidation"):
+        return [ForeignAnswer(sample.line, name, left_out="invalidated sample")]
+    choices = sample.find("output.choices") or [{}]
+    options = read_texts(sample, "choices", sample.find("choices") or ())
+    scores = _scores(sample)
+    answers = (str(score["answer"]).strip() for score in scores if isinstance(score.get("answer"), str))
+    answer = next(filter(None, answers), None)
+    raw, error, limit = _completion(sample), sample.find("error"), sample.find("limit.type")
+    text, gap = _question(sample)
+    found = ForeignAnswer(
+        line=sample.line,
+        id=name,
+        text=text,
+        options=options,
+        answer=_place_letter(answer, options),
+        raw=raw,
+        error=_error_text(error) if error else "",
+        cut=_stop_reason(choices[0]) in _CUT or limit in ("token", "context"),
+        sample=max(1, sample.count("epoch", 1)) - 1,
+        input_tokens=sample.count("output.usage.input_tokens"),
+        output_tokens=sample.count("output.usage.output_tokens"),
+        seconds=sample.number("output.time") or 0.0,
+        gap=gap,
+        shown=_system_texts(sample),
+    )
+    if answer is None and options and not error:
+        found = _read_shuffled(found, scores, shuffles=shuffles)
+    further = ForeignAnswer(sample.line, name, left_out="further choice of an output")
+    return [found, *[further] * (len(choices) - 1)]
+
+
+def _scores(sample: Row) -> list[dict[str, Any]]:
+    """Every score of a sample; the oldest logs have one ``score``."""
+    scores = [*(sample.find("scores") or {}).values(), sample.find("score")]
+    return [score for score in scores if isinstance(score, dict)]
+
+
+def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | None:
+    """Return the place that a letter names among the options that a sample lists, else the answer."""
+    letters = [chr(ord("A") + place) for place in range(min(26, len(options)))]
+    return letters.index(answer) if answer in letters else answer
+
+
+def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
+    """Take care of a reply of which no answer was read, and whose letters may name shuffled choices.
+
+    inspect-ai puts the choices back into their order only where it read an answer. Its scorer writes down
+    the order that was shown. Where it did not, the letters of the reply mean nothing.
+    """
+    shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
+    letters = [chr(ord("A") + place) for place in range(len(answer.options))]
+    listed = find_listed_options(shown[0].partition("\nShuffled answer:")[0], letters) if shown else ()
+    if sorted(listed) == sorted(map(str.strip, answer.options)):
+        return answer._replace(options=listed)
+    if shown or (shuffles and not _RESTORED.fullmatch(answer.raw)):
+        return answer._replace(status=PredictionStatus.UNREADABLE.value, error="none")
+    return answer
+
+
+def _completion(sample: Row) -> str:
+    """Return what the model wrote; older logs hold it in messages alone."""
+    text = sample.text("output.completion")
+    if text:
+        return text
+    choices = sample.find("output.choices") or []
+    if choices:
+        return _content(sample, choices[0].get("message") or {})[0]
+    messages = [m for m in sample.find("messages") or () if m.get("role") == "assistant"]
+    texts = [_content(sample, message)[0] for message in messages]
+    return next((text for text in reversed(texts) if text.strip()), "")
+
+
+def _question(sample: Row) -> tuple[str, str]:
+    """Return the question, and why no item can be made of it.
+
+    Of a conversation every turn is part of the question; system messages are not.
+    """
+    given = sample.find("input")
+    if isinstance(given, str):
+        return _resolve(sample, given), ""
+    if not isinstance(given, list):
+        raise sample.error("input", f"must be text or a list of messages, is {shorten(given)}")
+    turns = [m for m in given if m.get("role") in ("user", "assistant")]
+    contents = [_content(sample, message) for message in turns]
+    is_plain = all(message["role"] == "user" for message in turns)
+    texts = [
+        text if is_plain else f"{message['role']}: {text}"
+        for message, (text, _) in zip(turns, contents, strict=True)
+        if text.strip()
+    ]
+    others = sorted({kind for _, kinds in contents for kind in kinds})
+    gap = "" if texts else f"no message of the input holds a user's text; {OWN_FILE}"
+    if others:
+        gap = f"the input holds {', '.join(others)}, which an items file cannot show; {OWN_FILE}"
+    return "\n\n".join(texts), gap
+
+
+def _system_texts(sample: Row) -> str:
+    """What system messages of the input say, which may be the question."""
+    given = sample.find("input")
+    messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
+    return "\n\n".join(_content(sample, message)[0] for message in messages)
+
+
+def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return a message's text, without thoughts, and the kinds of its other parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return _resolve(sample, content), []
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    kinds = [str(part.get("type", "text")) for part in parts]
+    texts = [part["text"] for part, kind in zip(parts, kinds, strict=True) if kind == "text"]
+    others = [kind for kind in kinds if kind not in ("text", "reasoning", "thinking", "tool_use")]
+    return "\n".join(_resolve(sample, text) for text in texts), others
+
+
+def _resolve(sample: Row, text: str) -> str:
+    """Return the attachment that stands for a long text, if one does."""
+    if text.startswith(("attachment://", "tc://")):
+        text = sample.text(f"attachments.{text.partition('://')[2]}") or text
+    return text
+
+
+def _stop_reason(choice: dict[str, Any]) -> str:
+    return str(choice.get("stop_reason") or "")
+
+
+def _error_text(error: Any) -> str:
+    return str(error.get("message") or "error") if isinstance(error, dict) else str(error)
+
+
+def _shuffles(header: Row) -> bool:
+    """Whether a solver of the run shuffled the choices."""
+    steps = header.find("plan.steps")
+    steps = steps if isinstance(steps, list) else ()
+    params = [step.get("params") for step in steps if isinstance(step, dict)]
+    return any(isinstance(given, dict) and bool(given.get("shuffle")) for given in params)
+
+
+def how_log_ended(path: str | Path) -> str:
+    """How a run of inspect-ai ended that did not end well: ``"error"``, ``"cancelled"``, ``"started"``.
+
+    Empty if it was finished. An archive without a header was never finished, either.
+
+    Raises
+    ------
+    DataError
+        If it is no such log.
+    """
+    path = Path(path)
+    status = _header(path).text("status") or ("" if path.suffix == ".json" else "started")
+    return "" if status == "success" else status
+
+
+def _header(path: Path) -> Row:
+    """Return what a log says of its run; an archive of a run under way has it in its journal."""
+    if path.suffix == ".json":
+        return read_whole(path)
+    with _opened(path) as archive:
+        for name in ("header.json", "_journal/start.json"):
+            if name in archive.namelist():
+                header = parse_json(_read(archive, name, path), f"{path}/{name}")
+                return Row(str(path), 1, header)
+    return Row(str(path), 1, {})
+
+
+def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> Iterator[T]:
+    """Read records one by one, numbered from 1; what is built otherwise than the format says is refused.
+
+    Raises
+    ------
+    DataError
+        Naming the record.
+    """
+    for number, fields in enumerate(records, start=1):
+        record = Row(str(path), number, fields)
+        if not isinstance(fields, dict):
+            raise record.error(None, f"must be a JSON object, is {shorten(fields)}")
+        yield read_one(record, read)
+
+
+def read_one(record: Row, read: Callable[[Row], T]) -> T:
+    """Read one record; raises as `read_each` does."""
+    try:
+        return read(record)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        told = f"is not built as the format says ({type(error).__name__}: {error})"
+        raise record.error(None, told) from None
+
+
+def read_texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...]:
+    """Return texts of a record; raises `DataError` for a value that is none."""
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, str | int | float):
+            raise record.error(field, f"must hold texts, holds {shorten(value)}")
+    return tuple(map(str, found))
+
+
+def _samples(path: Path, header: Row | None = None) -> Iterator[Any]:
+    if path.suffix == ".json":
+        header = header or _header(path)
+        if "samples" not in header.fields:
+            told = "there are no samples in it: the run ended before the first, or wrote its header alone"
+            raise header.error("samples", told)
+        yield from header.need("samples", list)
+        return
+    with _opened(path) as archive:
+        # A sample that was written again is there twice under one name; the later one is read.
+        names = sorted({name for name in archive.namelist() if _SAMPLE.fullmatch(name)})
+        for name in names:
+            if part := _CHUNKED.match(name):
+                if name == f"{part[0]}sample.json":
+                    yield _join_chunks(archive, part[0], path)
+                continue
+            yield parse_json(_read(archive, name, path), f"{path}/{name}")
+
+
+def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
+    """Return a long sample whose attachments are members of their own, named by their first index."""
+    sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
+    prefix = f"{folder}attachments/"
+    attachments: dict[str, Any] = {}
+    for name in archive.namelist():
+        first = name.removeprefix(prefix).removesuffix(".json")
+        if not (name.startswith(prefix) and first.isdecimal()):
+            continue
+        texts = parse_json(_read(archive, name, path), f"{path}/{name}")
+        if isinstance(texts, list):
+            attachments.update((str(at), text) for at, text in enumerate(texts, int(first)))
+    if not isinstance(sample, dict):
+        return sample
+    return {**sample, "attachments": attachments}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, struct.error, zlib.error) as error:
+        raise DataError(f"not a whole .eval archive: {error}", file=path) from None
+
+
+def read_whole(path: Path) -> Row:
+    """Return a file of JSON as one record; raises `DataError`."""
+    data = path.read_bytes()
+    if told := explain_kind(data, path.name) or ("the file is empty" if not data else ""):
+        raise DataError(told, file=path)
+    return Row(str(path), 1, parse_json(data, path))
+
+
+def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    """Read a member; newer logs use Zstandard, which Python's own library knows from 3.14 on."""
+    info = archive.getinfo(name)
+    if info.compress_type != _ZSTANDARD:
+        return archive.read(name)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise DataError(f"compressed logs need: {install_line('parquet')}", file=path) from None
+    with path.open("rb") as stream:
+        stream.seek(info.header_offset)
+        header = stream.read(_LOCAL_HEADER.size)
+        name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
+        stream.seek(name_length + extra_length, 1)
+        data = stream.read(info.compress_size)
+    try:
+        return bytes(pa.decompress(data, decompressed_size=info.file_size, codec="zstd", asbytes=True))
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{name} is damaged: {error}", file=path) from None

@@ -1,0 +1,306 @@
+"""Samples of lm-evaluation-harness (``samples_TASK_DATE.jsonl``, written with ``--log_samples``)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import contains
+from pathlib import Path
+from typing import Any
+
+from oversight.harness.datasets.json_logs import (
+    OWN_FILE,
+    find_listed_options,
+    place_labels,
+    read_each,
+    read_one,
+    strip_label,
+)
+from oversight.harness.datasets.row import Row, parse_json
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.output import shorten
+from oversight.harness.types import ForeignAnswer, fold_text
+
+_INVALID = "[invalid]"  # lm-eval's filters write this if they find no answer
+_QUESTIONS = (
+    *("question", "Question", "QUESTION", "query", "question_stem", "qtext", "ex_question", "stem", "goal"),
+    *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
+    *("scenario", "hypothesis", "sentence2", "question2"),
+)
+"""Fields of a document that hold its question; the first that is there counts."""
+_CONTEXTS = (
+    *("passage", "flores_passage", "support", "context", "Context", "contexts", "CONTEXTS", "narrative"),
+    *("article", "story", "paragraph", "document", "text", "dialogue", "premise", "sentence1", "question1"),
+    "sentence",
+)
+"""Fields that hold what is read before the question, if the prompt shows it."""
+_LISTS = (
+    *("choices", "options", "endings", "mc1_targets.choices", "mc2_targets.choices", "candidates"),
+    "multiple_choice_targets",
+)
+_NUMBERED = re.compile(
+    r"(choice|option|opt|op|ending|mc_answer|answer|sol|candidate|alternative)[ _]?(\d{1,2}|[a-jA-J])|([A-J])"
+)
+"""Names of fields that hold one option each: ``option_a``, ``choice1``, ``opa``, ``A``."""
+_Listed = tuple[Sequence[str], tuple[str, ...]]
+"""Labels of options, which may be missing, and their texts."""
+_TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", "aid")
+
+
+def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
+    """Read samples of generating and of multiple-choice tasks.
+
+    The item's id is the document's ``id`` or, without one, its number. Of several filters the first in
+    the file counts, of several replies to one request the first; the others are left out. For multiple
+    choice the answer is the continuation of highest log-likelihood, and the confidence its share when all
+    of them are normalised. Continuations that are letters or numbers stand for the options of the document.
+
+    Raises
+    ------
+    DataError
+        If a line lacks ``doc``, ``arguments`` or ``resps``, or its options are not found.
+    """
+    first_filter = None
+    for row in _read_samples(path):
+        name = row.find("filter")
+        first_filter = first_filter or name
+        if name == first_filter:
+            yield from read_one(row, _read_sample)
+        else:
+            yield ForeignAnswer(row.line, "", left_out=f"answer of the filter {shorten(name)}")
+
+
+def _read_samples(path: Path) -> Iterator[Row]:
+    """Read the rows; the oldest versions wrote one JSON list."""
+    with path.open("rb") as stream:
+        start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"["):
+        records = parse_json(path.read_bytes(), path)
+        return read_each(records, path, lambda row: row)
+    return read_rows(path)
+
+
+def _read_sample(row: Row) -> list[ForeignAnswer]:
+    document = row.need("doc", dict)
+    name = row.text("doc.id") or str(row.need("doc_id", int))
+    requests = _read_requests(row)
+    prompt = _read_prompt(requests[0][0] if requests and requests[0] else "")
+    text = _read_question(document, prompt)
+    gap = "" if text else f"no question is found in doc, whose fields are {_names(document)}; {OWN_FILE}"
+    if requests and len(requests[0]) > 1 and isinstance(requests[0][1], str):
+        return [_read_choice(row, requests, name, text, gap, prompt)]
+    raw = row.need("resps", list)
+    filtered = row.need("filtered_resps", list)
+    written = raw[0] if raw and isinstance(raw[0], list) else raw
+    if not all(isinstance(reply, str) for reply in written):
+        raise row.error("resps", f"must hold texts, holds {shorten(written)}")
+    said = filtered[0] if filtered else ""
+    said = said[0] if isinstance(said, list) and said else said
+    answer = None if not isinstance(said, str) or said == _INVALID else said
+    labels, options = next(iter(_list_options(document)), ((), _find_listed(row, text or prompt)))
+    found = ForeignAnswer(
+        line=row.line,
+        id=name,
+        text=text,
+        options=options,
+        answer=_place_answer(answer, labels, len(options)),
+        raw=written[0] if written else "",
+        gap=gap,
+    )
+    further = ForeignAnswer(row.line, name, left_out="further reply to a request")
+    return [found, *[further] * (len(written) - 1)]
+
+
+def _read_requests(row: Row) -> list[list[Any]]:
+    """Return the arguments of every request in their order: a mapping by name, or lists in older files."""
+    given = row.need("arguments", (dict, list))
+    requests = list(given.values()) if isinstance(given, dict) else given
+    return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
+
+
+def _read_prompt(given: Any) -> str:
+    """Return the text of a prompt, which may be a chat in JSON."""
+    text = given[0] if isinstance(given, list) and given else given
+    if isinstance(text, str) and text.startswith('[{"'):
+        try:
+            text = "\n\n".join(str(message["content"]) for message in json.loads(text))
+        except (ValueError, LookupError, TypeError):
+            return str(text)
+    return text if isinstance(text, str) else ""
+
+
+def _read_choice(
+    row: Row, requests: list[list[Any]], name: str, text: str, gap: str, prompt: str
+) -> ForeignAnswer:
+    """Read a sample whose continuations were scored."""
+    scores = row.need("filtered_resps", list)
+    said = [str(request[1]) for request in requests]
+    half = len(said) // 2
+    if half > 1 and said[:half] == said[half:] and not any(_read_prompt(r[0]) for r in requests[half:]):
+        # The second half is the same without the question, for mutual information.
+        said, scores = said[:half], scores[:half]
+    if len(said) < 2:
+        told = "there is one continuation, so that no option was chosen; such tasks cannot be read"
+        raise row.error("arguments", told)
+    best, share = _choose(row, scores, len(said))
+    places, options = _match_options(row, [each.strip() for each in said], text, prompt)
+    return ForeignAnswer(row.line, name, text, options, places[best], confidence=share, gap=gap)
+
+
+def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
+    """The likeliest of k continuations, and its share when all are normalised."""
+    field = "filtered_resps"
+    try:
+        scores = [float(pair[0]) for pair in responses]
+    except (TypeError, ValueError, LookupError, OverflowError):
+        raise row.error(field, "must be log-likelihoods") from None
+    if len(scores) != k:
+        raise row.error(field, f"{len(scores)} log-likelihoods for {k} continuations")
+    best = max(range(k), key=scores.__getitem__)
+    if not math.isfinite(scores[best]) or any(map(math.isnan, scores)):
+        raise row.error(field, f"must be log-likelihoods, is {shorten(scores)}")
+    return best, 1 / sum(math.exp(score - scores[best]) for score in scores)
+
+
+def _match_options(
+    row: Row, said: list[str], text: str, prompt: str
+) -> tuple[Sequence[int], tuple[str, ...]]:
+    """Return the options, and the place of the one that each continuation stands for.
+
+    Labels stand for the options of the document; so do continuations that are all the same (where the
+    prompts differ), and those that hold an option and more.
+    """
+    document, k = row.need("doc", dict), len(said)
+    folded = list(map(fold_text, said))
+    listed = _list_options(document)
+    same = [texts for _, texts in listed if list(map(fold_text, texts)) == folded]
+    if same and (same[0] == listed[0][1] or not place_labels(said)):
+        return range(k), tuple(said)
+    for labels, texts in listed:
+        names = [strip_label(label) for label in labels]
+        if len(texts) == k and set(names) == {strip_label(each) for each in said} and len(set(names)) == k:
+            return [names.index(strip_label(each)) for each in said], texts
+    fitting = [texts for _, texts in listed if len(texts) == k]
+    places, is_distinct = place_labels(said), len(set(folded)) == k
+    is_foreign_letter = is_distinct and all(len(strip_label(each)) == 1 for each in said)
+    if fitting and (places or is_foreign_letter or not is_distinct):
+        return places or range(k), fitting[0]
+    if places:
+        labels = [said[j] for j in sorted(range(k), key=places.__getitem__)]
+        if options := find_listed_options(text, labels) or find_listed_options(prompt, labels):
+            return places, options
+    if not is_distinct or (places and not said[0].isdecimal()):
+        told = f"the continuations are {shorten(said)}, and doc does not hold the options they stand for"
+        raise row.error("doc", f"{told}; its fields are {_names(document)}; {OWN_FILE}")
+    for texts in fitting:
+        if not place_labels(texts) and all(map(contains, folded, map(fold_text, texts))):
+            return range(k), texts
+    return range(k), tuple(said)
+
+
+def _list_options(document: dict[str, Any]) -> list[_Listed]:
+    """Return every list of options in a document with their labels; those that may be labels come last."""
+    return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
+
+
+def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
+    row = Row("", 0, document)
+    question = document.get("question")
+    nested = question.get("choices") if isinstance(question, dict) else None
+    answers = [a for a in document.get("answers") or () if isinstance(a, dict) and "atext" in a]
+    for value in chain(map(row.find, _LISTS), [nested, answers]):
+        labels, texts = _read_list(value)
+        if len(texts) > 1:
+            yield _order(labels, texts)
+    series: dict[str, list[tuple[str, Any]]] = {}
+    for field, value in document.items():
+        if match := _NUMBERED.fullmatch(field):
+            series.setdefault(match[1] or "", []).append((match[2] or match[3], value))
+    for given in series.values():
+        filled = [(label, str(value).strip()) for label, value in given if value not in (None, "")]
+        labels = [label for label, _ in filled]
+        if len(filled) > 1 and place_labels(labels):
+            yield _order(labels, tuple(text for _, text in filled))
+
+
+def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
+    """Put options into the order of their letters or numbers, if they have such."""
+    places = place_labels(labels) if len(labels) == len(texts) else None
+    if places is None:
+        return labels, texts
+    order = sorted(range(len(texts)), key=places.__getitem__)
+    return [labels[j] for j in order], tuple(texts[j] for j in order)
+
+
+def _read_list(value: Any) -> _Listed:
+    """Labels and texts of a list of options as data sets hold it; a text may hold a list of Python's."""
+    if isinstance(value, str) and value.strip().startswith(("[", "{")):
+        try:
+            value = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return (), ()
+    if isinstance(value, dict):
+        texts = next((value[name] for name in _TEXTS if isinstance(value.get(name), list)), None)
+        if texts is None:  # a label to each text
+            return list(map(str, value)), _read_texts(value.values())
+        labels = value.get("label")
+        return (list(map(str, labels)) if isinstance(labels, list) else ()), _read_texts(texts)
+    if not isinstance(value, list):
+        return (), ()
+    if value and all(isinstance(each, dict) for each in value):
+        texts = [next((each[name] for name in _TEXTS if name in each), None) for each in value]
+        labels = [next((each[name] for name in _LABELS if name in each), "") for each in value]
+        return list(map(str, labels)), _read_texts(texts)
+    return (), _read_texts(value)
+
+
+def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
+    found = tuple(values)
+    is_plain = all(isinstance(value, str | int | float) for value in found)
+    return tuple(str(value).strip() for value in found) if is_plain else ()
+
+
+def _find_listed(row: Row, text: str) -> tuple[str, ...]:
+    """Options that a question lists, if the right answer is one of their letters."""
+    target = strip_label(row.text("target"))
+    if len(target) != 1 or not "a" <= target <= "j":
+        return ()
+    letters = "ABCDEFGHIJ"
+    found = (find_listed_options(text, letters[:k]) for k in range(10, max(1, ord(target) - ord("a")), -1))
+    return next(filter(None, found), ())
+
+
+def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | int | None:
+    """Return the place that a label or a letter names among k options, else the answer."""
+    bare = "" if answer is None else strip_label(answer)
+    names = [strip_label(label) for label in labels]
+    if names.count(bare) == 1 and len(names) == k:
+        return names.index(bare)
+    place = ord(bare) - ord("a") if len(bare) == 1 else k
+    return place if 0 <= place < k else answer
+
+
+def _read_question(document: dict[str, Any], prompt: str) -> str:
+    """Return the question with what is to be read before it; empty if no field is known to hold it."""
+    question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
+    shown = fold_text(prompt)
+    contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []
+    before = [text for text in contexts if text and (not shown or fold_text(text).rstrip(".")[:60] in shown)]
+    before = [text for text in dict.fromkeys(before) if fold_text(text) not in fold_text(question)]
+    return "\n\n".join([*before, question])
+
+
+def _read_text(value: Any) -> str:
+    if isinstance(value, dict):
+        value = next((value[name] for name in ("stem", "text", "contexts") if name in value), "")
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    return str(value).strip() if isinstance(value, str | int | float) else ""
+
+
+def _names(document: dict[str, Any]) -> str:
+    return ", ".join(list(map(str, document))[:12])

@@ -1,0 +1,200 @@
+"""Answers from other programs: which program wrote a log, and how to read it.
+
+Plain tables of predictions are one of the formats: CSV, JSON Lines or Parquet with a row per answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from oversight.harness.datasets.helm_logs import read_helm
+from oversight.harness.datasets.json_logs import read_inspect
+from oversight.harness.datasets.lm_eval_logs import read_lm_eval
+from oversight.harness.datasets.row import Row, split_records
+from oversight.harness.datasets.rows import read_rows
+from oversight.harness.datasets.text_files import no_file
+from oversight.harness.errors import DataError
+from oversight.harness.output import shorten, unguard_cell
+from oversight.harness.types import ForeignAnswer, PredictionStatus
+
+_EXPORTED = {"model", "item_id", "option_text", "status"}
+"""Columns by which an export of a study is known."""
+_ASKED = ("question", "text")
+"""Columns that may hold what was asked; beside a question, a text may be the reply."""
+
+
+def read_table(path: Path) -> Iterator[ForeignAnswer]:
+    """Read rows; ``prediction`` is an option's text or letter, or empty where nothing could be read.
+
+    Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` is read in
+    place of ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
+    where they are, others passed over.
+    What a study exported (``item_id``, ``status``, ``option_text``, …) is read as it was there.
+
+    Raises
+    ------
+    DataError
+        If a needed column is missing or a number is none.
+    """
+    return map(_table_answer, read_rows(path))
+
+
+def _exported_answer(row: Row) -> ForeignAnswer:
+    if str(row.file).lower().endswith(".csv"):
+        texts = {
+            name: unguard_cell(text) if isinstance(text, str) else text for name, text in row.fields.items()
+        }
+        row = replace(row, fields=texts)
+    status, option, reason = row.text("status"), row.text("option_text"), row.text("reason")
+    if status not in list(PredictionStatus):
+        raise row.error("status", f"must be one of {', '.join(PredictionStatus)}, is {shorten(status)}")
+    return ForeignAnswer(
+        line=row.line,
+        id=row.text("item_id"),
+        answer=option or None,
+        raw=row.text("raw"),
+        error=reason,
+        sample=row.count("sample"),
+        input_tokens=row.count("input_tokens"),
+        output_tokens=row.count("output_tokens"),
+        seconds=row.number("seconds") or 0.0,
+        confidence=row.number("confidence"),
+        model=row.text("model"),
+        status=status,
+        step=row.text("step"),
+    )
+
+
+def _table_answer(row: Row) -> ForeignAnswer:
+    if row.fields.keys() >= _EXPORTED:
+        return _exported_answer(row)
+    if not {"id", *_ASKED} & set(row.fields):
+        raise row.error("id", "there is neither a column id nor a column text")
+    if not {"prediction", "raw"} & set(row.fields):
+        raise row.error("prediction", "there is neither a column prediction nor a column raw")
+    confidence = row.number("confidence")
+    if confidence is not None and not 0 <= confidence <= 1:
+        raise row.error("confidence", f"must lie between 0 and 1, is {confidence:g}")
+    said = row.text("prediction").strip()
+    return ForeignAnswer(
+        line=row.line,
+        id=row.text("id").strip(),
+        text=next((row.text(name).strip() for name in _ASKED if isinstance(row.find(name), str)), ""),
+        answer=said or None,
+        raw=row.text("raw").strip() or said,
+        error=row.text("error").strip(),
+        sample=row.count("sample"),
+        input_tokens=row.count("input_tokens"),
+        output_tokens=row.count("output_tokens"),
+        confidence=confidence,
+    )
+
+
+_Key = str | tuple[str, str, int]
+"""An item's id, or what takes its place and the number of the sample."""
+
+READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
+    "inspect": read_inspect,
+    "lm-eval": read_lm_eval,
+    "helm": read_helm,
+    "table": read_table,
+}
+
+
+def format_of(path: str | Path) -> str:
+    """Tell the format by the file's name.
+
+    Raises
+    ------
+    DataError
+        If the name could be anything.
+    """
+    name = Path(path).name.lower()
+    if name.endswith(".eval"):
+        return "inspect"
+    if name == "scenario_state.json":
+        return "helm"
+    if name.startswith("samples_") and name.endswith((".jsonl", ".jsonl.gz")):
+        return "lm-eval"
+    if name.endswith((".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")):
+        return "table"
+    raise DataError(f"which program wrote this? Give --format, one of {', '.join(READERS)}", file=path)
+
+
+def iterate_foreign(
+    path: str | Path, kind: str, model: str | None = None, left_out: Counter[str] | None = None
+) -> Iterator[list[ForeignAnswer]]:
+    """Read a log's answers, some thousand at a time; the last may not be good although the first were.
+
+    Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
+    Samples that are no answers of their own are counted in `left_out`, by the reason.
+
+    Raises
+    ------
+    DataError
+        Naming file, record and field of the first thing that is not as the format says; if an item has
+        two answers with the same sample number.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise no_file(path)
+    seen: dict[_Key, int] = {}
+    counts = Counter[str]() if left_out is None else left_out
+    chosen = _choose_model(READERS[kind](path), path, model)
+    for records in split_records(READERS[kind](path)):
+        others = Counter(reason for answer in records if (reason := _why_left_out(answer, chosen)))
+        portion = [a for a in records if not _why_left_out(a, chosen)] if others else records
+        counts.update(others)
+        keys = [a.id if a.id and not a.sample else _key_of(a) for a in portion]
+        if len(set(keys)) < len(keys) or not seen.keys().isdisjoint(keys):
+            _refuse_second(portion, keys, seen, path)
+        seen.update(zip(keys, [answer.line for answer in portion], strict=True))
+        if portion:
+            yield portion
+    if not seen:
+        told = "there are no answers in it"
+        if counts:
+            told += f"; left out: {tell_left_out(counts)}"
+        raise DataError(told, file=path)
+
+
+def tell_left_out(counts: Mapping[str, int]) -> str:
+    """Tell how many samples were left out and why: ``3 × perturbed copy, 1 × invalidated sample``."""
+    return ", ".join(f"{n} × {reason}" for reason, n in counts.items())
+
+
+def _why_left_out(answer: ForeignAnswer, model: str) -> str:
+    return answer.left_out or (f"answer of the model {answer.model!r}" if answer.model != model else "")
+
+
+def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
+    """Whose answers to read of a log that holds those of several models; empty if it does not say."""
+    first = next((answer for answer in answers if not answer.left_out), None)
+    if first is None or not first.model:
+        return ""
+    names = dict.fromkeys([first.model, *(answer.model for answer in answers)])
+    if model in names:
+        return str(model)
+    if len(names) > 1:
+        told = f"answers of {len(names)} models are in it: {', '.join(names)}; --model takes one of them"
+        raise DataError(told, file=path, field="model")
+    return first.model
+
+
+def _key_of(answer: ForeignAnswer) -> _Key:
+    return (answer.id, "" if answer.id else answer.text, answer.sample)
+
+
+def _refuse_second(
+    portion: Sequence[ForeignAnswer], keys: Sequence[_Key], lines: dict[_Key, int], path: Path
+) -> None:
+    """Raise the error of the first answer whose key was there before, in these lines or the portion."""
+    for answer, key in zip(portion, keys, strict=True):
+        if key in lines:
+            name = answer.id or answer.text[:40]
+            message = f"{name!r} was answered in {lines[key]} already (sample {answer.sample})"
+            raise DataError(message, file=path, line=answer.line)
+        lines[key] = answer.line

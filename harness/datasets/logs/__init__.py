@@ -1,5 +1,0 @@
-"""Logs of other programs, and tables of predictions, become answers from elsewhere."""
-
-import lazy_loader
-
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,409 @@
+"""The public benchmarks: where they are, and their items, read apart from the sealed key.
+
+A row that is none of the benchmark's is refused by the name of the column that is wrong. The answer is used
+only as a sealed key, for simulated experts and for checking estimates against the truth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oversight.harness.datasets.item_files import ItemMapping, iterate_items
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import read_hub, read_rows
+from oversight.harness.errors import BadInput, DataError
+from oversight.harness.output import shorten
+from oversight.harness.seeding import derive_seed
+from oversight.harness.types import Item, fold_text
+
+Fields = dict[str, Any]
+Convert = Callable[[Row, int], Fields | str]
+"""A row and the seed of what is drawn → ``{"text", "options", "answer"}``, the answer as the index of the
+true option, and ``"id"`` where the source has one; or why the row is left out."""
+
+LETTERS = "ABCDEFGHIJ"
+MEDICAL_ABSTRACTS_CLASSES = (
+    "neoplasms",
+    "digestive system diseases",
+    "nervous system diseases",
+    "cardiovascular diseases",
+    "general pathological conditions",
+)
+EDINET_INDUSTRIES = (
+    "食品",
+    "電気・ガス・エネルギー資源",
+    "建設・資材",
+    "素材・化学",
+    "医薬品",
+    "自動車・輸送機",
+    "鉄鋼・非鉄",
+    "機械",
+    "電機・精密",
+    "情報通信・サービスその他",
+    "運輸・物流",
+    "商社・卸売",
+    "小売",
+    "銀行",
+    "金融（除く銀行）",
+    "不動産",
+)
+"""The 33 industries of the Tokyo exchange in 17 sectors, with the two energy sectors as one."""
+
+
+def medical_abstracts(row: Row, _seed: int) -> Fields:
+    """Columns ``condition_label`` (1 to 5) and ``medical_abstract``; every item has the same five classes."""
+    answer = row.count("condition_label") - 1 if row.value("condition_label") is not None else -1
+    if not 0 <= answer < len(MEDICAL_ABSTRACTS_CLASSES):
+        raise row.error("condition_label", f"must be 1 to 5, is {shorten(row.value('condition_label'))}")
+    return {"text": _text(row, "medical_abstract"), "answer": answer}
+
+
+def mmlu_pro(row: Row, _seed: int) -> Fields | str:
+    """``question_id, question, options`` (a list), ``answer`` (a letter), ``category``.
+
+    As in the paper, questions that have not ten options are left out, so that K is the same for all.
+    """
+    options = row.value("options")
+    if not isinstance(options, list):
+        raise row.error("options", f"must be a list of options, is {shorten(options)}")
+    answer = _place(row, "answer", LETTERS[: len(options)])
+    text, name = _text(row, "question"), f"mmlu-pro-{row.value('question_id')}"
+    if len(options) != 10:
+        return "not of ten options"
+    fields = {"id": name, "text": text, "options": _filled(row, options), "answer": answer}
+    return fields | {"category": _text(row, "category")}
+
+
+def medqa(row: Row, _seed: int) -> Fields:
+    """``question, options`` (by letter) and ``answer_idx`` (or ``answer``, where that is the letter)."""
+    options = row.value("options")
+    if isinstance(options, str):
+        try:
+            options = json.loads(options)
+        except ValueError:
+            options = None
+    if not isinstance(options, dict):
+        raise row.error("options", f"must be options by letter, is {shorten(row.value('options'))}")
+    letters = "".join(sorted(options))
+    answer = _place(row, "answer_idx" if "answer_idx" in row.fields else "answer", letters)
+    filled = _filled(row, [options[letter] for letter in letters])
+    return {"text": _text(row, "question"), "options": filled, "answer": answer}
+
+
+def gpqa(row: Row, _seed: int) -> Fields:
+    """``Question, Correct Answer, Incorrect Answer 1`` to ``3``, ``Record ID`` and ``High-level domain``."""
+    wrong = [_text(row, f"Incorrect Answer {j}") for j in (1, 2, 3)]
+    return {
+        "id": _text(row, "Record ID"),
+        "text": _text(row, "Question"),
+        "options": [_text(row, "Correct Answer"), *wrong],
+        "answer": 0,
+        "High-level domain": _text(row, "High-level domain"),
+    }
+
+
+def math_mc(row: Row, seed: int) -> Fields | str:
+    """MATH as multiple choice: the authors' candidate answers, or questions made of them.
+
+    A row with ``question, candidates`` has the true answer first and other models' answers after it: four
+    different ones are drawn with `seed` and the question as names of the draw, so that K is 5 as in the
+    paper; a problem with fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a question
+    that was made already, of as many options as it has letters.
+    """
+    if "candidates" in row.fields:
+        return _draw_distractors(row, seed)
+    letters = "".join(letter for letter in LETTERS if row.fields.get(letter) not in (None, ""))
+    if len(letters) < 2:
+        raise row.error("candidates", "there is no such column, nor are there options in columns A, B, C, …")
+    return {
+        "text": _text(row, "Question" if "Question" in row.fields else "question"),
+        "options": [str(row.fields[letter]) for letter in letters],
+        "answer": _place(row, "Answer" if "Answer" in row.fields else "answer", letters),
+        "Type": row.text("Type"),
+    }
+
+
+DISTRACTORS = 4
+
+
+def _draw_distractors(row: Row, seed: int) -> Fields | str:
+    given = row.value("candidates")
+    if not isinstance(given, list) or not given:
+        raise row.error("candidates", f"must be a list, the true answer first, is {shorten(given)}")
+    text = _text(row, "question")
+    true, *others = ("" if candidate is None else str(candidate).strip() for candidate in given)
+    if not true:
+        raise row.error("candidates", "the first, which is the true answer, is empty")
+    different = {fold_text(other): other for other in reversed(others) if other}
+    different.pop(fold_text(true), None)
+    pool = sorted(different.values())
+    if len(pool) < DISTRACTORS:
+        return "fewer than four distractors"
+    rng = np.random.default_rng(derive_seed(seed, "distractors", text))
+    drawn = [pool[j] for j in rng.choice(len(pool), DISTRACTORS, replace=False)]
+    return {"text": text, "options": [true, *drawn], "answer": 0, "Type": row.text("Type")}
+
+
+def edinet(row: Row, _seed: int) -> Fields:
+    """``summary, bs, pl, cf`` (parts of a report) and ``industry``, one of sixteen."""
+    industry = _text(row, "industry")
+    if industry not in EDINET_INDUSTRIES:
+        raise row.error("industry", f"{industry!r} is none of {', '.join(EDINET_INDUSTRIES)}")
+    parts = [f"{name}: {part}" for name in ("summary", "bs", "pl", "cf") if (part := row.value(name))]
+    if not parts:
+        raise row.error("summary", "there is no part of a report: summary, bs, pl, cf are empty")
+    return {"text": "\n".join(parts), "answer": EDINET_INDUSTRIES.index(industry)}
+
+
+def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
+    """The options, none of which may be missing: the answer is told by its place among them."""
+    if None in options:
+        raise row.error("options", f"option {options.index(None) + 1} is empty")
+    return list(options)
+
+
+def _text(row: Row, column: str) -> str:
+    value = row.value(column)
+    if not isinstance(value, str) or not value.strip():
+        raise row.error(column, f"must be text, is {shorten(value)}" if value else "is empty")
+    return value
+
+
+def _place(row: Row, column: str, letters: Sequence[str]) -> int:
+    said = str(row.value(column)).strip()
+    if len(said) != 1 or said not in letters:
+        raise row.error(column, f"{shorten(said)} is none of {', '.join(letters)}")
+    return letters.index(said)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How one benchmark is read.
+
+    Attributes
+    ----------
+    convert
+        A published row → the fields of its item, or why it is left out.
+    hub, config, split
+        Where the hub keeps what the paper uses.
+    rows
+        Rows that the authors publish, by configuration (empty where there is but one) and split; no other
+        configuration is read.
+    printed
+        Items that the paper prints; None where it prints no number.
+    classes
+        Fixed classes, where the options are the same for every item.
+    meta
+        Fields kept for strata.
+    distinct
+        Whether rows that repeat an earlier text and options, or that have an option twice, are
+        left out, as the paper does for its four benchmarks. Otherwise the id is the row's number.
+    """
+
+    convert: Convert
+    hub: str
+    config: str = ""
+    split: str = "test"
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    printed: int | None = None
+    classes: tuple[str, ...] = ()
+    meta: tuple[str, ...] = ()
+    distinct: bool = True
+
+
+PRESETS: Mapping[str, Preset] = {
+    "medical-abstracts": Preset(
+        medical_abstracts,
+        "TimSchopf/medical_abstracts",
+        rows={"": {"train": 11_550, "test": 2_888}},
+        classes=MEDICAL_ABSTRACTS_CLASSES,
+        distinct=False,
+    ),
+    "mmlu-pro": Preset(
+        mmlu_pro,
+        "TIGER-Lab/MMLU-Pro",
+        rows={"": {"test": 12_032, "validation": 70}},
+        printed=9_795,
+        meta=("category",),
+    ),
+    "medqa": Preset(medqa, "GBaker/MedQA-USMLE-4-options", rows={"": {"test": 1_273}}),
+    "gpqa": Preset(
+        gpqa,
+        "Idavidrein/gpqa",
+        "gpqa_extended",
+        "train",
+        rows={"gpqa_extended": {"train": 546}, "gpqa_main": {"train": 448}, "gpqa_diamond": {"train": 198}},
+        printed=546,  # 88 to validate and 458 to test, App. G
+        meta=("High-level domain",),
+    ),
+    "math-mc": Preset(math_mc, "guipenedo/math-mc", rows={"": {}}, printed=11_751, meta=("Type",)),
+    "edinet-bench": Preset(
+        edinet,
+        "SakanaAI/EDINET-Bench",
+        "industry_prediction",
+        "train",
+        rows={"industry_prediction": {"train": 496}},
+        printed=496,
+        classes=EDINET_INDUSTRIES,
+        distinct=False,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetReading:
+    """A benchmark as it was read.
+
+    Attributes
+    ----------
+    items, truth
+        The items, and the sealed key to them (item id → true option, in source order).
+    rows
+        Rows that were read.
+    left_out
+        Rows that became no item, by the reason.
+    whole
+        Whether the source was read to its end; not beyond `limit`.
+    published
+        Rows that its authors publish, by split; empty where no number is known here.
+    split
+        The split that was read; None of a file.
+    printed
+        Items that the paper has of the benchmark; None where it prints no number, or of another split.
+    """
+
+    items: list[Item]
+    truth: dict[str, int]
+    rows: int
+    left_out: Mapping[str, int]
+    whole: bool
+    published: Mapping[str, int]
+    split: str | None
+    printed: int | None
+
+    def lines(self) -> list[str]:
+        """What became of the rows, held against the published numbers; what was not checked says so."""
+        reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
+        told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
+        if not self.whole:
+            return [*told, "numbers not checked: no more than the limit was read"]
+        known = {s: n for s, n in self.published.items() if self.split in (None, s)}
+        of = ", ".join(f"{n:,} in {split}" for split, n in known.items())
+        same = self.rows in known.values()
+        told += [f"published: {of}: {'as many' if same else 'another number of rows'}"] if known else []
+        told += [] if known else ["rows not checked: how many are published is not known here"]
+        if self.printed is None:
+            return [*told, "items not checked: the paper prints no number"]
+        gap = len(self.items) - self.printed
+        return [*told, f"the paper: {self.printed:,} items: {'as many' if not gap else f'{gap:+,} here'}"]
+
+
+def read_preset(
+    name: str, file: str | Path | None = None, **options: Any
+) -> tuple[list[Item], dict[str, int]]:
+    """Read a benchmark: its items, and apart from them the sealed key (item id → true option).
+
+    Parameters
+    ----------
+    name
+        One of `PRESETS`.
+    file
+        Local file in the columns of the hub's; None reads from the hub.
+    options
+        ``seed`` of the shuffle of the options and of distractors that are drawn, by default 0; ``limit``, the
+        most items to read and fetch; ``config``, ``split`` and ``revision`` of the hub's data set, as in
+        ``datasets.load_dataset``, by default what the paper uses.
+
+    Raises
+    ------
+    BadInput
+        If there is no such preset or configuration, `limit` is below 1, or `config`, `split`, `revision`
+        are given with a file.
+    DataError
+        Naming row and column, if a row is not as the benchmark publishes it; or if the hub cannot be read.
+    """
+    read = load_preset(name, file, **options)
+    return read.items, read.truth
+
+
+def load_preset(
+    name: str,
+    file: str | Path | None = None,
+    *,
+    seed: int = 0,
+    limit: int | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+) -> PresetReading:
+    """Read the same, with what became of its rows; see `read_preset`."""
+    if name not in PRESETS:
+        raise BadInput(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+    if limit is not None and limit < 1:
+        raise BadInput(f"limit must be 1 or more, is {limit}")
+    preset = PRESETS[name]
+    _refuse(name, preset, file, {"config": config, "split": split, "revision": revision})
+    chosen, part = config or preset.config, split or preset.split
+    if file is None:
+        rows = read_hub(
+            preset.hub, config=chosen or None, split=part, revision=revision, streaming=limit is not None
+        )
+    else:
+        rows = read_rows(file)
+    left_out = Counter[str]()
+    mapping = ItemMapping(classes=preset.classes, meta=preset.meta, seed=seed)
+    kept = list(islice(_converted(rows, preset, name, seed, left_out), limit))
+    items = list(iterate_items(kept, mapping, str(file or preset.hub)))
+    is_papers = (chosen, part) == (preset.config, preset.split)
+    return PresetReading(
+        items=items,
+        truth={item.id: int(row.fields["answer"]) for item, row in zip(items, kept, strict=True)},
+        rows=len(kept) + left_out.total(),
+        left_out=dict(left_out),
+        whole=limit is None or len(items) < limit,
+        published=preset.rows.get(chosen, {}),
+        split=part if file is None else None,
+        printed=preset.printed if is_papers else None,
+    )
+
+
+def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[str, str | None]) -> None:
+    said = [option for option, value in given.items() if value is not None]
+    if file is not None and said:
+        raise BadInput(f"{', '.join(said)}: of the hub; {file} is read as it is, leave that out")
+    if given["config"] is not None and given["config"] not in preset.rows:
+        known = ", ".join(filter(None, preset.rows)) or "none to choose"
+        raise BadInput(f"the preset {name!r} has no configuration {given['config']!r}; there are: {known}")
+
+
+def _converted(
+    rows: Iterable[Row], preset: Preset, name: str, seed: int, left_out: Counter[str]
+) -> Iterator[Row]:
+    """Rows as fields of items; those that are left out are counted."""
+    seen: set[str] = set()
+    for number, row in enumerate(rows, start=1):
+        try:
+            fields = preset.convert(row, seed)
+        except DataError as error:
+            raise row.error(error.field, f"not a row of {name}: {error.reason}") from None
+        if isinstance(fields, str):
+            left_out[fields] += 1
+            continue
+        if preset.distinct:
+            options = [fold_text(str(option)) for option in fields["options"]]
+            content = json.dumps([fields["text"], options])
+            if content in seen or len(set(options)) < len(options):
+                left_out["repeated" if content in seen else "with an option twice"] += 1
+                continue
+            seen.add(content)
+        else:
+            fields["id"] = f"{name}-{number}"
+        yield Row(row.file, row.line, fields)

@@ -1,0 +1,430 @@
+"""Tables beside the items: labels, predictions and ratings, from files, frames and arrays, and to files.
+
+Every error names file, line and field, or row and column of the frame.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oversight.harness.datasets.frames import Source, name_source
+from oversight.harness.datasets.row import Row
+from oversight.harness.datasets.rows import import_parquet, read_rows
+from oversight.harness.errors import DataError, FullDisk, is_full
+from oversight.harness.expected import check_names, check_records
+from oversight.harness.output import did_you_mean, guard_cell, unguard_cell
+from oversight.harness.types import (
+    Item,
+    Label,
+    LabelKind,
+    Prediction,
+    PredictionStatus,
+    Rating,
+    Verdict,
+    find_option,
+)
+from oversight.harness.types import Source as Origin
+
+_KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
+
+
+def labels_from_frame(
+    source: Source,
+    items: Sequence[Item],
+    *,
+    id_column: str = "id",
+    option_column: str = "option",
+    answer_column: str = "answer",
+    expert_column: str = "expert",
+) -> list[Label]:
+    """Turn a frame (or a file) with one row per question into labels, in the order of its rows.
+
+    Options must have been drawn with equal probabilities, whatever the answers. The answers to questions of
+    a protocol that draws in another way become labels by its `decode`.
+
+    Parameters
+    ----------
+    source
+        With an item's id, the text of the option that was asked about, and the expert's answer: ``yes``,
+        ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is a missing one, as ``unsure`` is.
+        The column with the expert's name may be missing.
+    items
+        The items that were asked about, and others.
+
+    Raises
+    ------
+    DataError
+        Naming row and column: a missing column, an id that no item has, an option that is none of the item's
+        or asked about twice, another answer.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": ["a", "b"], "option": ["x", "y"], "answer": ["yes", "no"]})
+    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
+    >>> [(label.option, str(label.kind)) for label in labels_from_frame(frame, items)]
+    [(0, 'ordinary'), (1, 'complementary')]
+    """
+    check_records("items", items, Item)
+    by_id = {item.id: item for item in items}
+    found: dict[tuple[str, int], Label] = {}
+    for row in read_rows(source):
+        name, said = _said(row, id_column), _said(row, option_column)
+        if name not in by_id:
+            raise row.error(id_column, f"no item has the id {name!r}{did_you_mean(name, by_id)}")
+        options = by_id[name].options
+        if (option := find_option(options, said)) is None:
+            told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
+            raise row.error(option_column, told)
+        if (name, option) in found:
+            raise row.error(option_column, f"{name!r} is asked about {said!r} twice")
+        found[name, option] = Label(
+            item_id=name,
+            option=option,
+            kind=_read_kind(row, answer_column),
+            n_options=len(options),
+            propensity=1 / len(options),
+            expert=row.text(expert_column).strip(),
+        )
+    return list(found.values())
+
+
+def _read_kind(row: Row, column: str) -> LabelKind:
+    value = row.value(column)
+    said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _said(row, column).lower()
+    if said and said not in list(Verdict):
+        raise row.error(column, f"must be one of {', '.join(Verdict)}, is {said!r}")
+    return _KINDS.get(Verdict(said), LabelKind.ABSTAINED) if said else LabelKind.ABSTAINED
+
+
+def _said(row: Row, column: str) -> str:
+    row.value(column)  # which refuses a column that is not there
+    return row.text(column).strip()
+
+
+def predictions_from_frame(
+    source: Source,
+    items: Sequence[Item],
+    *,
+    id_column: str = "id",
+    prediction_column: str = "prediction",
+    confidence_column: str = "confidence",
+) -> list[Prediction]:
+    """Turn a frame (or a file) with one row an item into predictions, in the order of its rows.
+
+    Parameters
+    ----------
+    source
+        With an item's id and the text of the predicted option; an empty prediction is one that was
+        unreadable, which counts as wrong. The column with the confidence, in [0, 1], may be missing.
+    items
+        Items without a row are items that the model was not asked about.
+
+    Raises
+    ------
+    DataError
+        Naming row and column: a missing column, an id that no item has or that is there twice, a prediction
+        that is none of the item's options, a confidence out of range.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": ["a", "b"], "prediction": ["y", None]})
+    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
+    >>> [(p.option, str(p.status)) for p in predictions_from_frame(frame, items)]
+    [(1, 'ok'), (None, 'unreadable')]
+    """
+    check_records("items", items, Item)
+    by_id = {item.id: item for item in items}
+    found: dict[str, Prediction] = {}
+    for row in read_rows(source):
+        name, said = _said(row, id_column), _said(row, prediction_column)
+        if name not in by_id:
+            raise row.error(id_column, f"no item has the id {name!r}")
+        if name in found:
+            raise row.error(id_column, f"the id {name!r} is there twice")
+        if said and said not in by_id[name].options:
+            raise row.error(prediction_column, f"{said!r} is none of the options of {name!r}")
+        sure = row.number(confidence_column)
+        if sure is not None and not 0 <= sure <= 1:
+            raise row.error(confidence_column, f"must lie between 0 and 1, is {sure:g}")
+        found[name] = Prediction(
+            name,
+            by_id[name].options.index(said) if said else None,
+            PredictionStatus.OK if said else PredictionStatus.UNREADABLE,
+            reason="" if said else "empty",
+            confidence=sure,
+            source=Origin.IMPORT,
+        )
+    return list(found.values())
+
+
+def read_ratings(
+    path: Source,
+    *,
+    item: str = "item",
+    annotator: str = "annotator",
+    label: str = "label",
+    classes: Sequence[str] | None = None,
+) -> list[Rating]:
+    """Read long-form ratings from CSV, JSON Lines, Parquet or a frame: one row a rating.
+
+    Parameters
+    ----------
+    path
+        The file or frame.
+    item, annotator, label
+        Names of the three columns. A row with an empty label is a rating that was not given: it is
+        left out, and a later row may give it.
+    classes
+        All classes, if labels outside them are to be refused.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field: a missing column, an empty item or annotator, a label outside
+        the classes, an annotator twice on an item; or a file without a rating.
+    """
+    if classes is not None:
+        check_names("classes", classes)
+    ratings: list[Rating] = []
+    seen: dict[tuple[str, str], int] = {}
+    allowed = None if classes is None else set(classes)
+    for row in read_rows(path):
+        said = _text(row, label, required=False)
+        rating = Rating(_text(row, item), _text(row, annotator), said)
+        if not said:
+            continue
+        if allowed is not None and said not in allowed:
+            raise row.error(label, f"{said!r} is no class; classes are {', '.join(classes or ())}")
+        first = seen.setdefault((rating.item, rating.annotator), row.line)
+        if first != row.line:
+            raise row.error(
+                annotator,
+                f"{rating.annotator!r} rates the item {rating.item!r} again; first in {row.name_line(first)}",
+            )
+        ratings.append(rating)
+    if not ratings:
+        raise DataError("there is no rating in it", file=name_source(path))
+    return ratings
+
+
+def read_choices(
+    path: Source, *, item: str = "item", label: str = "label", classes: Sequence[str] | None = None
+) -> dict[str, str | None]:
+    """Read one label an item: a model's predictions, or a reference. Empty is None (unreadable).
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field, as in `read_ratings`; an item twice.
+    """
+    found: dict[str, str | None] = {}
+    lines: dict[str, int] = {}
+    allowed = None if classes is None else set(classes)
+    for row in read_rows(path):
+        name, said = _text(row, item), _text(row, label, required=False)
+        if name in found:
+            raise row.error(item, f"the item {name!r} is there again; first in {row.name_line(lines[name])}")
+        if said and allowed is not None and said not in allowed:
+            raise row.error(label, f"{said!r} is no class; classes are {', '.join(classes or ())}")
+        found[name], lines[name] = said or None, row.line
+    if not found:
+        raise DataError("there is no label in it", file=name_source(path))
+    return found
+
+
+def _text(row: Row, column: str, *, required: bool = True) -> str:
+    value = row.value(column)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1.0 in one file and 1 in another are one label
+    if value is not None and not isinstance(value, str | int | float):
+        raise row.error(column, f"must be text or a number, is {value!r}")
+    text = "" if value is None else str(value).strip()
+    text = unguard_cell(text) if str(row.file).lower().endswith(".csv") else text
+    if required and not text:
+        raise row.error(column, "is empty")
+    return text
+
+
+def predictions_from_arrays(
+    items: Sequence[Item],
+    predicted: Any = None,
+    *,
+    probabilities: Any = None,
+    classes: Sequence[str] | None = None,
+) -> list[Prediction]:
+    """Turn ``predict(X)`` or ``predict_proba(X)`` into predictions.
+
+    Parameters
+    ----------
+    items
+        In the order of the rows.
+    predicted
+        Shape (N,): labels, being members of `classes`, options' texts, or places in `classes` (in the
+        first item's options without).
+    probabilities
+        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Alone, the largest decides; with
+        `predicted`, it only gives the confidence.
+    classes
+        Such as ``model.classes_``; the options of the first item if None.
+
+    Raises
+    ------
+    DataError
+        If shapes do not fit, a label is no option of its item or could be one and the place of another,
+        or a row is no distribution.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Item
+    >>> items = [Item("a", "…", ("x", "y"), (0, 1))]
+    >>> predictions_from_arrays(items, probabilities=[[0.2, 0.8]])[0].confidence
+    0.8
+    """
+    check_records("items", items, Item)
+    if classes is not None:
+        check_names("classes", classes)
+    known = list(classes if classes is not None else items[0].options if items else ())
+    names = [str(c) for c in known]
+    table = None if probabilities is None else _distribution(probabilities, len(items), len(names))
+    if predicted is not None:
+        labels = _names(np.asarray(predicted).tolist(), known)
+        if len(labels) != len(items):
+            raise DataError(f"{len(labels)} predictions for {len(items)} items", field="predicted")
+    elif table is not None:
+        labels = [names[j] for j in table.argmax(axis=1)]
+    else:
+        raise DataError("give predicted, probabilities or both")
+    found = []
+    for row, (item, name) in enumerate(zip(items, labels, strict=True)):
+        if name not in item.options:
+            raise DataError(f"row {row}: {name!r} is no option of {item.id!r}", field="predicted")
+        if table is not None and name not in names:
+            raise DataError(f"row {row}: {name!r} is not among the classes", field="predicted")
+        sure = None if table is None else float(table[row, names.index(name)])
+        found.append(Prediction(item.id, item.options.index(name), confidence=sure, source=Origin.IMPORT))
+    return found
+
+
+def _names(labels: list[Any], known: list[Any]) -> list[str]:
+    """Labels as options' texts; numbers that are no classes themselves are places among them."""
+    names = [str(c) for c in known]
+    places = all(type(x) is int and 0 <= x < len(names) for x in labels)
+    if not places or all(x in known for x in labels):
+        return [str(x) for x in labels]
+    for row, x in enumerate(labels):
+        if str(x) in names and names[x] != str(x):
+            raise DataError(
+                f"row {row}: {x} is a class and the place of {names[x]!r}; give the labels as texts",
+                field="predicted",
+            )
+    return [names[x] for x in labels]
+
+
+def _distribution(probabilities: Any, n: int, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.shape != (n, k):
+        raise DataError(f"must have shape ({n}, {k}), has {table.shape}", field="probabilities")
+    bad = np.flatnonzero(~(np.isfinite(table).all(axis=1) & (table >= 0).all(axis=1)))
+    off = np.flatnonzero(~np.isclose(table.sum(axis=1), 1.0, atol=1e-3)) if not bad.size else bad
+    if off.size:
+        raise DataError(f"row {off[0]} is no distribution: {table[off[0]].tolist()}", field="probabilities")
+    return table
+
+
+_PORTION = 10_000
+_COLUMNS = {
+    "model": "string",
+    "run": "string",
+    "item_id": "string",
+    "sample": "int32",
+    "option": "int32",
+    "option_text": "string",
+    "status": "string",
+    "reason": "string",
+    "confidence": "float64",
+    "raw": "string",
+    "input_tokens": "int64",
+    "output_tokens": "int64",
+    "seconds": "float64",
+    "attempts": "int32",
+    "source": "string",
+    "step": "string",
+}
+_Rows = Iterable[Mapping[str, Any]]
+
+
+def write_predictions(path: str | Path, rows: _Rows) -> int:
+    """Write rows with the columns of predictions; return how many. The file appears when it is whole.
+
+    Raises
+    ------
+    DataError
+        If the name ends otherwise, the ``parquet`` extra is missing, or the folder cannot be written to.
+    FullDisk
+        If there is no room for it.
+    """
+    path = Path(path)
+    writers: dict[str, Callable[[Path, Iterator[Mapping[str, Any]]], None]] = {
+        ".csv": _write_csv,
+        ".jsonl": _write_jsonl,
+        ".parquet": _write_parquet,
+    }
+    if path.suffix.lower() not in writers:
+        raise DataError(f"unknown format; the name must end in {', '.join(writers)}", file=path)
+    if path.suffix.lower() == ".parquet":
+        import_parquet(path)
+    part, count = path.with_name(path.name + ".part"), 0
+
+    def counted() -> Iterator[Mapping[str, Any]]:
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield {name: row[name] for name in _COLUMNS}
+
+    try:
+        writers[path.suffix.lower()](part, counted())
+        part.replace(path)
+    except OSError as error:
+        if is_full(error):
+            raise FullDisk(f"{path}: cannot be written: {error.strerror}") from None
+        raise DataError(f"cannot be written: {error}", file=path) from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    return count
+
+
+def _write_csv(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(_COLUMNS))
+        writer.writeheader()
+        for row in rows:  # what is None becomes an empty field
+            writer.writerow({n: guard_cell(v) if isinstance(v, str) else v for n, v in row.items()})
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _write_jsonl(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _write_parquet(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
+    pa, pq = import_parquet(path)
+    schema = pa.schema([(name, getattr(pa, kind)()) for name, kind in _COLUMNS.items()])
+    with pq.ParquetWriter(path, schema) as writer:
+        while portion := list(islice(rows, _PORTION)):
+            writer.write_table(pa.Table.from_pylist(portion, schema=schema))

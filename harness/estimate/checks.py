@@ -1,0 +1,1134 @@
+"""Checks that belong with every estimate: whether the data look as the estimators suppose.
+
+Checks of routing that followed predictions: what was asked about, against the recorded propensities.
+
+A question is evidence of the draw whether it was answered or not, so these look at the questions where
+they are known. A model's own prediction ŷ must have been asked about as often as its propensities say.
+
+Checks of experts: nobody says yes far more rarely or often than others, or errs with a model.
+
+Experts judge different classes, and a model may be far better on one class than on another. So an expert
+fails only if the odds of a yes are more than `TOLERATED` times those of other experts on like questions,
+beyond chance. Experts of the same class are asked at random, so `TOLERATED_ALIKE` is enough for them.
+
+All tests of all models of a study are one family: in a study where every assumption holds, at most 5 % have
+a failed test (`split_levels`). None of them can prove the assumptions; experts who err evenly in both
+directions pass them all.
+
+Some checks void a number if they fail: the answers are then not what every estimate assumes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from statistics import variance
+from types import MappingProxyType
+
+import numpy as np
+from scipy.special import bdtr, ndtr
+
+from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import (
+    ABSTAINED,
+    NO,
+    YES,
+    AnyLabels,
+    AnyPredictions,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    QuestionColumns,
+    align_models,
+    mark,
+)
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import binomial_at_least, chi2_tail, sign_p_value, two_sided, z_of_sum
+from oversight.harness.estimate.decoding import UNIFORM_CHECKS
+from oversight.harness.estimate.estimators import information, inside, make_point
+from oversight.harness.estimate.evidence import estimate_by_design, find_hidden, find_unequal
+from oversight.harness.estimate.routed import read_item_answers, vote_posterior
+from oversight.harness.estimate.tallies import (
+    Strata,
+    Tallies,
+    check_labels,
+    estimate_tallies,
+    find_strata,
+    tally_columns,
+)
+from oversight.harness.types import Estimate
+
+NEGLIGIBLE = 0.1
+"""Part of an interval's half-width by which missing data may move its estimate, so that it still covers."""
+
+
+def is_negligible(least: float, value: float, most: float, width: float) -> bool:
+    """Whether missing data that move a value to between `least` and `most` leave its interval's coverage.
+
+    Parameters
+    ----------
+    width
+        Of the interval. A shift by a tenth of its half lowers a coverage of 95 % to 94.6 %.
+
+    Examples
+    --------
+    >>> is_negligible(0.718, 0.72, 0.722, 0.1), is_negligible(0.70, 0.72, 0.74, 0.1)
+    (True, False)
+    """
+    return max(value - least, most - value) <= NEGLIGIBLE * width / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """Outcome of one check.
+
+    Attributes
+    ----------
+    name
+        What was checked.
+    passed
+        False if the data speak against an assumption of the estimates; None if there was nothing to
+        look at, so that the check was not made.
+    statistic, p_value
+        Those of the test; None where there is none.
+    message
+        What was seen and what it means, or why nothing was looked at, in a line.
+    """
+
+    name: str
+    passed: bool | None
+    statistic: float | None
+    p_value: float | None
+    message: str
+
+    @property
+    def state(self) -> str:
+        """``"passed"``, ``"failed"`` or ``"not made"``."""
+        return "not made" if self.passed is None else "passed" if self.passed else "failed"
+
+    @classmethod
+    def of_test(
+        cls, name: str, statistic: float | None, p_value: float, alpha: float, text: str, odd: str = ""
+    ) -> Check:
+        """Report a test, which fails if its p-value is below `alpha`; `odd` is then added to the text."""
+        passed = p_value >= alpha
+        message = text if passed else text + odd
+        return cls(name=name, passed=passed, statistic=statistic, p_value=p_value, message=message)
+
+    @classmethod
+    def not_made(cls, name: str, why: str) -> Check:
+        """Report a check that has nothing to look at."""
+        return cls(name=name, passed=None, statistic=None, p_value=None, message=why)
+
+
+OF_STUDY = ("yes_rate", "yes_rate_by_expert", "agreement")
+"""Tests whose outcome is the same for every model of a study."""
+OF_MODEL = ("asked_predicted", "hausman", "propensities", "coin", "seen_answers", "readability")
+"""Tests that are made again for every model."""
+OPTIONS_ALPHA = 1e-3
+"""Level of `asked_options`, whose χ² approximation is rough."""
+GOLD_ALPHA = 0.01
+"""Level of `gold_errors` for all models of a study together."""
+_STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyLevels:
+    """Levels of the tests of one kind of study; with `asked_options` and gold they sum to 5 %.
+
+    Attributes
+    ----------
+    of_study
+        Level of each test in `OF_STUDY`.
+    of_model
+        Level of each test in `OF_MODEL` for one model.
+    """
+
+    of_study: float
+    of_model: float
+
+
+def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
+    """Share the level of the whole family among the tests of a study (Bonferroni).
+
+    Parameters
+    ----------
+    names
+        Checks that the protocol of the study states.
+    n_models
+        Number of models whose checks are read together, at least 1.
+
+    Examples
+    --------
+    >>> split_levels(("coin", "yes_rate", "abstention"), n_models=2)
+    FamilyLevels(of_study=0.019, of_model=0.01)
+    """
+    study, model = (max(1, sum(name in names for name in group)) for group in (OF_STUDY, OF_MODEL))
+    return FamilyLevels(of_study=_STUDY_ALPHA / study, of_model=_MODEL_ALPHA / (model * n_models))
+
+
+_EQUAL = 1e-6
+
+
+def uniform_single(labels: LabelColumns) -> BoolArray:
+    """Labels that are the only question of their item, asked with propensity 1/K."""
+    alone = np.bincount(labels.item)[labels.item] == 1
+    chosen: BoolArray = alone & (
+        np.abs(labels.questions.propensity * labels.questions.n_options - 1) < _EQUAL
+    )
+    return chosen
+
+
+def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
+    """P(k = ŷ) = 1/K under uniform routing; fails if somebody asked what the model had said.
+
+    Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
+    too high at 300 questions.
+    """
+    check_labels(predictions, labels)
+    text = "the predicted option was asked about {hits} times, expected {expected:.1f}"
+    own = predictions.option[labels.item]
+    return _one_in_k("asked_predicted", labels, own >= 0, own == labels.option, alpha, text)
+
+
+def yes_rate(labels: LabelColumns, alpha: float) -> Check:
+    """P(yes) = 1/K under uniform routing; fails if yes is missed or given falsely on balance."""
+    text = "{hits} yes among {n} answers, expected {expected:.1f}"
+    odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
+    answered, yes = labels.kind != ABSTAINED, labels.kind == YES
+    return _one_in_k("yes_rate", labels, answered, yes, alpha, text, odd)
+
+
+def _one_in_k(
+    name: str,
+    labels: LabelColumns,
+    usable: BoolArray,
+    hit: BoolArray,
+    alpha: float,
+    text: str,
+    odd: str = "",
+) -> Check:
+    """z-test that usable single questions hit with probability 1/K; `odd` is added where it fails."""
+    mine = uniform_single(labels) & usable
+    if not mine.any():
+        return Check.not_made(name, "no item with one uniformly drawn question")
+    share = 1 / labels.questions.n_options[mine]
+    hits, expected = int(np.count_nonzero(hit[mine])), float(share.sum())
+    z = z_of_sum(hits, expected, float((share * (1 - share)).sum()))
+    text = text.format(hits=hits, n=share.size, expected=expected)
+    return Check.of_test(name, z, two_sided(z), alpha, text, odd)
+
+
+def asked_options(labels: LabelColumns) -> Check:
+    """Each option (so each expert) asked equally often under uniform routing: χ² with Σ(K − 1) df.
+
+    Blind to questions chosen by difficulty; `asked_predicted` sees those.
+    """
+    name = "asked_options"
+    mine, n_options = uniform_single(labels), labels.questions.n_options
+    statistic, df = 0.0, 0
+    for K in np.unique(n_options).tolist():
+        counts = np.bincount(labels.option[mine & (n_options == K)], minlength=K)
+        expected = counts.sum() / K
+        if expected >= 5:
+            statistic += float(((counts - expected) ** 2).sum() / expected)
+            df += K - 1
+    if df == 0:
+        return Check.not_made(name, "fewer than 5 uniformly drawn questions per option")
+    text = f"options asked about: χ² = {statistic:.1f} on {df} df"
+    return Check.of_test(name, statistic, chi2_tail(statistic, df), OPTIONS_ALPHA, text)
+
+
+_ODD = "; the recorded propensities are not those of the draw, or some options had none"
+_NOTHING = "no item has one question whose option was drawn with unequal chances"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnOptions:
+    """The one option of each of n items that was drawn, and what the model predicts there.
+
+    Attributes
+    ----------
+    asked
+        The question about each item.
+    predicted
+        Shape (n,): the prediction, −1 for unreadable.
+    """
+
+    asked: QuestionColumns
+    predicted: IntArray
+
+    def take(self, rows: AnyIntArray) -> DrawnOptions:
+        """Some of the items."""
+        return DrawnOptions(asked=self.asked.take(rows), predicted=self.predicted[rows])
+
+    @property
+    def is_hit(self) -> BoolArray:
+        """Whether the question is about the prediction, shape (n,)."""
+        return np.asarray(self.asked.option == self.predicted)
+
+    @property
+    def own(self) -> FloatArray:
+        """The propensity of every prediction, all `readable`; shape (n,)."""
+        return self.asked.offered.of_option(self.predicted)
+
+    def __len__(self) -> int:
+        return len(self.asked)
+
+    @property
+    def recorded(self) -> BoolArray:
+        """Whether the propensities of all options are, shape (n,)."""
+        return np.asarray(self.asked.offered.number > 0)
+
+    @property
+    def readable(self) -> BoolArray:
+        """Whether all propensities are recorded and the prediction names an option, shape (n,)."""
+        return self.recorded & (self.predicted >= 0)
+
+
+def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOptions:
+    """The single question of every item that has one and a prediction that did not fail."""
+    drawn = labels.questions if labels.drawn is None else labels.drawn
+    number = np.bincount(drawn.item, minlength=labels.index.size)
+    rows = np.flatnonzero((number[drawn.item] == 1) & predictions.ran[drawn.item])
+    predicted = predictions.option[drawn.item[rows]].astype(np.int64)
+    return DrawnOptions(asked=drawn.take(rows), predicted=predicted)
+
+
+def propensities(drawn: DrawnOptions, alpha: float) -> Check:
+    """Recorded propensities against what was drawn, in two ways, each at `alpha` / 2.
+
+    Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ); 1/(K π) of what was asked has the mean
+    (options that could be asked)/K. Fails if the propensities are not those of the draw.
+    """
+    name, recorded = "propensities", drawn.take(np.flatnonzero(drawn.recorded))
+    impossible = int(np.count_nonzero(recorded.asked.offered.of_option(recorded.asked.option) <= 0))
+    if impossible:
+        text = f"{impossible} questions ask about options whose recorded propensity is 0"
+        return Check(name=name, passed=False, statistic=math.inf, p_value=0.0, message=text)
+    if not len(recorded):
+        return _weights_alone(name, drawn, alpha)
+    spread = recorded.asked.offered.greatest - recorded.asked.offered.least
+    chance = recorded.take(np.flatnonzero((spread > _EQUAL) & (spread < 1 - _EQUAL)))
+    n = len(chance)
+    if n < 2:
+        return Check.not_made(name, _NOTHING)
+    told = chance.take(np.flatnonzero(chance.readable))
+    pi = told.own
+    hits, expected = int(np.count_nonzero(told.is_hit)), math.fsum(pi.tolist())
+    z = z_of_sum(hits, expected, math.fsum((pi * (1 - pi)).tolist())) if pi.size else 0.0
+    weight, mean, variance_of_weight = _sum_weights(chance.asked)
+    z_weight = z_of_sum(weight, mean, variance_of_weight) if variance_of_weight > _EQUAL else 0.0
+    worst = max(z, z_weight, key=abs)
+    p = min(1.0, 2 * two_sided(worst))
+    text = (
+        f"the predicted option was asked about {hits} times, expected {expected:.1f}; mean of 1/(K π) is "
+        f"{weight / n:.3f}, expected {mean / n:.3f}"
+    )
+    return Check.of_test(name, worst, p, alpha, text, _ODD)
+
+
+def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
+    """Σ 1/(K π) over what was asked, with its mean and variance under the draw."""
+    k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
+    able = np.add.reduceat((values > 0).astype(np.int64), start)
+    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+    # in a longer format, as the terms of one question differ by orders of magnitude
+    each = np.add.reduceat(inverse.astype(np.longdouble), start).astype(np.float64)
+    spread = each / k**2 - (able / k) ** 2
+    weight = 1 / (k * chance.offered.of_option(chance.option))
+    return _add(weight), _add(able / k), _add(spread)
+
+
+def _add(values: FloatArray) -> float:
+    """The sum, one by one from the first."""
+    return float(np.cumsum(values)[-1])
+
+
+def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
+    """E[1/(K π)] = 1 where only the propensity of what was asked is known, its variance as observed."""
+    uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
+    pi = drawn.asked.propensity[uneven]
+    if pi.size < 2 or pi.min() >= 1 - _EQUAL:
+        return Check.not_made(name, _NOTHING)
+    weight = (1 / (drawn.asked.n_options[uneven] * pi)).tolist()
+    mean = math.fsum(weight) / pi.size
+    z = z_of_sum(mean, 1.0, variance(weight) / pi.size)
+    text = f"mean of 1/(K π) over what was asked is {mean:.3f}, expected 1"
+    return Check.of_test(name, z, two_sided(z), alpha, text, _ODD)
+
+
+def routed_for(drawn: DrawnOptions) -> Check:
+    """The questions were drawn with this model's predictions in view.
+
+    An option that no model predicted has the least propensity ε/K, which every item with such an option
+    shows. A model whose predictions stand there was not looked at: its few answers weigh much.
+    """
+    name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
+    n, offered = len(readable), readable.asked.offered
+    if not n:
+        return Check.not_made(name, "no readable prediction has a question")
+    own, floor = readable.own, float((offered.number * offered.least).min())
+    is_least = (offered.number * own <= floor + _EQUAL) & (own < offered.greatest - _EQUAL)
+    at_floor = int(np.count_nonzero(is_least))
+    share = at_floor / n
+    text = f"{at_floor} of {n} predictions ({share:.0%}) had the least propensity of all options"
+    if at_floor:
+        text += ": the questions were drawn for other models, and say less of this one"
+    return Check(name=name, passed=at_floor == 0, statistic=share, p_value=None, message=text)
+
+
+def coin(drawn: DrawnOptions, alpha: float) -> Check:
+    """Which of two models' predictions was asked about, against ½: exact binomial test."""
+    name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
+    tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
+    n = len(tossed)
+    if not n:
+        return Check.not_made(name, "no item was asked about one of two predictions by a coin")
+    heads = int(np.count_nonzero(tossed.is_hit))
+    p = sign_p_value(heads, n - heads)
+    text = f"this model's prediction was asked about {heads} of {n} times, expected {n / 2:g}"
+    odd = "; the coin was not fair, or the predictions are not those that were drawn from"
+    return Check.of_test(name, float(heads), p, alpha, text, odd)
+
+
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True)
+class ModelVotes:
+    """Predictions of all models of a study, beside the answers of its experts.
+
+    Attributes
+    ----------
+    models
+        The models, in any order: nothing here depends on it.
+    labels
+        Labels over the same items.
+    """
+
+    models: Sequence[PredictionColumns]
+    labels: LabelColumns
+
+    @cached_property
+    def all_ran(self) -> BoolArray:
+        """Items that every model answered, readable or not, shape (N,)."""
+        found: BoolArray = np.logical_and.reduce([model.ran for model in self.models])
+        return found
+
+    def count_votes(self, item: IntArray, option: IntArray) -> IntArray:
+        """Number of models that predict an option of an item, shape of `item`."""
+        votes = np.zeros(item.size, np.int64)
+        for model in self.models:
+            votes += model.option[item] == option
+        return votes
+
+    @cached_property
+    def votes(self) -> IntArray:
+        """Number of models that predict the option of each label, shape (L,)."""
+        return self.count_votes(self.labels.item, self.labels.option)
+
+    @cached_property
+    def is_first(self) -> BoolArray:
+        """Whether a label is the first of its item, shape (L,)."""
+        first = np.zeros(len(self.labels), np.bool_)
+        first[np.unique(self.labels.item, return_index=True)[1]] = True
+        return first
+
+    @cached_property
+    def usable(self) -> IntArray:
+        """Rows whose answer says whether votes are right, in order.
+
+        The first answer about an item if its protocol asks on, since later questions follow from answers;
+        else the answer to the only question about an item.
+        """
+        labels = self.labels
+        if labels.is_resolved:
+            alone = self.is_first
+        else:
+            alone = np.bincount(labels.item, minlength=labels.index.size)[labels.item] == 1
+        rows: IntArray = np.flatnonzero(alone & (labels.kind != ABSTAINED) & self.all_ran[labels.item])
+        return rows
+
+    @cached_property
+    def lacks_models(self) -> bool:
+        """Whether questions were drawn for other models, too.
+
+        Then an option that none of these models predicts was more likely to be asked about than the least
+        likely option of its item.
+        """
+        if self.labels.is_uniform:
+            return False
+        rows = self.usable[self.votes[self.usable] == 0]
+        asked = self.labels.questions.take(rows)
+        least = np.zeros(rows.size)
+        known = np.flatnonzero(asked.offered.number)
+        if known.size:
+            least[known] = asked.offered.take(known).least
+        return bool((asked.propensity > least + _NEAR).any())
+
+    @cached_property
+    def kappa(self) -> float:
+        """Mean agreement of two models beyond chance, at most 1; 0 without two models.
+
+        Chance is what the frequencies of the options that models predict imply, for each number of options
+        (Cohen's κ over all pairs of models).
+        """
+        rows, count = self.usable, len(self.models)
+        if count < 2 or not rows.size:
+            return 0.0
+        item, k = self.labels.item[rows], self.labels.questions.n_options[rows]
+        agreed, chance = 0.0, 0.0
+        for size in np.unique(k).tolist():
+            items = item[k == size]
+            votes = np.stack([self.count_votes(items, np.full(items.size, o)) for o in range(size)])
+            pairs = count * (count - 1)
+            agreed += float((votes * (votes - 1)).sum()) / pairs
+            chance += items.size * float(((votes.sum(axis=1) / (items.size * count)) ** 2).sum())
+        total = float(rows.size)
+        return 0.0 if chance >= total else max(0.0, (agreed - chance) / (total - chance))
+
+    def share_of_votes(self, rows: IntArray) -> FloatArray:
+        """Share of the models that predict the option of some labels, shape of `rows`."""
+        found: FloatArray = self.votes[rows] / len(self.models)
+        return found
+
+    def is_yes(self, rows: IntArray) -> BoolArray:
+        """Whether the answers of some labels are yes."""
+        return np.asarray(self.labels.kind[rows] == YES)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether every usable answer is the same."""
+        said = self.labels.kind[self.usable]
+        return bool((said == NO).all() or (said == YES).all())
+
+
+def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
+    """Yes is neither rarer than if models guessed, nor more frequent than the draw allows.
+
+    Exactly one option of an item is true. So the chance of a yes is at most the greatest propensity of the
+    item's options, whatever the models predict. Where questions are about predicted options, it is at least
+    1/K unless models are worse than guesses. The number of yes is a sum of independent outcomes, whose tails
+    are at most those of the binomial with the mean chance (Hoeffding 1956); twice the smaller one.
+
+    Experts who say yes to everything look like those of perfect models where every question was certain to
+    be asked: with one model, or where items are asked about until they are resolved.
+    """
+    name, rows, labels = "yes_rate", votes.usable, votes.labels
+    n = rows.size
+    if not n:
+        return Check.not_made(name, "no item has a single answer and predictions of all models")
+    yes = int(np.count_nonzero(votes.is_yes(rows)))
+    least = float((1 / labels.questions.n_options[rows]).mean())
+    most = _greatest_propensity(labels.take(rows))
+    p_low = float(bdtr(yes, n, least)) if yes <= n * least - 1 else 1.0
+    p_high = binomial_at_least(yes, n, most) if yes >= n * most + 1 else 1.0
+    p = min(1.0, 2 * min(p_low, p_high))
+    text = f"{yes} yes among {n} answers, expected {n * least:.1f} if models guess, at most {n * most:.1f}"
+    odd = "; experts say yes to false options"
+    if yes < n * least:
+        odd = "; experts miss the truth, or every model is worse than guesses"
+    return Check.of_test(name, yes / n, p, alpha, text, odd)
+
+
+def _greatest_propensity(labels: LabelColumns) -> float:
+    """Mean over labels of the greatest propensity of the item's options; 1 where it is not recorded."""
+    offered = labels.questions.offered
+    if labels.is_resolved or not (offered.number > 0).all():
+        return 1.0
+    return float(np.minimum(1.0, offered.greatest).mean())
+
+
+LEAST_SLOPE = 0.1
+"""Part of the association of answers with votes that independent models would show, which must be seen."""
+_EVEN = 1e-6
+
+
+def agreement(votes: ModelVotes, alpha: float) -> Check:
+    """Experts confirm options that more models predict more often than options that fewer predict.
+
+    One-sided score test of Σ (yes − mean) (v − mean), v the number of models that predict the option asked
+    about, within each K. With one model it fails if predicted options are confirmed more rarely than others,
+    beyond chance. With several it also fails if answers do not follow the votes at all, although models agree
+    beyond chance: `LEAST_SLOPE` of what independent models of that agreement imply must be there.
+    """
+    name, rows = "agreement", votes.usable
+    if not rows.size:
+        return Check.not_made(name, "no item has a single answer and predictions of all models")
+    if votes.is_alike:
+        return Check.not_made(name, "all answers are alike")
+    k, yes = votes.labels.questions.n_options[rows], votes.is_yes(rows).astype(np.float64)
+    v = _centre(votes.votes[rows].astype(np.float64), k)
+    if float(v @ v) < _NEAR:
+        return Check.not_made(name, "as many models predict every option that was asked about")
+    spread = _centre(yes, k)
+    size = len(yes) - np.unique(k).size
+    variance = float(v @ v) * float(spread @ spread) / max(1, size)
+    seen, implied = float(v @ yes), _implied(votes, rows, v)
+    z = z_of_sum(seen, LEAST_SLOPE * max(0.0, implied), variance)
+    p = float(ndtr(z))
+    more, fewer = (float(yes[side].mean()) if side.any() else math.nan for side in (v > 0, v <= 0))
+    text = f"yes to {more:.0%} of the options with more votes of models, to {fewer:.0%} of those with fewer"
+    odd = "; answers do not follow what models agree on: they may belong to other items or options"
+    return Check.of_test(name, z, p, alpha, text, odd)
+
+
+def _centre(values: FloatArray, k: IntArray) -> FloatArray:
+    """Values less the mean of those with the same number of options."""
+    which = np.unique(k, return_inverse=True)[1]
+    means = np.bincount(which, values) / np.bincount(which)
+    found: FloatArray = values - means[which]
+    return found
+
+
+def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
+    """Σ P(yes) (v − mean) for independent models that agree as often as these; 0 for one model."""
+    if votes.kappa <= 0:
+        return 0.0
+    asked, item = votes.labels.questions.take(rows), votes.labels.item[rows]
+    K = asked.n_options
+    accuracy = float((1 / K + (1 - 1 / K) * math.sqrt(votes.kappa)).mean())
+    predicted = np.stack([model.option[item] for model in votes.models], axis=1).astype(np.int64)
+    guesses = [accuracy] * predicted.shape[1]
+    posterior = vote_posterior(np.maximum(predicted, -1), K, int(K.max()), accuracy=guesses, temper=1.0)
+    return float(v @ posterior[np.arange(rows.size), asked.option])
+
+
+def seen_answers(
+    drawn: DrawnOptions, labels: LabelColumns, others: Sequence[PredictionColumns], alpha: float
+) -> Check:
+    """A uniform draw is unrelated to how far other models support a model's predictions.
+
+    The draw knows neither predictions nor truth, so asking about ŷ and hearing yes have probability 1/K each,
+    whatever the models predict. A model that has seen answers follows confirmed options, which others predict
+    as well, and leaves refuted ones, which fewer predict. One-sided z-test of
+    Σ g (1{asked = ŷ} + 1{yes} − 2/K), g the number of other models that predict ŷ less that of their
+    favourite, centred.
+
+    With one model nothing shows it. With several it shows in large studies only.
+    """
+    name = "seen_answers"
+    if not others:
+        return Check.not_made(
+            name, "no other model to compare with; assumes that the model has seen none of the answers"
+        )
+    ran = np.logical_and.reduce([model.ran[drawn.asked.item] for model in others])
+    even = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) < _EVEN
+    one = drawn.take(np.flatnonzero(ran & even & (drawn.predicted >= 0)))
+    if not len(one):
+        return Check.not_made(name, "no item with one uniformly drawn question has predictions of all models")
+    pi, hit = 1 / one.asked.n_options, one.is_hit
+    support = _support(one, others)
+    g = support - support.mean()
+    score = hit - pi + _excess_of_yes(one, labels)
+    variance = float((g**2) @ score**2)
+    if variance < _NEAR:
+        return Check.not_made(name, "as many other models share every prediction")
+    z = z_of_sum(float(g @ score), 0.0, variance)
+    p = float(ndtr(-z))
+    shared, alone = (int(np.count_nonzero(hit & side)) for side in (g > 0, g <= 0))
+    expected = float(pi[g > 0].sum()), float(pi[g <= 0].sum())
+    text = (
+        f"predictions that more models share were asked about {shared} times, expected {expected[0]:.1f}; "
+        f"those that fewer share {alone} times, expected {expected[1]:.1f}"
+    )
+    odd = "; this model, or one it is compared with, may have seen the experts' answers"
+    return Check.of_test(name, z, p, alpha, text, odd)
+
+
+def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
+    """How many other models predict ŷ, less how many predict their favourite; shape (n,)."""
+    n = len(drawn)
+    width = int(drawn.asked.n_options.max(initial=2))
+    votes = np.zeros((n, width + 1), np.int64)
+    for model in others:
+        votes[np.arange(n), np.clip(model.option[drawn.asked.item], -1, width - 1)] += 1
+    own = votes[np.arange(n), drawn.predicted]
+    found: FloatArray = (own - votes[:, :width].max(axis=1, initial=0)).astype(np.float64)
+    return found
+
+
+def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
+    """1{yes} − 1/K of items that were answered, else 0; shape (n,)."""
+    said = np.full(labels.index.size, ABSTAINED)
+    said[labels.item] = labels.kind
+    kind = said[drawn.asked.item]
+    found: FloatArray = np.where(kind == ABSTAINED, 0.0, (kind == YES) - 1 / drawn.asked.n_options)
+    return found
+
+
+TOLERATED, TOLERATED_ALIKE = 10.0, 3.0
+_LEAST = 10
+_NAME = "yes_rate_by_expert"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Numbers of answers and of yes by kind of question, option and expert; one cell an entry."""
+
+    kind: IntArray
+    option: IntArray
+    expert: IntArray
+    n: IntArray
+    yes: IntArray
+
+
+def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
+    """Every expert says yes about as often as others do on questions like theirs.
+
+    Questions are alike if they have the same K, the same chance of being asked (by quarters), as many models
+    that predict the option (by thirds), and the same place in the order of an item's questions. The test of
+    an expert is exact given the answers of all: Fisher's noncentral hypergeometric distribution at the
+    tolerated ratio of odds, summed over kinds of questions. Smallest p-value over experts, times their number
+    (Bonferroni).
+    """
+    labels = votes.labels
+    rows = np.flatnonzero(labels.kind != ABSTAINED)
+    names, who = _name_experts(labels, rows)
+    cells = _count_cells(votes, rows, who)
+    separate = _judge_few_options(cells, len(names))
+    found = [test for expert in range(len(names)) for test in _test_expert(cells, expert, separate=separate)]
+    if not found:
+        return Check.not_made(_NAME, f"fewer than two experts with {_LEAST} answers to questions of one kind")
+    p, expert, yes, n, others = min(found)
+    p = min(1.0, p * len(found))
+    text = f"furthest off: {names[expert]}, {yes} yes of {n} answers where others say yes to {others:.0%}"
+    odd = "; answers that follow no item look like this, and so does a class that models never get right"
+    return Check.of_test(_NAME, yes / n, p, alpha, text, odd)
+
+
+def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
+    """Names of the experts who answered, and who gave each answer; the option if none is named."""
+    asked = labels.questions
+    own = len(asked.experts)
+    named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
+    codes = np.where(named, asked.expert[rows], own + asked.option[rows])
+    known, who = np.unique(codes, return_inverse=True)
+    names = [asked.experts[code] if code < own else f"option {code - own}" for code in known.tolist()]
+    return names, who.astype(np.int64)
+
+
+def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
+    """Answers counted by kind of question, option and expert."""
+    labels, asked = votes.labels, votes.labels.questions
+    quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
+    third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
+    kind = ((asked.n_options[rows] * 4 + quarter) * 4 + third) * 2 + votes.is_first[rows]
+    option = labels.option[rows]
+    sizes = int(option.max(initial=0)) + 1, int(who.max(initial=0)) + 1
+    code, which = np.unique((kind * sizes[0] + option) * sizes[1] + who, return_inverse=True)
+    of_option, expert = np.divmod(code, sizes[1])
+    n, yes = np.bincount(which), np.bincount(which[labels.kind[rows] == YES], minlength=code.size)
+    return _Cells(kind=of_option // sizes[0], option=of_option % sizes[0], expert=expert, n=n, yes=yes)
+
+
+def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
+    """Whether options stand for classes, since most experts are asked about some of them only."""
+    pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
+    return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
+
+
+def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
+    """p-value, expert, yes and number of answers, and the rate of yes of others; by group of others."""
+    mine, found = cells.expert == expert, []
+    by_kind = [cells.kind == kind for kind in np.unique(cells.kind[mine]).tolist()]
+    tests = [(by_kind, TOLERATED)]
+    if separate:
+        options = np.unique(cells.option[mine]).tolist()
+        tests.append(([k & (cells.option == o) for k in by_kind for o in options], TOLERATED_ALIKE))
+    for groups, tolerated in tests:
+        table = np.array(
+            [
+                [values[group & side].sum() for side in (mine, ~mine) for values in (cells.yes, cells.n)]
+                for group in groups
+            ]
+        )
+        table = table[(table[:, 1] > 0) & (table[:, 3] >= _LEAST)]
+        if table[:, 1].sum() >= _LEAST:
+            yes, n, *_ = table.sum(axis=0).tolist()
+            others = float(table[:, 1] @ (table[:, 2] / table[:, 3])) / n
+            found.append((odds_p_value(table, tolerated), expert, yes, n, others))
+    return found
+
+
+def odds_p_value(table: IntArray, tolerated: float) -> float:
+    """Two-sided exact p-value that the odds of two groups differ by a factor of at most `tolerated`.
+
+    Given the number of yes of both groups in every stratum, the first group's has Fisher's noncentral
+    hypergeometric distribution; its sum over strata has their convolution. Twice the smaller tail at the
+    tolerated ratio of odds and at its inverse.
+
+    Parameters
+    ----------
+    table
+        Shape (strata, 4): yes and number of answers of the first group, and of the second.
+    tolerated
+        Ratio of odds, at least 1; at 1 and with one stratum this is twice a tail of Fisher's exact test.
+
+    Examples
+    --------
+    >>> round(odds_p_value(np.array([[0, 10, 10, 10]]), tolerated=1.0), 6)
+    1.1e-05
+    """
+    yes, n, others_yes, others = np.asarray(table, np.int64).T
+    total = yes + others_yes
+    low, high = np.maximum(0, total - others), np.minimum(n, total)
+    rows = list(zip(*(side.tolist() for side in (low, high, n, others, total)), strict=True))
+    place, size = int((yes - low).sum()), 1 + int((high - low).sum())
+    few, many = (
+        _convolve([_noncentral(*row, odds=odds) for row in rows], size) for odds in (1 / tolerated, tolerated)
+    )
+    return min(1.0, 2 * float(min(few[: place + 1].sum(), many[place:].sum())))
+
+
+def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
+    """Distribution of the sum of independent numbers, by Fourier transforms, on a given number of values."""
+    if len(parts) == 1:
+        return parts[0]
+    spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
+    found: FloatArray = np.maximum(0.0, np.fft.irfft(spectrum, size))
+    return found
+
+
+def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:
+    """Probabilities of low..high yes in the first group, by the ratio of successive ones."""
+    x = np.arange(low, high, dtype=np.float64)
+    step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
+    log_weight = np.concatenate([[0.0], np.cumsum(step)])
+    weight = np.exp(log_weight - log_weight.max())
+    found: FloatArray = weight / weight.sum()
+    return found
+
+
+_SUPPOSED = "; the correction supposes that experts err equally often whatever the model predicts"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldAnswer:
+    """An answer to a question about a gold item.
+
+    Attributes
+    ----------
+    about_truth
+        Whether the question is about the true option.
+    is_right
+        Whether the answer is.
+    is_predicted
+        Whether the question is about the option that the model predicts.
+    """
+
+    about_truth: bool
+    is_right: bool
+    is_predicted: bool
+
+
+def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
+    """Experts err as often about options that the model predicts as about others, given the truth.
+
+    Fisher's exact test, doubled to both sides, for questions about true and about false options; the smaller
+    p-value times two. A correction by gold is biased if they do not: by 7 points where experts take a quarter
+    of the model's wrong options for true.
+
+    Parameters
+    ----------
+    answers
+        Those to gold items that the model predicts.
+    n_models
+        Number of models whose checks are read together.
+
+    Examples
+    --------
+    >>> fooled = [GoldAnswer(about_truth=False, is_right=j > 5, is_predicted=j < 12) for j in range(40)]
+    >>> gold_errors(fooled).passed
+    False
+    """
+    name, tests = "gold_errors", []
+    for truth, what in ((True, "true"), (False, "false")):
+        (wrong, n), (wrong_other, n_other) = (
+            (sum(not a.is_right for a in side), len(side))
+            for own in (True, False)
+            for side in [[a for a in answers if a.about_truth is truth and a.is_predicted is own]]
+        )
+        if n and n_other:
+            p = odds_p_value(np.array([[wrong, n, wrong_other, n_other]]), tolerated=1.0)
+            own, other = f"{wrong} of {n}", f"{wrong_other} of {n_other}"
+            tests.append((p, f"wrong answers about {what} options: {own} if predicted, {other} if not"))
+    if not tests:
+        text = "no gold answers about options that the model predicts, beside others"
+        return Check.not_made(name, text + _SUPPOSED)
+    p = min(1.0, 2 * min(p for p, _ in tests))
+    text = "; ".join(told for _, told in tests)
+    return Check.of_test(name, None, p, GOLD_ALPHA / n_models, text, _SUPPOSED)
+
+
+def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
+    """Unreadable predictions are as common among labelled items as among the others.
+
+    If questions were put only where the model had named an option, unreadable predictions (which
+    are wrong) are missing from the labelled items, and the accuracy is that of the readable ones.
+    """
+    name = "readability"
+    inside = labels.labelled
+    n, bad = (
+        [int(np.count_nonzero(x & side)) for side in (~inside, inside)]
+        for x in (predictions.ran, predictions.is_unreadable)
+    )
+    if not sum(bad) or not all(n):
+        return Check.not_made(name, "no unreadable predictions, or no items without labels")
+    share = sum(bad) / sum(n)
+    z = z_of_sum(bad[1] / n[1] - bad[0] / n[0], 0.0, share * (1 - share) * (1 / n[0] + 1 / n[1]))
+    text = f"unreadable: {bad[1]} of {n[1]} predictions with labels, {bad[0]} of {n[0]} without"
+    return Check.of_test(name, z, two_sided(z), alpha, text)
+
+
+def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
+    """Every item asked about is resolved for this model, or an expert abstained; no question is open."""
+    name = "resolution"
+    items = np.flatnonzero(predictions.ran & labels.asked_items)
+    if not items.size:
+        return Check.not_made(name, "no item asked about has a prediction")
+    options = predictions.option[items].astype(np.int64)[:, None]
+    unknown = read_item_answers(labels).correctness(options, items)[:, 0] == UNKNOWN
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)[items]
+    open_items, waiting = (int(np.count_nonzero(x)) for x in (unknown, unknown & ~silent))
+    share = 1 - open_items / items.size
+    text = f"{items.size - open_items} of {items.size} items are resolved ({share:.0%})"
+    if open_items > waiting:
+        text += f"; on {open_items - waiting} an expert abstained"
+    if waiting:
+        text += f"; on {waiting} the next question is open"
+    return Check(name=name, passed=not waiting, statistic=share, p_value=None, message=text)
+
+
+LEAST_IN_STRATUM = 30
+
+
+def run_checks(
+    predictions: AnyPredictions,
+    labels: AnyLabels,
+    *,
+    strata: Strata = None,
+    others: Sequence[AnyPredictions] | None = None,
+    only: Collection[str] | None = None,
+) -> tuple[Check, ...]:
+    """Run the checks on one model's predictions and the labels; parameters as in `accuracy`.
+
+    Parameters
+    ----------
+    others
+        Predictions of the other models of the study, or those that come with the labels if None. Answers and
+        the draw are held against the agreement of all models, which share the level of the tests.
+    only
+        Names of the checks to make, if not all.
+
+    Returns
+    -------
+    tuple of Check
+        In the order of `CHECKS`: those that the protocol of the labels states, `UNIFORM_CHECKS` and
+        ``propensities`` of a plain list. One that has nothing to look at, or whose data are contradictory,
+        is not made and says why.
+
+    Examples
+    --------
+    >>> from oversight.harness.types import Label, LabelKind, Prediction
+    >>> model = [Prediction(f"i{j}", 0) for j in range(60)]
+    >>> said = [Label(f"i{j}", j % 4, LabelKind.COMPLEMENTARY, 4, 0.25) for j in range(60)]
+    >>> [check.name for check in run_checks(model, said) if check.state == "failed"]
+    ['yes_rate']
+    """
+    if others is None and isinstance(labels, LabelColumns):
+        others = [model for model in labels.models if model is not predictions]
+    (predicted, *rest), said = align_models([predictions, *(others or ())], labels)
+    names = said.statement.checks if said.statements else (*UNIFORM_CHECKS, "propensities")
+    data = _Data(
+        predicted, said, find_strata(predicted, said, strata), rest, split_levels(names, 1 + len(rest))
+    )
+    found = []
+    for name, check in CHECKS.items():
+        if name in names and (only is None or name in only):
+            try:
+                found.append(check(data))
+            except EstimateError as error:
+                found.append(Check.not_made(name, str(error)))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What checks look at, made when one asks for it."""
+
+    predictions: PredictionColumns
+    labels: LabelColumns
+    strata: ItemValues | None
+    others: Sequence[PredictionColumns]
+    levels: FamilyLevels
+
+    @cached_property
+    def tallies(self) -> Tallies:
+        return tally_columns(self.predictions, self.labels, self.strata)
+
+    @property
+    def of_votes(self) -> Mapping[str, Check]:
+        """The checks that look at all models at once, by name."""
+        models = frozenset([self.predictions, *self.others])
+        return _check_votes(models, self.labels, self.levels.of_study)
+
+    def check_yes_rate(self) -> Check:
+        """How often experts say yes, by the draw of the protocol."""
+        if not self.labels.is_uniform:
+            return self.of_votes["yes_rate"]
+        check_labels(self.predictions, self.labels)
+        return yes_rate(self.labels, self.levels.of_study)
+
+    def check_asked_options(self) -> Check:
+        """Each option asked equally often."""
+        check_labels(self.predictions, self.labels)
+        return asked_options(self.labels)
+
+    @cached_property
+    def drawn(self) -> DrawnOptions:
+        return find_drawn(self.predictions, self.labels)
+
+    def check_abstention(self) -> Check:
+        """The interval can be widened a little so that it holds whatever unanswered questions hide.
+
+        Estimates assume that a missing answer is unrelated to the truth. Nothing in the data can test that.
+        """
+
+        def make(labels: LabelColumns) -> Estimate:
+            if labels.is_even and labels.cluster is None:
+                return estimate_tallies(tally_columns(self.predictions, labels, self.strata))
+            return estimate_by_design(self.predictions, labels, level=0.95, gold=None)
+
+        name, now = "abstention", make(self.labels)
+        hidden = find_hidden(now, make, self.predictions, self.labels)
+        if hidden is None:
+            text = "every question was answered"
+            return Check(name=name, passed=True, statistic=0.0, p_value=None, message=text)
+        passed, share = hidden.allow_for(now) is not None, hidden.missing / hidden.of
+        text = f"{hidden}" + ("; the interval allows for that" if passed else "")
+        return Check(name=name, passed=passed, statistic=share, p_value=None, message=text)
+
+
+@lru_cache(maxsize=1)
+def _check_votes(
+    models: frozenset[PredictionColumns], labels: LabelColumns, level: float
+) -> Mapping[str, Check]:
+    """Checks of labels against all models, made once for several models in turn."""
+    votes = ModelVotes(tuple(models), labels)
+    if votes.lacks_models:
+        why = "questions were drawn for other models, too"
+        return {name: Check.not_made(name, why) for name in ("yes_rate", "yes_rate_by_expert", "agreement")}
+    return {
+        "yes_rate": routed_yes_rate(votes, level),
+        "yes_rate_by_expert": yes_rate_by_expert(votes, level),
+        "agreement": agreement(votes, level),
+    }
+
+
+def hausman(tallies: Tallies, alpha: float) -> Check:
+    """A_ord and A_comp estimate the same accuracy: Σ_h (A_ord − A_comp)²/(v_o + v_c) is χ².
+
+    Variances at A_ML. Missed yes pulls A_comp away, false yes A_ord, routing by prediction both.
+    """
+    statistic, df, text = 0.0, 0, []
+    for t in tallies.strata:
+        if not (t.n_o and t.n_c):
+            continue
+        o, c, ml = (make_point(name, t.hits, t.misses) for name in ("ord", "comp", "ml"))
+        at = inside(ml.value, t.n_readable)
+        v = math.fsum(
+            w * w / information(sample, at)
+            for point in (o, c)
+            for w, sample in zip(point.weights, point.components, strict=True)
+        )
+        statistic += (o.value - c.value) ** 2 / v
+        df += 1
+        text.append(f"{t}: ord {o.value:.3f}, comp {c.value:.3f}")
+    if df == 0:
+        return Check.not_made("hausman", "no stratum with both kinds of labels")
+    return Check.of_test("hausman", statistic, chi2_tail(statistic, df), alpha, "; ".join(text))
+
+
+def small_strata(tallies: Tallies) -> Check:
+    """Every stratum has at least 30 labelled items; below, combined intervals get unreliable."""
+    least = LEAST_IN_STRATUM
+    small = [t for t in tallies.strata if t.n_labelled < least]
+    smallest = min((t.n_labelled for t in tallies.strata), default=0)
+    text = f"the smallest stratum has {smallest} labelled items"
+    if small:
+        text = f"fewer than {least} labelled items in " + "; ".join(f"{t} ({t.n_labelled})" for t in small)
+    return Check(name="small_strata", passed=not small, statistic=smallest, p_value=None, message=text)
+
+
+CHECKS: Mapping[str, Callable[[_Data], Check]] = MappingProxyType(
+    {
+        "asked_predicted": lambda d: asked_predicted(d.predictions, d.labels, d.levels.of_model),
+        "yes_rate": _Data.check_yes_rate,
+        "hausman": lambda d: hausman(d.tallies, d.levels.of_model),
+        "asked_options": _Data.check_asked_options,
+        "yes_rate_by_expert": lambda d: d.of_votes["yes_rate_by_expert"],
+        "agreement": lambda d: d.of_votes["agreement"],
+        "propensities": lambda d: propensities(d.drawn, d.levels.of_model),
+        "routed_for": lambda d: routed_for(d.drawn),
+        "coin": lambda d: coin(d.drawn, d.levels.of_model),
+        "seen_answers": lambda d: seen_answers(d.drawn, d.labels, d.others, d.levels.of_model),
+        "resolution": lambda d: resolution(d.predictions, d.labels),
+        "abstention": _Data.check_abstention,
+        "readability": lambda d: readability(d.predictions, d.labels, d.levels.of_model),
+        "small_strata": lambda d: small_strata(d.tallies),
+    }
+)
+"""Name → check. Which of them apply, a protocol states."""
+
+
+VOIDING_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "yes_rate_by_expert",
+    "agreement",
+    "hausman",
+    "propensities",
+    "coin",
+    "seen_answers",
+)
+ERROR_CHECKS = ("yes_rate", "hausman")
+"""Those that fail where experts err. They void nothing that is corrected for experts' errors."""
+EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
+"""Those that assume equal answering rates. Where these differ, estimates are corrected or say so."""
+
+
+def explain_failures(
+    predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = True
+) -> str:
+    """Say which voiding checks failed, and what they saw; empty if none did.
+
+    Parameters
+    ----------
+    predictions, labels
+        Of one model, and what the number is made of (`collected_part`).
+    corrected
+        Whether the number allows for experts' errors.
+    bounded
+        Whether the number says itself what unanswered questions hide (`find_hidden`).
+    """
+    spared = ERROR_CHECKS * corrected
+    spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
+    if all(model is predictions for model in labels.models):
+        # one model may be worse than chance, or than those that the questions were drawn for
+        spared += ("agreement",)
+    failed = [check for check in _find_failed(predictions, labels, bounded) if check.name not in spared]
+    return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
+
+
+@lru_cache(maxsize=4)
+def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
+    """The voiding checks that failed, made once for all estimates of a model."""
+    if not len(labels):
+        return ()
+    names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")
+    found = run_checks(predictions, labels, only=names)
+    return tuple(check for check in found if check.passed is False)

@@ -1,0 +1,1170 @@
+"""Results by class, mean costs, and their differences between models.
+
+Shares of a class, and results made of several shares.
+
+Results made of parts that have intervals of their own: ratios, means and differences.
+
+Recall and F1 of a class are ratios. Of all items a share P is predicted to be of the class. Among these a
+share h is of it (the precision), among the others a share m. With A = P h and B = (1 − P) m,
+
+    recall = A/(A + B),    F1 = 2A/(P + A + B)
+
+so that a ratio r is the root of a linear form, D(r) = α P h − β (1 − P) m − γ P, with (α, β, γ) = (1 − r,
+r, 0) for recall and (2 − r, r, r) for F1. Given the predictions h and m are means over different items, and
+each is the accuracy of a constant answer there. The interval is the set of r for which the interval of D(r)
+holds 0: Fieller's set (1954, JRSS B 16), with the limits of D(r) made by squaring and adding how far those
+of its parts are from their estimates (Zou & Donner 2008, Stat. Med. 27) instead of by normal approximation.
+So it needs no large sample, and ends at 0 or 1 where nothing refutes that. In clusters h, m and P need not
+be independent, and distances are added without squaring, which holds whatever goes together there.
+
+Means and differences are of parts that rest on the same answers. For θ = Σ_j a_j θ_j with estimates t_j and
+limits (l_j, u_j), low = t − √(Σ_jk ρ_jk x_j x_k), x_j being how far a_j t_j is from its own lower limit,
+and high likewise (Zou 2007, Psychol. Methods 12). ρ is the correlation of the a_j t_j, that of their
+influences: what each item adds to them. It is seen in the sample only, so it is moved to the side that
+makes the interval wider: in a sum none counts as negative, and in a difference of two models one counts as
+no larger than the lower end of its interval, and never as 1.
+
+Shares of a class from labels: each is the accuracy of a constant answer on some of the items.
+
+Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
+is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
+1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
+them is estimated by equation (G), see `oversight.harness.estimate.routed.means`.
+
+The mean cost of a model's answers, or its utility: a number for every truth and prediction.
+
+An accuracy is the mean of 1 where both are the same and of 0 elsewhere; where a missed infarction is worse
+than a false alarm, a mean cost says which model does less harm.
+
+Items of which models predict the same are a row. In a row j every truth k costs C_jk; b_j is the commonest
+of these values, and the others are C_jk = b_j + w. So the mean cost is Σ_j P_j b_j + Σ_w w A_w, with A_w
+the share of items of which an option that costs w more than its row's b is true. Of each row that is one
+option (or A_w has several parts), so that A_w is an accuracy of answers that depend on the row, and has the
+interval of one. For costs of 0 and 1 it is the accuracy itself, however many classes there are.
+
+Recall, precision and F1 of every class, and their means over the classes, from experts' yes and no.
+
+Each class's result is made of shares that are accuracies of constant answers (`ClassEvidence`), put together
+by `ratio_part`; nothing is smoothed on the way, and every part has the interval of an accuracy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import (
+    ABSENT,
+    AnyLabels,
+    AnyPredictions,
+    ItemValues,
+    LabelColumns,
+    PredictionColumns,
+    align,
+    align_models,
+)
+from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.combinations import refuse
+from oversight.harness.estimate.core import check_level, find_root, z_value
+from oversight.harness.estimate.evaluation import accuracy, complete
+from oversight.harness.estimate.evidence import enough_clusters, find_unequal, number_clusters
+from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.model_comparison import why_unfinished
+from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
+from oversight.harness.estimate.routed import (
+    ROUTED_ASSUMPTIONS,
+    RoutedSample,
+    informed,
+    pseudo_outcomes,
+    read_item_answers,
+    resolved_accuracy,
+    routed_pool,
+)
+from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
+from oversight.harness.expected import check_mapping, check_names
+from oversight.harness.types import Estimate, HtmlTable, Note, Shown, estimate_table
+
+METHOD = "square-and-add"
+"""As intervals made of those of their parts are named."""
+_TINY = 1e-12
+
+Weights = Callable[[float], tuple[float, float, float]]
+"""(α, β, γ) at a ratio."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A share of items: its estimate and the ends of its interval, low ≤ value ≤ high."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def within(cls, value: float, low: float, high: float) -> Part:
+        """Of ends between which the value need not lie."""
+        return cls(value=value, low=min(low, value), high=max(high, value))
+
+    def widen(self, level: float) -> Part:
+        """At least as wide as that of a share of so many items as give this width.
+
+        Near 0 and 1 estimates are skewed, and squared and added distances are then short on one side. Their
+        interval is joined with Clopper and Pearson's of the effective number of items n, by which
+        (z/half)² = n/(m(1 − m)) at its middle m.
+        """
+        half, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
+        if half <= 0 or not 0 < middle < 1:
+            return self
+        size = middle * (1 - middle) * (z_value(level) / half) ** 2
+        value = min(1.0, max(0.0, self.value))
+        low, high = share_interval(value * size, size, level)
+        return Part(value=self.value, low=min(low, self.low), high=max(high, self.high))
+
+
+def recall_weights(ratio: float) -> tuple[float, float, float]:
+    """(α, β, γ) of recall."""
+    return 1 - ratio, ratio, 0.0
+
+
+def f1_weights(ratio: float) -> tuple[float, float, float]:
+    """(α, β, γ) of F1."""
+    return 2 - ratio, ratio, ratio
+
+
+def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together: bool) -> Part:
+    """The root of D(r) with its interval.
+
+    Parameters
+    ----------
+    share, hit, miss
+        P, h and m.
+    together
+        Whether items come in clusters, so that the parts need not be independent.
+
+    Raises
+    ------
+    EstimateError
+        If D is 0 throughout: no item of the class was seen.
+    """
+
+    def form(ratio: float) -> float:
+        alpha, beta, gamma = weights(ratio)
+        return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
+
+    def reach(ratio: float, side: int) -> float:
+        """How far the interval of D(r) reaches down (side −1) or up (1)."""
+        alpha, beta, gamma = weights(ratio)
+        slope = alpha * hit.value + beta * miss.value - gamma
+        distances = (
+            alpha * share.value * _distance(hit, side),
+            beta * (1 - share.value) * _distance(miss, -side),
+            abs(slope) * _distance(share, side if slope > 0 else -side),
+        )
+        return sum(distances) if together else math.hypot(*distances)
+
+    at_0, at_1 = form(0.0), form(1.0)
+    if at_0 - at_1 <= _TINY:
+        raise EstimateError("no answer says that any item is of this class")
+    value = at_0 / (at_0 - at_1)
+
+    def lower(ratio: float) -> float:
+        return form(ratio) - reach(ratio, -1)
+
+    def upper(ratio: float) -> float:
+        return form(ratio) + reach(ratio, 1)
+
+    low = find_root(lower, 0.0, value) if value > 0 and lower(0.0) > 0 else 0.0
+    high = find_root(upper, value, 1.0) if value < 1 and upper(1.0) < 0 else 1.0
+    return Part.within(value, low, high)
+
+
+def _distance(part: Part, side: int) -> float:
+    return part.high - part.value if side > 0 else part.value - part.low
+
+
+_MOST = 0.95
+"""Largest correlation that a difference makes use of: models that were never seen to differ may differ."""
+_DEVIATIONS = 2.0
+_FEW = 4
+
+
+def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
+    """Correlations of M estimates from influences of shape (N, M), weighted; NaN where one does not vary."""
+    centred = influence - influence.mean(axis=0)
+    if cluster is not None:
+        centred = np.stack([np.bincount(cluster, column) for column in centred.T], axis=1)
+    spread = np.sqrt((centred**2).sum(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: FloatArray = (centred.T @ centred) / np.outer(spread, spread)
+    return found
+
+
+def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
+    """Σ a_j θ_j from (a_j, part) and the correlations of the a_j t_j, of which NaN counts as 1."""
+    rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
+    np.fill_diagonal(rho, 1.0)
+    value = sum(a * p.value for a, p in parts)
+    below = np.array([a * (p.value - (p.low if a > 0 else p.high)) for a, p in parts])
+    above = np.array([a * ((p.high if a > 0 else p.low) - p.value) for a, p in parts])
+    low, high = (math.sqrt(float(x @ rho @ x)) for x in (below, above))
+    return Part(value=value, low=value - low, high=value + high)
+
+
+def difference_part(first: Part, second: Part, correlation: float) -> Part:
+    """First less second, in [−1, 1], with a correlation of `cautious_correlation`."""
+
+    def half(x: float, y: float) -> float:
+        return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
+
+    value = first.value - second.value
+    low = value - half(first.value - first.low, second.high - second.value)
+    high = value + half(first.high - first.value, second.value - second.low)
+    return Part(value=value, low=max(-1.0, low), high=min(1.0, high))
+
+
+def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArray | None) -> float:
+    """Lower end of the correlation of two estimates, from their influences of shape (N,).
+
+    By Fisher's z with as many items as count: (Σ ψ²)²/Σ ψ⁴, of rare large influences few. Results of the same
+    answers mostly go together, so that less than 0 is assumed only where it is seen.
+    """
+    both = np.stack([first, second], axis=1)
+    seen = float(correlate(both, cluster)[0, 1])
+    if math.isnan(seen):
+        return 0.0
+    if cluster is not None:
+        both = np.stack([np.bincount(cluster, column) for column in both.T], axis=1)
+    square = both**2
+    size = float((square.sum(axis=0) ** 2 / np.maximum((square**2).sum(axis=0), 1e-300)).min())
+    low = -1.0
+    if size > _FEW:
+        low = math.tanh(math.atanh(min(0.999, max(-0.999, seen))) - _DEVIATIONS / math.sqrt(size - 3))
+    return min(_MOST, max(low, min(0.0, seen)))
+
+
+LEAST = 2.0
+"""Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassEvidence:
+    """One model's predictions and the labels, made ready by `ready`.
+
+    Attributes
+    ----------
+    labels
+        Those that may be estimated from.
+    notes
+        What was left out for that.
+    strata
+        Stratum of every item, or None.
+    classes
+        Number of classes.
+    """
+
+    predictions: PredictionColumns
+    labels: LabelColumns
+    notes: tuple[Note, ...]
+    strata: ItemValues | None
+    classes: int
+    level: float
+
+    @classmethod
+    def ready(
+        cls, predictions: PredictionColumns, labels: LabelColumns, classes: int, strata: Strata, level: float
+    ) -> ClassEvidence:
+        """Cut down to what may be estimated from.
+
+        Raises
+        ------
+        BadInput
+            If an item has another number of options, or strata have no effect.
+        NotIdentified
+            If the answers so far say nothing of one model, or `combinations` does not allow it.
+        EstimateError
+            If no prediction has an answer.
+        """
+        _check_classes(predictions, labels, classes)
+        refuse("metrics", labels.conditions, strata=strata is not None)
+        part, notes = collected_part(labels, predictions.is_there)
+        by = None if strata is None else find_strata(predictions, part, strata)
+        ready = cls(
+            predictions=predictions, labels=part, notes=notes, strata=by, classes=classes, level=level
+        )
+        if not (part.answered & ready.population).any():
+            raise EstimateError(
+                "labels must hold a yes or no on a prediction that did not fail; there is none"
+            )
+        return ready
+
+    @cached_property
+    def population(self) -> BoolArray:
+        """Items that results are of, shape (N,): the model answered, experts were asked or had no need."""
+        ran = self.predictions.ran
+        if self.strata is not None or not self.labels.is_uniform:
+            return ran
+        return ran & self.labels.asked_items
+
+    def predicted(self, option: int) -> BoolArray:
+        """Items of the population that the model says are of a class, shape (N,)."""
+        return np.asarray(self.population & (self.predictions.option == option))
+
+    def share(self, items: BoolArray) -> Part:
+        """How many of the population are of such items, with Clopper and Pearson's interval."""
+        places = np.flatnonzero(self.population)
+        inside = items[places].astype(np.float64)
+        size = float(len(places))
+        cluster = number_clusters(places, self.labels.index, self.labels.cluster)
+        if cluster is not None:
+            size = effective_size(inside, cluster, self.level)
+        value = float(inside.mean())
+        return Part.within(value, *share_interval(value * size, size, self.level))
+
+    def estimate(self, items: BoolArray, option: int | IntArray) -> Estimate:
+        """How many of these items are of a class, by the protocol's own estimator.
+
+        Parameters
+        ----------
+        option
+            The class, or one for every item, shape (N,).
+
+        Raises
+        ------
+        EstimateError
+            If that cannot be told.
+        """
+        chosen = np.where(items, option, ABSENT).astype(np.int64)
+        answers = replace(self.predictions, option=chosen, confidence=None)
+        labels = self.labels.take(np.flatnonzero(items[self.labels.item]))
+        labels = replace(labels, drawn=None, asked=labels.asked & items)
+        return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
+
+    def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
+        """The same of items of which the model need not have said so.
+
+        Raises
+        ------
+        EstimateError
+            If that cannot be told, and why.
+        """
+        places = np.flatnonzero(items)
+        cluster = enough_clusters(places, self.labels.index, self.labels.cluster) if places.size else None
+        if not self.labels.is_resolved:
+            try:
+                return self.estimate(items, option)
+            except NotIdentified as error:
+                raise NotIdentified(
+                    "not every item could be asked about this class: answers do not tell how many are of it"
+                ) from error
+        wanted = np.broadcast_to(option, items.shape)[places][:, None]
+        correct = read_item_answers(self.labels).correctness(wanted, places)[:, 0]
+        if unknown := np.count_nonzero(correct < 0):
+            raise NotIdentified(
+                f"of {unknown} of {places.size} items nobody said whether they are of this class: what was "
+                "predicted of them is refuted, or experts were silent"
+            )
+        return resolved_accuracy(correct, level=self.level, cluster=cluster)
+
+    def expect_yes(self, option: int, share: float) -> float:
+        """Yes-answers about a class that are to be expected if it is as frequent as it is predicted.
+
+        What experts said does not enter: withheld where answers make a class look rare, a result would be
+        shown the more often the more it is overestimated. Where questions were drawn by predictions, those
+        about items that are predicted to be of the class are counted.
+        """
+        asked = (self.labels.option == option) & (self.labels.kind >= 0)
+        items = self.population if self.labels.is_uniform else self.predicted(option)
+        put = float(np.count_nonzero(asked & items[self.labels.item]))
+        return put * share if self.labels.is_uniform else put
+
+    def finish(self, estimate: Estimate) -> Estimate:
+        """With all counts of the model, and what must hold."""
+        return complete(estimate, self.predictions, self.labels, self.notes)
+
+
+def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
+    """Require the same number of options of every item that has a question or a prediction.
+
+    Raises
+    ------
+    BadInput
+        Naming the first that has another one.
+    """
+    for questions in (labels.questions, labels.drawn):
+        if questions is None:
+            continue
+        for row in np.flatnonzero(questions.n_options != classes):
+            name = labels.index.ids[int(questions.item[row])]
+            raise BadInput(
+                f"results by class need the same {classes} classes of every item, and item {name!r} has "
+                f"{questions.n_options[row]} options"
+            )
+    for place in np.flatnonzero(predictions.option >= classes):
+        raise BadInput(
+            f"item {predictions.index.ids[place]!r} is predicted to be of option "
+            f"{predictions.option[place]}, and there are {classes} classes, counted from 0"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemTruths:
+    """What answers tell of the truth of N items.
+
+    Attributes
+    ----------
+    items
+        Their places, shape (N,).
+    data
+        Answers to drawn options; None where items were resolved.
+    truth
+        Where items were resolved, the true option, −1 unknown; shape (N,).
+    weight
+        Of every item, mean 1: items of strata stand for different numbers of others.
+    """
+
+    items: IntArray
+    data: RoutedSample | None
+    truth: IntArray
+    weight: FloatArray
+    cluster: IntArray | None
+    width: int
+
+    @classmethod
+    def gather(
+        cls,
+        models: Sequence[PredictionColumns],
+        labels: LabelColumns,
+        classes: int,
+        strata: ItemValues | None = None,
+    ) -> ItemTruths:
+        """Of the items with an answer."""
+        if labels.is_resolved:
+            ran = np.logical_and.reduce([m.ran for m in models])
+            items = np.flatnonzero(ran & labels.asked_items)
+            data, truth = None, read_item_answers(labels).truth[items]
+        else:
+            data, predicted, items = routed_pool(labels, models)
+            unequal = find_unequal(labels, np.logical_and.reduce([m.is_there for m in models]))
+            data = data if unequal is None else unequal.tilt(data)
+            data, truth = informed(predicted.astype(np.int64), data), np.zeros(0, np.int64)
+        return cls(
+            items=items,
+            data=data,
+            truth=truth,
+            weight=_weigh(models[0], items, strata),
+            cluster=number_clusters(items, labels.index, labels.cluster),
+            width=classes,
+        )
+
+    def influence(self, option: IntArray, weight: FloatArray, known: FloatArray) -> FloatArray:
+        """What every item adds to Σ weight·1{truth = option} + known, each of shape (study's items,).
+
+        Raises
+        ------
+        NotIdentified
+            If answers do not tell it.
+        """
+        rows, options = np.arange(len(self.items)), option[self.items]
+        target = np.zeros((len(self.items), self.width))
+        target[rows, np.maximum(options, 0)] = np.where(options >= 0, weight[self.items], 0.0)
+        if self.data is None:
+            seen = np.where(self.truth >= 0, target[rows, np.maximum(self.truth, 0)], 0.0)
+        else:
+            seen = pseudo_outcomes(target, self.data)
+        return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
+
+    def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
+        """Correlations of results by their parameters of `influence`; NaN where answers do not tell."""
+        try:
+            influences = np.stack([self.influence(*form) for form in forms], axis=1)
+        except NotIdentified:
+            return np.full((len(forms), len(forms)), np.nan)
+        return correlate(influences, self.cluster)
+
+
+def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues | None) -> FloatArray:
+    if strata is None:
+        return np.ones(len(items))
+    pool = np.bincount(strata.code[predictions.ran], minlength=len(strata.names))
+    code = strata.code[items]
+    weight: FloatArray = (pool / np.maximum(np.bincount(code, minlength=len(strata.names)), 1))[code]
+    return np.asarray(weight / weight.mean(), dtype=np.float64)
+
+
+COST = "cost"
+"""Name of the mean cost among results."""
+UNREADABLE_COLUMN = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CostTable:
+    """What predictions cost.
+
+    Attributes
+    ----------
+    costs
+        Shape (K, K): by true class (row) and predicted class (column).
+    unreadable
+        Shape (K,): of a prediction that names no class, by true class; None if the table does not say.
+    """
+
+    costs: FloatArray
+    unreadable: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        square = np.asarray(self.costs, dtype=np.float64)
+        if square.ndim != 2 or square.shape[0] != square.shape[1]:
+            raise BadInput(f"costs: must be a square table, has shape {square.shape}")
+        rest = None if self.unreadable is None else np.asarray(self.unreadable, dtype=np.float64)
+        if rest is not None and rest.shape != square.shape[:1]:
+            raise BadInput(f"costs: {UNREADABLE_COLUMN!r} must have {len(square)} numbers, has {rest.size}")
+        if not (np.isfinite(square).all() and (rest is None or np.isfinite(rest).all())):
+            raise BadInput("costs: every cost must be a finite number")
+        object.__setattr__(self, "costs", square)
+        object.__setattr__(self, "unreadable", rest)
+
+    def of_prediction(self, option: int) -> FloatArray:
+        """Cost of each truth where this option is predicted, −1 for an unreadable answer; shape (K,).
+
+        Raises
+        ------
+        EstimateError
+            If the answer is unreadable and the table does not say what that costs.
+        """
+        if option >= 0:
+            return self.costs[:, option]
+        if self.unreadable is None:
+            raise EstimateError(
+                "costs: some answers are unreadable, and the table does not say what they cost: give it a "
+                f"column {UNREADABLE_COLUMN!r}"
+            )
+        return self.unreadable
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CostForm:
+    """Costs of N items as what is known of them and what their truth adds.
+
+    Attributes
+    ----------
+    base
+        b of every item, shape (N,).
+    weights
+        Every w, each with the option of every item that adds it, −1 without one; shape (N,).
+    low, high
+        The least and most that an item of these predictions can cost.
+    """
+
+    base: FloatArray
+    weights: Sequence[tuple[float, IntArray]]
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, costs: CostTable, predicted: AnyIntArray, signs: Sequence[int]) -> CostForm:
+        """Of predictions of shape (N, M) by models whose costs are added up with these signs."""
+        rows, number = np.unique(predicted, axis=0, return_inverse=True)
+        number = number.reshape(-1)
+        # differences of equal costs are equal, whatever rounding makes of them
+        table = np.round(
+            [
+                np.sum([s * costs.of_prediction(int(o)) for s, o in zip(signs, row, strict=True)], axis=0)
+                for row in rows
+            ],
+            12,
+        )
+        base = np.array([_commonest(line.tolist()) for line in table])
+        found = list[tuple[float, IntArray]]()
+        for weight, options in _group(table - base[:, None]):
+            found.append((weight, options[number]))
+        return cls(base=base[number], weights=found, low=float(table.min()), high=float(table.max()))
+
+
+def _commonest(costs: list[float]) -> float:
+    """Of values that are equally common the largest, so that rows of two options are about the same one."""
+    number = Counter(costs)
+    return max(number, key=lambda cost: (number[cost], cost))
+
+
+def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
+    """Every w that differs from 0 with an option of every row that adds it, as often as it takes."""
+    for weight in np.unique(more[more != 0]):
+        has = more == weight
+        for turn in range(int(has.sum(axis=1).max())):
+            place = np.cumsum(has, axis=1) == turn + 1
+            chosen = has & place
+            yield float(weight), np.where(chosen.any(axis=1), chosen.argmax(axis=1), -1)
+
+
+Entry = tuple[float, Part, IntArray, FloatArray]
+"""Weight, part, and by item the option whose truth it is of (−1: none) and what is known without (0, 1)."""
+
+
+def mean_cost(
+    evidence: ClassEvidence, models: Sequence[PredictionColumns], signs: Sequence[int], costs: CostTable
+) -> Estimate:
+    """Mean of the models' costs, each times its sign: (1,) for one model, (1, −1) for one less another.
+
+    Parameters
+    ----------
+    evidence
+        Of predictions of the items that all models answered.
+
+    Raises
+    ------
+    EstimateError
+        If answers do not tell it.
+    """
+    places = np.flatnonzero(evidence.population)
+    predicted = np.stack([m.option[places] for m in models], axis=1)
+    form = CostForm.of(costs, np.maximum(predicted, -1), signs)
+    least = float(form.base.min(initial=np.inf))
+    if not form.weights and form.low == form.high:
+        return _all_alike(evidence, form.low, costs, signs, len(places))
+    entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
+    whys = [why for _, why in entries if why]
+    parts = [entry for entry, _ in entries]
+    rho: FloatArray = np.ones((len(parts), len(parts)))
+    if len(parts) > 1:
+        truths = ItemTruths.gather(models, evidence.labels, evidence.classes, evidence.strata)
+        forms = [(option, np.full(option.size, weight), weight * known) for weight, _, option, known in parts]
+        rho = truths.correlate(forms)
+    total = sum_part([(weight, part) for weight, part, _, _ in parts], rho)
+    spread = form.high - form.low
+    if spread > 0 and len(parts) > 1:
+        low, value, high = ((least + end - form.low) / spread for end in (total.low, total.value, total.high))
+        wide = Part(value=value, low=max(0.0, low), high=min(1.0, high)).widen(evidence.level)
+        total = Part(
+            value=total.value,
+            low=form.low + spread * wide.low - least,
+            high=form.low + spread * wide.high - least,
+        )
+    ends = max(form.low, least + total.low), min(form.high, least + total.high)
+    return _estimate_cost(evidence, least + total.value, *ends, next(iter(whys), ""))
+
+
+def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float, why: str = "") -> Estimate:
+    return Estimate(
+        value=cost,
+        low=low,
+        high=high,
+        se=None,
+        level=evidence.level,
+        estimator=COST,
+        method=METHOD,
+        assumptions=ROUTED_ASSUMPTIONS,
+        why=why,
+    )
+
+
+def _all_alike(
+    evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int], n: int
+) -> Estimate:
+    """Where each of n items costs the same whatever is true; others, which were not seen, may cost more."""
+    table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
+    most, least = float(table.max()), float(table.min())
+    if len(signs) > 1:
+        most, least = most - least, least - most
+    unseen = share_interval(0, n, evidence.level)[1]
+    return _estimate_cost(evidence, cost, cost - unseen * (cost - least), cost + unseen * (most - cost))
+
+
+def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
+    """What predictions cost whatever is true, as shares of items that cost more than the cheapest."""
+    found = list[tuple[Entry, str]]()
+    values = np.unique(form.base)
+    for value in values[1:]:
+        items = np.zeros(len(evidence.population), np.bool_)
+        items[places[form.base == value]] = True
+        none = np.full(items.size, -1, dtype=np.int64)
+        found.append(((float(value - values[0]), evidence.share(items), none, items.astype(np.float64)), ""))
+    return found
+
+
+def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
+    """What truths add: shares of items, each with the interval of an accuracy."""
+    found = list[tuple[Entry, str]]()
+    for weight, column in form.weights:
+        option = np.full(len(evidence.population), -1)
+        option[places] = column
+        items = option >= 0
+        inner = evidence.find(items, option)
+        part = Part.within(inner.clipped, inner.low, inner.high)
+        share = evidence.share(items)
+        if share.value < 1:
+            size, ends = len(places), (part.value, part.low, part.high)
+            part = Part.within(*scale_by_share(share.value, size, *ends, evidence.level))
+        found.append(((weight, part, option, np.zeros(items.size)), inner.why))
+    return found
+
+
+BY_CLASS = ("precision", "recall", "f1", "prevalence")
+"""Results of one class."""
+MACRO = ("macro_precision", "macro_recall", "macro_f1")
+"""Their plain means over all classes; `macro_recall` is balanced accuracy."""
+METRICS = (*BY_CLASS, *MACRO)
+USUAL = ("precision", "recall", "f1", "macro_f1")
+"""What is shown where nobody says what to show."""
+
+
+def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ...]:
+    """The metrics, each once.
+
+    Raises
+    ------
+    BadInput
+        If one is not known, or there is none though some are needed.
+    """
+    check_names("metrics", metrics, "['recall', 'macro_f1']")
+    found = tuple(dict.fromkeys(metrics))
+    for name in found:
+        if name not in METRICS:
+            raise BadInput(f"metrics: must be of {', '.join(METRICS)}; {name!r} is none")
+    if some and not found:
+        raise BadInput(f"metrics: give at least one of {', '.join(METRICS)}")
+    return found
+
+
+def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
+    """Number of the classes, which must be at least 2, differ, and be those of the table of costs."""
+    check_names("classes", classes)
+    if len(classes) < 2 or len(set(classes)) < len(classes):
+        raise BadInput(f"classes: there must be at least 2, each once, are {', '.join(map(repr, classes))}")
+    if costs is not None and len(costs.costs) != len(classes):
+        raise BadInput(f"costs: there are {len(classes)} classes, and the table has {len(costs.costs)}")
+    return len(classes)
+
+
+def name_results(
+    metrics: Iterable[str], classes: Sequence[str], costs: CostTable | None
+) -> list[tuple[str, str, int]]:
+    """Every result as its name, such as ``recall[cardiology]``, its metric, and its class, −1 for all."""
+    found = list[tuple[str, str, int]]()
+    for metric in metrics:
+        each = enumerate(classes) if metric in BY_CLASS else ()
+        found += [(f"{metric}[{name}]", metric, k) for k, name in each] or [(metric, metric, -1)]
+    return found + [(COST, COST, -1)] * (costs is not None)
+
+
+class ClassEstimates(Estimates):
+    """Results by class, by their names; `undefined` says why one is not among them."""
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (estimate_table(self, self.undefined, "Results by class", column="result"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassResult:
+    """A result of a class, and how the truth of items of the class enters it.
+
+    Attributes
+    ----------
+    inside, outside
+        Weight of 1{y = c} near the estimate where the model predicts the class, and elsewhere.
+    known
+        What a prediction of the class adds by itself.
+    """
+
+    estimate: Estimate
+    option: int
+    inside: float = 1.0
+    outside: float = 0.0
+    known: float = 0.0
+
+    @property
+    def part(self) -> Part:
+        """Its value and limits."""
+        return Part.within(self.estimate.value, self.estimate.low, self.estimate.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A result as differences need it; `influence` is what every item adds, None where unknown."""
+
+    part: Part
+    influence: FloatArray | None
+    why: str
+
+
+class ClassResults:
+    """All results by class of one model, each worked out once."""
+
+    def __init__(
+        self, evidence: ClassEvidence, classes: Sequence[str], costs: CostTable | None = None
+    ) -> None:
+        self.evidence, self.classes, self.costs = evidence, classes, costs
+        self._estimates = dict[tuple[str, int], Estimate | EstimateError]()
+
+    @cached_property
+    def truths(self) -> ItemTruths:
+        """What answers tell of every item."""
+        e = self.evidence
+        return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
+
+    def report(self, metrics: Sequence[str]) -> ClassEstimates:
+        """Those asked for, in their order; withheld ones with the reason."""
+        found, undefined = dict[str, Estimate](), dict[str, str]()
+        for name, metric, option in name_results(metrics, self.classes, self.costs):
+            try:
+                found[name] = self.evidence.finish(self.estimate(metric, option))
+            except EstimateError as error:
+                undefined[name] = str(error)
+        return ClassEstimates(found, undefined)
+
+    def estimate(self, metric: str, option: int) -> Estimate:
+        """A result of a class, or of all (−1).
+
+        Raises
+        ------
+        EstimateError
+            Why it is withheld.
+        """
+        if metric == COST:
+            return self.cost()
+        return self.mean(metric) if option < 0 else self.result(metric, option).estimate
+
+    def reading(self, metric: str, option: int) -> Reading:
+        """The same as differences need it."""
+        made = self.estimate(metric, option)
+        whole = range(len(self.classes)) if option < 0 else (option,)
+        try:
+            each = [self.influence(self.result(metric.removeprefix("macro_"), k)) for k in whole]
+        except NotIdentified:
+            each = []
+        influence = np.mean(each, axis=0) if each else None
+        return Reading(part=Part.within(made.value, made.low, made.high), influence=influence, why=made.why)
+
+    def cost(self) -> Estimate:
+        """Mean cost of the model's answers."""
+        if self.costs is None:
+            raise BadInput("costs: a mean cost needs a table of them")
+        return mean_cost(self.evidence, [self.evidence.predictions], (1,), self.costs)
+
+    def result(self, metric: str, option: int) -> ClassResult:
+        """One result of one class.
+
+        Raises
+        ------
+        EstimateError
+            Why it is withheld.
+        """
+        evidence = self.evidence
+        if metric == "prevalence":
+            everybody = self._share("prevalence", option)
+            return ClassResult(estimate=replace(everybody, estimator=metric), option=option, outside=1.0)
+        share = evidence.share(evidence.predicted(option))
+        if share.value == 0:
+            raise EstimateError("no item is predicted to be of this class")
+        hit = self._share("hit", option)
+        if metric == "precision":
+            known = -hit.value / share.value
+            made = replace(hit, estimator=metric)
+            return ClassResult(estimate=made, option=option, inside=1 / share.value, known=known)
+        return self._ratio(metric, option, share, hit)
+
+    def _ratio(self, metric: str, option: int, share: Part, hit: Estimate) -> ClassResult:
+        evidence, whole = self.evidence, 1 - share.value
+        missed = self._share("missed", option) if whole > 0 else None
+        miss = Part(value=1.0, low=0.0, high=1.0) if missed is None else _part(missed)
+        of_class = share.value * hit.value + whole * miss.value
+        expected = evidence.expect_yes(option, share.value)
+        if expected < LEAST:
+            raise EstimateError(
+                f"about {expected:.1f} yes-answers about this class are to be expected of these questions, "
+                f"if it is as frequent as it is predicted; fewer than {LEAST:g} tell nothing"
+            )
+        weights = recall_weights if metric == "recall" else f1_weights
+        together = evidence.labels.cluster is not None
+        found = ratio_part(share, _part(hit), miss, weights, together=together).widen(evidence.level)
+        size = of_class if metric == "recall" else share.value + of_class
+        alpha, beta, gamma = (w / size for w in weights(found.value))
+        why = hit.why or (missed.why if missed else "")
+        estimate = _combine(hit, found, metric, why)
+        return ClassResult(estimate=estimate, option=option, inside=alpha, outside=-beta, known=-gamma)
+
+    def mean(self, metric: str) -> Estimate:
+        """Mean over all classes of a result of each."""
+        one, results = metric.removeprefix("macro_"), list[ClassResult]()
+        for option, name in enumerate(self.classes):
+            try:
+                results.append(self.result(one, option))
+            except EstimateError as error:
+                raise type(error)(f"{one}[{name}] is withheld: {error}") from error
+        each = 1 / len(results)
+        correlation = self.truths.correlate([self._form(r) for r in results])
+        found = sum_part([(each, r.part) for r in results], correlation)
+        found = Part(value=found.value, low=max(0.0, found.low), high=min(1.0, found.high))
+        found = found.widen(self.evidence.level)
+        why = next((r.estimate.why for r in results if r.estimate.why), "")
+        return _combine(results[0].estimate, found, metric, why)
+
+    def influence(self, result: ClassResult) -> FloatArray:
+        """What every item adds to a result, shape (N,).
+
+        Raises
+        ------
+        NotIdentified
+            If answers do not tell it.
+        """
+        return self.truths.influence(*self._form(result))
+
+    def _form(self, result: ClassResult) -> tuple[IntArray, FloatArray, FloatArray]:
+        mine = self.evidence.predictions.option == result.option
+        option, weight = np.full(mine.size, result.option), np.where(mine, result.inside, result.outside)
+        return option, weight, result.known * mine
+
+    def _share(self, what: str, option: int) -> Estimate:
+        """Share of a class among all items, those predicted to be of it, or the others; made once."""
+        key = what, option
+        if key not in self._estimates:
+            try:
+                self._estimates[key] = self._estimate(what, option)
+            except EstimateError as error:
+                self._estimates[key] = error
+        found = self._estimates[key]
+        if isinstance(found, EstimateError):
+            raise found
+        return found
+
+    def _estimate(self, what: str, option: int) -> Estimate:
+        e = self.evidence
+        predicted = e.predicted(option)
+        if what == "hit":
+            return e.estimate(predicted, option)
+        return e.find(e.population & ~predicted if what == "missed" else e.population, option)
+
+
+def _part(estimate: Estimate) -> Part:
+    return Part.within(estimate.clipped, estimate.low, estimate.high)
+
+
+def _combine(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
+    """A result that is combined of parts, with the counts and assumptions of one of them."""
+    return replace(
+        like,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        se=None,
+        estimator=metric,
+        method=METHOD,
+        steps=(),
+        notes=(),
+        why=why,
+    )
+
+
+def classification_report(
+    predictions: AnyPredictions,
+    labels: AnyLabels,
+    classes: Sequence[str],
+    *,
+    metrics: Sequence[str] = USUAL,
+    costs: CostTable | None = None,
+    level: float = 0.95,
+    strata: Strata = None,
+) -> ClassEstimates:
+    """Results by class of one model, and what its answers cost on average.
+
+    Parameters
+    ----------
+    predictions, labels, strata
+        As in `oversight.harness.accuracy`. An unreadable prediction is one of no class.
+    classes
+        Names of the options, the same for every item.
+    metrics
+        Names of `METRICS`: ``precision``, P(y = c | ŷ = c); ``recall``, P(ŷ = c | y = c); ``f1``;
+        ``prevalence``, P(y = c); and the means ``macro_precision``, ``macro_recall``, ``macro_f1``.
+    costs
+        What every truth and prediction costs, for the mean ``cost``.
+    level
+        Confidence level of each.
+
+    Returns
+    -------
+    ClassEstimates
+        Named ``recall[cardiology]``, ``macro_f1``, ``cost``; `undefined` has those withheld, with the reason.
+
+    Raises
+    ------
+    BadInput
+        If a metric is not known, items have other options than the classes, or strata have no effect.
+    EstimateError
+        If the labels contradict themselves.
+    """
+    metrics = check_metrics(metrics, some=costs is None)
+    number = check_classes(classes, costs)
+    check_level(level)
+    one, said = align(predictions, labels)
+    try:
+        evidence = ClassEvidence.ready(one, said, number, strata, level)
+    except NotIdentified as error:
+        names = [name for name, _, _ in name_results(metrics, classes, costs)]
+        return ClassEstimates({}, dict.fromkeys(names, str(error)))
+    return ClassResults(evidence, classes, costs).report(metrics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostComparison(Comparison):
+    """The difference in mean cost of two models; the better one costs less."""
+
+    @property
+    def verdict(self) -> str:
+        """Name of the cheaper model, or ``"tie"``."""
+        if self.p_value > 1 - self.level or self.difference == 0:
+            return TIED
+        return self.second if self.difference > 0 else self.first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassComparison(Shown):
+    """Differences of results by class between models.
+
+    Attributes
+    ----------
+    results
+        Name of a result, such as ``recall[cardiology]``, → every pair of models.
+    undefined
+        Name of a result that is withheld of a pair → why.
+    left_out
+        What is said of models that have no answers yet, and of judges.
+    """
+
+    results: Mapping[str, tuple[Comparison, ...]]
+    undefined: Mapping[str, str]
+    left_out: Sequence[str] = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a result and pair."""
+        return [
+            {"result": n} | row for n, pairs in self.results.items() for p in pairs for row in p.records()
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: a table a result."""
+        shown = (replace(pairs_table(pairs), title=f"Difference in {n}") for n, pairs in self.results.items())
+        return (*shown, HtmlTable(notes=[f"{n}: {why}" for n, why in self.undefined.items()]))
+
+
+def compare_classes(
+    models: Mapping[str, AnyPredictions],
+    labels: AnyLabels,
+    classes: Sequence[str],
+    *,
+    metrics: Sequence[str] = ("macro_f1",),
+    costs: CostTable | None = None,
+    level: float = 0.95,
+) -> ClassComparison:
+    """Differences of models' results by class, on the items that all of them answered.
+
+    Parameters
+    ----------
+    models
+        Name → predictions, of at least two models.
+    labels, classes, metrics, costs
+        As in `classification_report`; the prevalence of a class is no result of a model.
+    level
+        Confidence level of all pairs of a result together (Bonferroni).
+
+    Raises
+    ------
+    BadInput
+        If there are fewer than two models, a metric is not known, or items have other options.
+    EstimateError
+        If the labels contradict themselves.
+    """
+    check_mapping("models", models, "name to predictions")
+    metrics, number = check_metrics(metrics, some=costs is None), check_classes(classes, costs)
+    if len(models) < 2:
+        raise BadInput(f"a comparison needs at least 2 models, there are {len(models)}")
+    if "prevalence" in metrics:
+        raise BadInput("metrics: prevalence is of the items, not of a model; leave it out of a comparison")
+    check_level(level)
+    columns, said = align_models(list(models.values()), labels)
+    everywhere = np.logical_and.reduce([m.ran for m in columns])
+    kept = [replace(m, option=np.where(everywhere, m.option, ABSENT), confidence=None) for m in columns]
+    pairs = list(combinations(range(len(kept)), 2))
+    each = 1 - (1 - level) / len(pairs)
+    names = [name for name, _, _ in name_results(metrics, classes, costs)]
+    try:
+        made = [ClassResults(ClassEvidence.ready(m, said, number, None, each), classes, costs) for m in kept]
+    except NotIdentified as error:
+        return ClassComparison(results={}, undefined=dict.fromkeys(names, str(error)))
+    unfinished = why_unfinished(said.asked_items, np.logical_and.reduce([m.is_there for m in columns]))
+    found, undefined = dict[str, tuple[Comparison, ...]](), dict[str, str]()
+    for name, metric, option in name_results(metrics, classes, costs):
+        try:
+            parts = [_subtract(made[i], made[j], metric, option, unfinished) for i, j in pairs]
+        except EstimateError as error:
+            undefined[name] = str(error)
+            continue
+        kind = CostComparison if metric == COST else Comparison
+        found[name] = tuple(
+            _compare(
+                kind, difference, made[i].evidence, (list(models)[i], list(models)[j]), len(pairs), level
+            )
+            for difference, (i, j) in zip(parts, pairs, strict=True)
+        )
+    return ClassComparison(results=found, undefined=undefined)
+
+
+def _subtract(
+    first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
+) -> tuple[Part, str]:
+    """One result of one model less that of another, at the level of the evidence, and why it may not hold.
+
+    Raises
+    ------
+    EstimateError
+        If it is withheld of one of them.
+    """
+    if metric == COST and first.costs is not None:
+        both = [first.evidence.predictions, second.evidence.predictions]
+        made = mean_cost(first.evidence, both, (1, -1), first.costs)
+        return Part.within(made.value, made.low, made.high), made.why or unfinished
+    one, other = (results.reading(metric, option) for results in (first, second))
+    rho = -1.0
+    if one.influence is not None and other.influence is not None:
+        rho = cautious_correlation(one.influence, other.influence, first.truths.cluster)
+    return difference_part(one.part, other.part, rho), one.why or other.why or unfinished
+
+
+def _compare(
+    kind: type[Comparison],
+    difference: tuple[Part, str],
+    evidence: ClassEvidence,
+    names: tuple[str, str],
+    pairs: int,
+    level: float,
+) -> Comparison:
+    """A difference as a comparison; its p-value is where a normal error of the width towards 0 puts it."""
+    (part, why), labels = difference, evidence.labels
+    half = part.value - part.low if part.value > 0 else part.high - part.value
+    deviations = abs(part.value) / half * z_value(evidence.level) if half > 0 else 0.0
+    return kind(
+        first=names[0],
+        second=names[1],
+        difference=part.value,
+        low=part.low,
+        high=part.high,
+        p_value=min(1.0, pairs * 2 * float(ndtr(-deviations))),
+        level=level,
+        method=METHOD,
+        items=int(np.count_nonzero(evidence.population)),
+        questions=int(np.count_nonzero(evidence.population[labels.item] & (labels.kind >= 0))),
+        adjusted="bonferroni" if pairs > 1 else "none",
+        assumptions=labels.statement.assumptions if labels.statements else (),
+        notes=evidence.notes,
+        why=why,
+    )

@@ -1,0 +1,90 @@
+"""Answers become labels, with what uniformly drawn options assume."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oversight.harness.errors import BadInput
+from oversight.harness.registry import state_protocols
+from oversight.harness.types import Answer, Label, LabelDesign, LabelKind, Labels, Question, Verdict
+
+UNIFORM_ASSUMPTIONS = (
+    "the asked option was drawn uniformly, without a look at the predictions",
+    "experts answer without error",
+    "labelled items are a random sample of the items meant; missing answers are unrelated to the truth",
+    "no model has seen the experts' answers",
+)
+UNIFORM_CHECKS = (
+    "asked_predicted",
+    "yes_rate",
+    "hausman",
+    "asked_options",
+    "yes_rate_by_expert",
+    "agreement",
+    "seen_answers",
+    "abstention",
+    "readability",
+    "small_strata",
+)
+"""Checks of options drawn uniformly."""
+
+
+_KIND = {
+    Verdict.YES: LabelKind.ORDINARY,
+    Verdict.NO: LabelKind.COMPLEMENTARY,
+    Verdict.UNSURE: LabelKind.ABSTAINED,
+    Verdict.SKIP: LabelKind.ABSTAINED,
+}
+
+
+def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = None) -> Labels:
+    """Turn answers into labels: yes → ordinary, no → complementary, unsure or skip → abstained.
+
+    Parameters
+    ----------
+    answers
+        What experts said, at most one answer a question.
+    questions
+        All questions of the study, answered or not; by default those that the answers are to.
+        While answers are missing, estimates from routed answers need them.
+
+    Raises
+    ------
+    BadInput
+        If somebody answered another expert's question, or a question has two answers.
+    """
+    labels: dict[str, Label] = {}
+    answered = []
+    for answer in answers:
+        question = answer.question
+        if answer.expert != question.expert:
+            raise BadInput(
+                f"question {question.id!r} was put to {question.expert!r}, but {answer.expert!r} answered"
+            )
+        if question.id in labels:
+            raise BadInput(f"question {question.id!r} has two answers")
+        answered.append(question)
+        labels[question.id] = Label(
+            item_id=question.item_id,
+            option=question.option,
+            kind=_KIND[answer.verdict],
+            n_options=question.n_options,
+            propensity=question.propensity,
+            expert=question.expert,
+            propensities=question.propensities,
+        )
+    return Labels(labels.values(), make_design(answered if questions is None else questions))
+
+
+def make_design(questions: Iterable[Question]) -> LabelDesign:
+    """The design of questions: what their protocols state, and the items asked about.
+
+    A question of a protocol that is not registered states nothing: its labels are treated as a plain
+    list of labels is.
+    """
+    drawn = list(questions)
+    return LabelDesign(
+        statements=state_protocols(q.protocol for q in drawn),
+        asked=frozenset(q.item_id for q in drawn),
+        drawn=tuple(drawn),
+    )

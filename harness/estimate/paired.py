@@ -1,0 +1,677 @@
+"""The difference of two models from the same answers.
+
+Which of two models is better on the same items, from as few answers as possible.
+
+D = A_a − A_b. Where two models predict the same option their difference is 0 whatever the truth, so
+agreeing items need no question: only the disagreements are worth an expert's time. Every method
+returns one frozen `Comparison`; a difference that is not significant is a tie, and is shown as one.
+
+From one answer an item, D = δ Δ: δ is the share of items on which the models differ, Δ the mean difference
+there, and the interval is `scale_by_share`'s. Δ's is
+
+* that of one proportion where each prediction was as likely asked about, P = (1 + Δ)/2 of the m asked at one
+  of the two (a yes about the first or a no about the second speaks for the first);
+* `tilted_score`'s otherwise, with as many degrees of freedom as items asked at one of the two.
+
+Where every differing item tells +1, 0 or −1 by itself (resolved items, K = 2, a coin between the two
+predictions), D is a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+
+Where items were drawn from a pool with unequal, recorded chances, both are by weights
+(`oversight.harness.columns.weigh_draws`): δ is a share of as many items as the weights leave effective,
+(Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed.unequal_items`.
+
+The difference of two models where experts err: as `difference_interval`, corrected for what is known.
+
+Experts say yes to a true option with probability s and to a false one with 1 − t, J = s + t − 1. Then
+
+    E Σ_k c_k b_k = J Σ_k c_k 1{y = k} + (1 − t) Σ_k c_k,
+
+and for a difference, c = +1 at one prediction and −1 at the other, the last sum is 0 where both are readable:
+an uncorrected difference is J D, whatever s and t are apart. So
+
+* where one question an item was as likely about either prediction, and items are independent of one K, the
+  interval of `difference_interval`, in which a yes about the first counts as a no about the second does, is
+  valid for J D as it stands, and so is its p-value of "no difference". D is the ratio to J: every d is kept
+  for which 0 lies in the interval of JD − d J (Fieller 1954, JRSS B 16, with the limits of both put together
+  by squaring and adding). Where ranges of s and t are known instead, the interval is the union over them;
+* otherwise gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters.
+
+Both suppose that experts err as often whichever model predicted the option, given whether it is true.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr
+
+from oversight.harness.arrays import UNKNOWN, BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.combinations import refuse
+from oversight.harness.estimate.core import (
+    check_items,
+    check_level,
+    check_rows,
+    clopper_pearson,
+    count_effective,
+    effective_clusters,
+    sign_p_value,
+)
+from oversight.harness.estimate.intervals import (
+    TiltedRows,
+    collapse_rows,
+    effective_size,
+    scale_by_share,
+    score_at,
+    share_interval,
+    tilted_score,
+)
+from oversight.harness.estimate.routed import (
+    GOLD_ASSUMPTIONS,
+    ErrorRanges,
+    GoldCounts,
+    RoutedSample,
+    check_predicted,
+    corrected_mean,
+    difference_target,
+    informed,
+    rate_ranges,
+    routed_mean,
+    tilt_sample,
+    youden_interval,
+)
+from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
+from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.types import HtmlTable, Interval, Note, Noted, NoteKind, Shown, plain_fields
+
+TIED = "tie"
+FoundDifference = tuple[float, Interval, float]
+"""A difference, its interval, and the two-sided p-value of "no difference"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Noted, Shown):
+    """The difference in accuracy of two models on the same items.
+
+    Attributes
+    ----------
+    first, second
+        Names of the models.
+    difference
+        Accuracy of the first minus that of the second, not clipped.
+    low, high
+        Interval of confidence `level` within [−1, 1].
+    p_value
+        p-value of "no difference", two-sided, after `adjusted`.
+    level
+        Confidence level; a tie is declared unless p_value ≤ 1 − level.
+    method
+        ``"paired"``, ``"sign"``, ``"mcnemar"``, ``"t"``, ``"max-z"``; corrected for experts' errors
+        ``"paired+gold"``, ``"paired+ranges"``, ``"delta"``.
+    items, questions
+        Items compared and questions used for it (answers).
+    adjusted
+        For how many comparisons at once p and interval were widened, and how: ``"none"``, ``"holm"``…
+    why
+        Why the interval may hold the difference less often than `level` says; empty where it does not.
+    """
+
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    level: float
+    method: str
+    items: int
+    questions: int
+    adjusted: str = "none"
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    why: str = ""
+
+    @classmethod
+    def of_interval(
+        cls,
+        names: tuple[str, str],
+        found: FoundDifference,
+        *,
+        items: int,
+        questions: int,
+        assumptions: tuple[str, ...],
+    ) -> Self:
+        """A comparison from its interval."""
+        value, interval, p_value = found
+        return cls(
+            first=names[0],
+            second=names[1],
+            difference=value,
+            low=interval.low,
+            high=interval.high,
+            p_value=p_value,
+            level=interval.level,
+            method=interval.method,
+            items=items,
+            questions=questions,
+            assumptions=assumptions,
+            notes=interval.notes,
+            why=interval.why,
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval covers the difference as often as its level says, if what it assumes is so."""
+        return not self.why
+
+    @property
+    def verdict(self) -> str:
+        """Name of the better model, or ``"tie"`` where the data do not tell them apart."""
+        if self.p_value > 1 - self.level or self.difference == 0:
+            return TIED
+        return self.first if self.difference > 0 else self.second
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its one row."""
+        words = {"assumptions": "; ".join(self.assumptions), "flags": ", ".join(self.flags)}
+        return [plain_fields(self) | words | {"verdict": self.verdict, "holds": self.holds}]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        return (pairs_table([self]),)
+
+    def __str__(self) -> str:
+        """``a − b: +0.052 [+0.011, +0.093], p = 0.013 → a · mcnemar · 812 items, 240 questions``."""
+        verdict = "tie" if self.verdict == TIED else f"{self.verdict} is better"
+        return (
+            f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
+            f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
+            f"{self.questions} questions" + (f" · the interval may not hold: {self.why}" if self.why else "")
+        )
+
+
+def pairs_table(pairs: Sequence[Comparison]) -> HtmlTable:
+    """One row a pair, and below what a reader must know of them."""
+    cautions = [f"(!) {c.first} − {c.second} may not hold: {c.why}" for c in pairs if not c.holds]
+    return HtmlTable(
+        title="Difference in accuracy",
+        columns=("models", "difference", "interval", "p", "better"),
+        rows=[
+            (
+                f"{c.first} − {c.second}",
+                f"{100 * c.difference:+.1f}",
+                f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
+                f"{c.p_value:.2g}",
+                c.verdict,
+            )
+            for c in pairs
+        ],
+        notes=(*cautions, *dict.fromkeys(str(note) for c in pairs for note in c.notes)),
+    )
+
+
+_NEAR = 1e-9
+
+
+def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tuple[float, float]:
+    """Interval for p_10 − p_01 of paired proportions: Newcombe's, with Clopper–Pearson limits.
+
+    With (l₁, u₁), (l₂, u₂) those of p̂ = n_10/n and q̂ = n_01/n and ρ = min{1, √(p̂q̂/((1−p̂)(1−q̂)))}: low =
+    p̂ − q̂ − √(x² + y² + 2ρxy), x = p̂ − l₁, y = u₂ − q̂, and high likewise. Never of width 0. Source: the
+    square-and-add intervals of Newcombe 1998, Stat. Med. 17, with exact limits and the correlation of
+    multinomial counts in place of his.
+
+    Counts may be fractions, of an effective size (`effective_size`).
+    """
+    p, q = n_10 / n, n_01 / n
+    (l1, u1), (l2, u2) = share_interval(n_10, n, level), share_interval(n_01, n, level)
+    room = (1 - p) * (1 - q)
+    rho = min(1.0, math.sqrt(p * q / room)) if room > 0 else 0.0
+
+    def half(x: float, y: float) -> float:
+        return math.sqrt(x * x + y * y + 2 * rho * x * y)
+
+    return max(-1.0, p - q - half(p - l1, u2 - q)), min(1.0, p - q + half(u1 - p, q - l2))
+
+
+def never_differ(size: float, level: float) -> FoundDifference:
+    """What so many independent items tell of two models that were never seen to differ."""
+    most = share_interval(0, size, level)[1]
+    notes = (Note(NoteKind.NEVER_DIFFER),)
+    return 0.0, Interval(low=-most, high=most, level=level, method="paired", notes=notes), 1.0
+
+
+def difference_interval(
+    first: IntArray,
+    second: IntArray,
+    data: RoutedSample,
+    level: float,
+    cluster: IntArray | None = None,
+    count: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> FoundDifference:
+    """Difference, interval and two-sided p-value of "no difference"; see the module.
+
+    Parameters
+    ----------
+    first, second, cluster
+        Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
+    data
+        Answers, one for every item on which the two differ, or several (`several_answers`).
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each.
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for; None if all stand for equally many.
+
+    Raises
+    ------
+    EstimateError
+        If a differing item has no answer.
+    NotIdentified
+        If answers cannot tell the two apart, or items with weights have several answers or share clusters.
+    """
+    differ = first != second
+    number = np.ones(len(first), np.int64) if count is None else count
+    n = int(number.sum())
+    if not differ.any():
+        units = float(n) if cluster is None else effective_clusters(cluster)
+        return never_differ(units if weight is None else max(1, int(count_effective(weight))), level)
+    target = difference_target(first, second, data.propensities.shape[1])
+    answers = np.bincount(data.item, minlength=len(first))[differ]
+    if weight is None and not answers.all():
+        raise EstimateError("a comparison needs an answer for every item on which the models differ")
+    if weight is None and (answers > 1).any():
+        return several_answers(first, second, data, level, cluster)
+    asked, yes = data.by_item
+    c, pi, K = target[differ], data.propensities[differ], data.n_options[differ]
+    yes, side = yes[differ], target[np.arange(len(first)), asked][differ]
+    m, size = int(number[differ][side != 0].sum()), float(n)
+    if weight is None:
+        stands, df = number.astype(np.float64), float(max(1, m))
+    else:
+        stands, df, size = weight, max(1.0, count_effective(weight[differ])), count_effective(weight)
+        rows = tilt_sample(target, np.flatnonzero(differ), data, weight=weight)
+    own, total = stands[differ], float(stands.sum())
+    votes = None if cluster is not None else read_votes(c, pi, K, side, yes)
+    if votes is not None:
+        plus, minus, scale = float(own[votes > 0].sum()), float(own[votes < 0].sum()), size / total
+        low, high = paired_proportions(plus * scale, minus * scale, size, level)
+        p_value = _score_p_value(rows, df) if weight is not None else sign_p_value(int(plus), int(minus))
+        return (plus - minus) / total, Interval(low=low, high=high, level=level, method="paired"), p_value
+    if weight is None and cluster is None and _is_even(c, pi, K):
+        plus = int(own[side * (2 * yes - 1) > 0].sum())
+        inner, low, high, p_value = _even_mean(plus, m, level)
+    else:
+        if weight is None:
+            kept = np.flatnonzero(differ)
+            rows = collapse_rows(tilt_sample(target, kept, data, cluster=cluster, count=count))
+        mean, p_value = tilted_score(rows, level, df=df), _score_p_value(rows, df)
+        inner, low, high = mean.value, mean.low, mean.high
+    if cluster is not None:
+        size = effective_size(differ.astype(np.float64), cluster, level)
+    value, low, high = scale_by_share(float(own.sum()) / total, size, inner, low, high, level)
+    notes = () if m else (Note(NoteKind.NOTHING_KNOWN_WHERE_THEY_DIFFER),)
+    return value, Interval(low=low, high=high, level=level, method="paired", notes=notes), p_value
+
+
+def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
+    """Whether each of two readable predictions was as likely asked about, at one number of options."""
+    return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
+
+
+def _even_mean(plus: int, m: int, level: float) -> tuple[float, float, float, float]:
+    """Δ of m answers of which some speak for the first model: its value, both ends and the p-value."""
+    low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
+    return (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1, sign_p_value(plus, m - plus)
+
+
+def _score_p_value(rows: TiltedRows, df: float) -> float:
+    return min(1.0, 2 * float(stdtr(df, -score_at(rows))))
+
+
+def read_votes(
+    c: FloatArray, pi: FloatArray, K: IntArray, side: FloatArray, yes: FloatArray
+) -> FloatArray | None:
+    """+1, 0 or −1 of every item, if each tells one by itself; else None."""
+    coin = np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR
+    sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
+    if not (coin | sure | (K == 2)).all():
+        return None
+    votes: FloatArray = np.where(coin, np.where(yes > 0, side, -side), _resolved(c, side, yes))
+    return votes
+
+
+def several_answers(
+    first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
+) -> FoundDifference:
+    """As `difference_interval`, where items have several answers: the interval of `routed_mean`.
+
+    It is at least as wide as where no difference is seen.
+    """
+    data = informed(np.stack([first, second], axis=1), data)
+    found = routed_mean(
+        difference_target(first, second, data.propensities.shape[1]), data, level=level, cluster=cluster
+    )
+    groups = len(first) if cluster is None else effective_clusters(cluster)
+    least = share_interval(0, groups, level)[1]
+    value = min(1.0, max(-1.0, found.value))
+    low, high = max(-1.0, min(found.low, value - least)), min(1.0, max(found.high, value + least))
+    p_value = student_p_value(found.value, found.se or 0.0, groups)
+    made = Interval(low=low, high=high, level=level, method="paired", notes=found.notes, why=found.why)
+    return found.value, made, p_value
+
+
+def student_p_value(value: float, se: float, groups: float) -> float:
+    """Two-sided p-value of "no difference" by Student's t of so many independent groups; 1 if se is 0."""
+    return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
+
+
+def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
+    """Mean of +1, 0 and −1 on items of clusters: `paired_proportions` at the effective size, p from t."""
+    n, value = len(votes), float(votes.mean())
+    size = effective_size(votes, cluster, level)
+    plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
+    low, high = paired_proportions(plus, minus, size, level)
+    # the variance if there is no difference: that around the mean is 0 where one model is always right
+    se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
+    p_value = student_p_value(value, se, effective_clusters(cluster))
+    return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
+
+
+def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
+    """The difference on items that one answer settles: K = 2, or the one readable prediction asked about."""
+    other = -side * (np.abs(c).sum(axis=1) == 2)
+    alone = np.where(side == 0, c.sum(axis=1), 0.0)
+    return np.where(yes > 0, side, other + alone)
+
+
+def paired_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    data: RoutedSample,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+    cluster: IntArray | None = None,
+    count: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> Comparison:
+    """Difference from one answer to a drawn question on every item where the models differ.
+
+    The pool holds *all* items both models answered: agreeing items carry no difference, asked or
+    not, but their share is uncertain. Interval and p-value are those of `difference_interval`.
+
+    Parameters
+    ----------
+    first, second
+        Shape (N,), −1 for unreadable.
+    data
+        Propensities and answers of the pool.
+    cluster
+        Shape (N,): number of the item's cluster, where items are not independent.
+    count
+        Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for, where chances differed.
+
+    Raises
+    ------
+    EstimateError
+        If there are fewer than 2 items, or a differing one has no answer.
+    NotIdentified
+        If a disagreeing item could not be asked about one of the two options while c differs there.
+    """
+    check_level(level)
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    for predicted in (a, b):
+        check_predicted(predicted, data)
+    number = np.ones(len(a), np.int64) if count is None else count
+    items, questions = int(number.sum()), int(number[data.item].sum())
+    check_items(items)
+    if weight is not None and cluster is not None:
+        refuse("compare", {"weights", "clusters"})
+    found = difference_interval(a, b, data, level, cluster, count, weight)
+    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=ROUTED)
+
+
+def sign_test(
+    first: ArrayLike,
+    second: ArrayLike,
+    refuted: ArrayLike,
+    K: int,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """Difference from complementary labels alone: D̂ = (K − 1)(n_10 − n_01)/n_c.
+
+    n_10 counts labels "not k" that refute only the second model (ŷ_b = k ≠ ŷ_a), n_01 only the
+    first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c; p-value by the exact sign test on
+    n_10 + n_01; interval by `paired_proportions` times K − 1. Derivation: A_comp = 1 − (K−1)(1−q̂)
+    of either model on the same labels, subtracted.
+
+    Parameters
+    ----------
+    first, second, refuted
+        Shape (n_c,): predictions (−1 unreadable) and the option the label rules out, on items whose
+        asked option was drawn uniformly. An unreadable prediction is never refuted and yet wrong,
+        which this test cannot see: it is refused.
+    """
+    check_level(level)
+    a, b, k = (np.asarray(x, dtype=np.int64) for x in (first, second, refuted))
+    if len(k) == 0:
+        raise EstimateError("the sign test needs at least 1 complementary label, there are 0")
+    for name, values in (("first", a), ("second", b), ("refuted", k)):
+        check_rows(name, values, (values >= 0) & (values < K), f"lie in 0..{K - 1}")
+    only_b, only_a = int(((b == k) & (a != k)).sum()), int(((a == k) & (b != k)).sum())
+    low, high = paired_proportions(only_b, only_a, len(k), level)
+    value = (K - 1) * (only_b - only_a) / len(k)
+    interval = Interval(
+        low=max(-1.0, (K - 1) * low),
+        high=min(1.0, (K - 1) * high),
+        level=level,
+        method="sign",
+        notes=() if -1 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),),
+    )
+    found = value, interval, sign_p_value(only_b, only_a)
+    return Comparison.of_interval(names, found, items=len(k), questions=len(k), assumptions=ROUTED)
+
+
+def mcnemar(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    questions: int,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+    cluster: IntArray | None = None,
+) -> Comparison:
+    """McNemar's exact test on items whose correctness is known for both models.
+
+    ``first`` and ``second``, shape (N,), hold 1, 0 and `UNKNOWN`. With n_10 items only the first has
+    right and n_01 only the second, D̂ = (n_10 − n_01)/N and, given their sum, n_10 is
+    Binomial(n_10 + n_01, ½) if there is no difference (McNemar 1947, Psychometrika 12). Agreeing
+    items (same option predicted) enter as any equal pair, without ever having been asked.
+
+    Items that are unknown for a model are flagged and left out of D̂, but not of its uncertainty:
+    which items stay unknown depends on the truth (see `resolve.resolved_accuracy`), so interval and
+    p-value hold for whatever each of them may be.
+    """
+    check_level(level)
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    if a.shape != b.shape:
+        raise EstimateError(f"first and second differ in length: {len(a)}, {len(b)}")
+    for name, values in (("first", a), ("second", b)):
+        check_rows(name, values, (values >= UNKNOWN) & (values <= 1), "be 0, 1 or -1 (unknown)")
+    known = (a != UNKNOWN) & (b != UNKNOWN)
+    n = int(known.sum())
+    if n == 0:
+        raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
+    n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
+    # An unknown item can count for the first model unless that is wrong or the second right.
+    for_first = int((~known & (a != 0) & (b != 1)).sum())
+    for_second = int((~known & (b != 0) & (a != 1)).sum())
+    if cluster is not None:
+        return _clustered(a, b, cluster, questions, level, names)
+    low, _ = paired_proportions(n_10, n_01 + for_second, len(a), level)
+    _, high = paired_proportions(n_10 + for_first, n_01, len(a), level)
+    lead = n_10 - n_01
+    against = for_second if lead > 0 else for_first
+    more, less = max(n_10, n_01), min(n_10, n_01) + against
+    notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
+    interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
+    p_value = 1.0 if less >= more else sign_p_value(more, less)
+    # the known items alone may lie beyond all that the unknown ones leave possible
+    value = min(high, max(low, lead / n))
+    found = value, interval, p_value
+    return Comparison.of_interval(names, found, items=n, questions=questions, assumptions=RESOLVED)
+
+
+def _clustered(
+    a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
+) -> Comparison:
+    """Difference of exact correctness on items that are not independent, whatever the unknown ones are."""
+    unknown = (a == UNKNOWN) | (b == UNKNOWN)
+    votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
+    against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
+    in_favour = np.where(unknown & (a != 0) & (b != 1), 1.0, votes)
+    (_, first, p_first), (_, second, p_second) = (
+        clustered_difference(worst, cluster, level) for worst in (against, in_favour)
+    )
+    same_sign = float(against.mean()) * float(in_favour.mean()) > 0
+    notes = (Note(NoteKind.UNRESOLVED, {"items": int(unknown.sum())}),) if unknown.any() else ()
+    interval = Interval(low=first.low, high=second.high, level=level, method=first.method, notes=notes)
+    value = min(interval.high, max(interval.low, float(votes[~unknown].mean())))
+    p_value = max(p_first, p_second) if same_sign else 1.0
+    items, found = int((~unknown).sum()), (value, interval, p_value)
+    return Comparison.of_interval(names, found, items=items, questions=questions, assumptions=RESOLVED)
+
+
+_GRID = np.linspace(-1.0, 1.0, 4001)
+_LEAST = 1e-6
+"""Below it J is taken for nothing."""
+
+
+def corrected_difference(
+    first: IntArray,
+    second: IntArray,
+    data: RoutedSample,
+    known: ErrorRanges,
+    *,
+    level: float = 0.95,
+    names: tuple[str, str] = ("a", "b"),
+    cluster: IntArray | None = None,
+) -> Comparison:
+    """Difference with the interval that the module gives.
+
+    Parameters
+    ----------
+    first, second, cluster
+        Shape (N,): predictions, −1 for unreadable; number of the item's cluster, if items have one.
+    data
+        Answers, made with ``error_free=False``.
+    known
+        Answers to gold, and ranges of the rates.
+
+    Raises
+    ------
+    NotIdentified
+        If what is known of the errors does not tell the difference.
+    EstimateError
+        As of `difference_interval`.
+    """
+    check_level(level)
+    is_even = cluster is None and _has_even_draws(first, second, data)
+    if known.gold is not None and is_even:
+        found = _by_ratio(first, second, data, known, level)
+    elif known.gold is not None:
+        found = _by_gold(first, second, data, known.gold, level, cluster)
+    elif is_even:
+        found = _by_ranges(first, second, data, known, level)
+    else:
+        raise NotIdentified(
+            "without gold of both kinds a difference is corrected only where each item has one question, as "
+            "likely about either prediction, both readable, of independent items of one number of options"
+        )
+    questions = len(data.item)
+    return Comparison.of_interval(
+        names, found, items=len(first), questions=questions, assumptions=GOLD_ASSUMPTIONS
+    )
+
+
+def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
+    """Whether each differing item has one answer, drawn as likely about either prediction, of one K."""
+    differ: BoolArray = first != second
+    answers = np.bincount(data.item, minlength=len(first))[differ]
+    readable = (first >= 0) & (second >= 0)
+    if not readable[differ].all() or (answers != 1).any():
+        return False
+    rows = np.flatnonzero(differ)
+    ours, theirs = data.propensities[rows, first[rows]], data.propensities[rows, second[rows]]
+    alike = not rows.size or (np.ptp(ours) < _NEAR and np.ptp(data.n_options[rows]) == 0)
+    return bool(alike and (np.abs(ours - theirs) < _NEAR).all())
+
+
+def _by_ratio(
+    first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
+) -> FoundDifference:
+    """D as the ratio of J D and J, both with their intervals."""
+    value, raw, p_value = difference_interval(first, second, data, level)
+    J, least, most = youden_interval(known, level)
+    centre, away = value - _GRID * J, np.abs(_GRID)
+    up, down = np.where(_GRID > 0, most - J, J - least), np.where(_GRID > 0, J - least, most - J)
+    low = centre - np.hypot(value - raw.low, away * up)
+    high = centre + np.hypot(raw.high - value, away * down)
+    kept = np.append(np.flatnonzero((low <= 0) & (high >= 0)), np.abs(centre).argmin())
+    step = _GRID[1] - _GRID[0]
+    ends = max(-1.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
+    return value / J, _interval(ends, level, "paired+gold", raw.notes), p_value
+
+
+def _by_ranges(
+    first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
+) -> FoundDifference:
+    """The union of the intervals of D over all J in the ranges; half of the error is for gold of one kind."""
+    has_gold = bool(sum(known.gold_true) + sum(known.gold_false))
+    part = 1 - (1 - level) / 2 if has_gold else level
+    (s_low, s_high), (t_low, t_high) = rate_ranges(known, part)
+    least, most = s_low + t_low - 1, s_high + t_high - 1
+    value, raw, p_value = difference_interval(first, second, data, part)
+    if least <= _LEAST:
+        raise NotIdentified(
+            "the ranges of the error rates let sensitivity + specificity be 1, where answers carry nothing; "
+            "narrow them (sensitivity, specificity), or add gold items of both kinds"
+        )
+    low = raw.low / (least if raw.low < 0 else most)
+    high = raw.high / (least if raw.high > 0 else most)
+    ends = max(-1.0, low), min(1.0, high)
+    middle = value / ((least + most) / 2)
+    return middle, _interval(ends, level, "paired+ranges", raw.notes), min(1.0, p_value)
+
+
+def _by_gold(
+    first: IntArray,
+    second: IntArray,
+    data: RoutedSample,
+    gold: GoldCounts,
+    level: float,
+    cluster: IntArray | None,
+) -> FoundDifference:
+    """The mean of corrected answers, with Student's t of the items or clusters."""
+    c: FloatArray = difference_target(first, second, data.propensities.shape[1])
+    data = informed(np.stack([first, second], axis=1), data)
+    found = corrected_mean(c, data, gold, level=level, cluster=cluster)
+    groups = len(first) if cluster is None else effective_clusters(cluster)
+    made = _interval((found.low, found.high), level, "delta", found.notes, why=found.why)
+    return found.value, made, student_p_value(found.value, found.se or 0.0, groups)
+
+
+def _interval(
+    ends: tuple[float, float], level: float, method: str, notes: tuple[Note, ...], why: str = ""
+) -> Interval:
+    return Interval(low=ends[0], high=ends[1], level=level, method=method, notes=notes, why=why)

@@ -1,0 +1,339 @@
+"""Second questions: the accuracy from one question an item, and a second about some whose answer was no.
+
+An item's first question is about option k with probability π_k. After a yes the truth is known. Of the items
+with a no, some are drawn with probability ρ, which may depend on all first answers, and asked about another
+option j, drawn with probability q_j (Σ q = 1 over the options left). With c = 1 at the prediction, a working
+posterior p, and p' = p/(1 − p_k) over the options left,
+
+    g₀ = equation (G) with the first answer
+    g₁ = c_k after a yes, else Σ_j c_j p'_j + (R/ρ) (c_j − C')(b' − p'_j)/q_j,   R = 1 if drawn
+    g  = (1 − λ) g₀ + λ g₁
+
+E[g₁ | x, k, y] = c_y for every k and y, as E[(c_j − C')(b' − p'_j)/q_j | y] = c_y − Σ c p' for y among the
+options left; E[g₀ | x, y] = c_y over k. So E g = c_y for every p, C' and λ that do not look at the item's own
+answers. λ is one number for all items, of least variance in the model p: with V₀ = Var g₀, v = Var c_y, and
+
+    r = E Var(c_y | first answer),   T = E Σ_j (c_j − C')² p'_j (1 − p'_j)/(ρ q_j)  (0 after a yes),
+    Var g = (1 − λ)² V₀ + λ² (v − r + T) + 2 λ (1 − λ) v,   λ = (V₀ − v)/(V₀ − v + T − r).
+
+For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
+the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
+`oversight.harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the
+variance is the larger of the model's (with the larger of that T and the one that the items drawn tell without
+bias) and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtrit
+
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
+from oversight.harness.errors import NotIdentified
+from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
+from oversight.harness.estimate.evaluation import complete
+from oversight.harness.estimate.evidence import enough_clusters
+from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
+from oversight.harness.estimate.routed import (
+    FEW_OPEN,
+    accuracy_target,
+    optimal_constant,
+    routed_pool,
+    tilted_accuracy,
+)
+from oversight.harness.estimate.side_information import Setting, SideInformation
+from oversight.harness.types import Estimate, Note, NoteKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TwoPhase:
+    """N items with a first answer each, and what second questions there are.
+
+    Attributes
+    ----------
+    c, propensities, working
+        Shape (N, K): 1 at the prediction; π; a distribution over the item's options, above 0.
+    valid
+        Shape (N, K): the item's options.
+    asked, yes
+        Shape (N,): the option of the first question, and its answer (1 or 0).
+    chance
+        Shape (N,): ρ, 0 where there is no second answer.
+    shares
+        Shape (N, K): q of the options left, where there is a second answer.
+    second, second_yes
+        Shape (N,): the option of the second question, and its answer.
+    reach
+        Share of the items with a no that have a second answer, times the chance that it is about the
+        prediction.
+    cluster
+        Shape (N,): number of the item's cluster; None if items are independent.
+    """
+
+    c: FloatArray
+    propensities: FloatArray
+    working: FloatArray
+    valid: BoolArray
+    asked: IntArray
+    yes: FloatArray
+    chance: FloatArray
+    shares: FloatArray
+    second: IntArray
+    second_yes: FloatArray
+    reach: float
+    cluster: IntArray | None = None
+
+
+def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
+    """Estimate the accuracy and invert its score test at `level`.
+
+    Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
+    variance is that of `oversight.harness.estimate.intervals.shares`.
+
+    Raises
+    ------
+    NotIdentified
+        If an option that was never asked about first matters.
+    """
+    t = float(stdtrit(max(1, int(np.count_nonzero(data.chance)) - 1), 0.5 + level / 2))
+    clusters = None
+    if data.cluster is not None:
+        best = fall_through_zero(lambda tilt: _score(data, tilt).gap, 0)
+        null, n = _score(data, best), len(data.c)
+        spread = null.theta * (1 - null.theta)
+        weight = np.full(n, 1 / n)
+        clusters = ClusterVariance.of(data.cluster, weight, null.residual, null.model, spread)
+
+    def gap_less(side: int, tilt: float) -> float:
+        null = _score(data, tilt)
+        variance, step = null.limits(clusters)
+        return null.gap - side * (t * float(np.sqrt(variance)) + step)
+
+    low, best, high = (
+        fall_through_zero(lambda tilt, side=side: gap_less(side, tilt), side)  # type: ignore[misc]
+        for side in (1, 0, -1)
+    )
+    variance, _ = _score(data, best).limits(clusters)
+    least, value, most = (round(_score(data, tilt).theta, 9) for tilt in (low, best, high))
+    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """At a tilt: θ, the gap of the estimate to it, the model's variance; g less the estimate, shape (N,)."""
+
+    theta: float
+    gap: float
+    model: float
+    residual: FloatArray
+
+    def limits(self, clusters: ClusterVariance | None) -> tuple[float, float]:
+        """The variance, and `skewed_step` of clusters."""
+        if clusters is None:
+            return max(self.model, float((self.residual**2).sum()) / len(self.residual) ** 2), 0.0
+        model, variance = clusters.at(self.model, self.theta * (1 - self.theta), self.gap)
+        return variance, skewed_step(model, self.theta, self.theta, self.gap)
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """g₀ and what the first answers leave open: see the module. All of shape (N,)."""
+
+    g: FloatArray
+    variance: FloatArray
+    left: FloatArray
+    known: FloatArray
+
+
+def _first_phase(data: TwoPhase, p: FloatArray, top: FloatArray) -> _First:
+    rows, pi = np.arange(len(p)), data.propensities
+    constant = optimal_constant(data.c, pi, p, data.valid)
+    inverse = np.divide(1.0, pi, out=np.zeros_like(pi), where=pi > 0)
+    own, prior = data.c[rows, data.asked], p[rows, data.asked]
+    g = top + (own - constant) * inverse[rows, data.asked] * (data.yes - prior)
+    variance = ((data.c - constant[:, None]) ** 2 * p * (1 - p) * inverse).sum(axis=1)
+    others = np.maximum(1 - p, 1e-300)
+    share = np.where(data.c > 0, 0.0, np.minimum(1.0, top[:, None] / others))
+    total = pi.sum(axis=1)
+    left = (pi * others * share * (1 - share) * data.valid).sum(axis=1) / total
+    return _First(g, variance, left, np.where(data.yes > 0, own, share[rows, data.asked]))
+
+
+def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
+    """What second answers add to g₁, shape (N,), and N·T."""
+    added = np.zeros(len(p))
+    there = np.flatnonzero((data.chance > 0) & (data.yes == 0))
+    if not there.size:
+        return added, 0.0
+    rows, asked, q = np.arange(there.size), data.asked[there], data.shares[there]
+    left = data.valid[there].copy()
+    left[rows, asked] = False
+    posterior = p[there] * left
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    c, option, chance = data.c[there], data.second[there], data.chance[there]
+    constant = optimal_constant(c, q, posterior, left)
+    weight = (c[rows, option] - constant) / q[rows, option]
+    added[there] = weight * (data.second_yes[there] - posterior[rows, option]) / chance
+    inverse = np.divide(1.0, q, out=np.zeros_like(q), where=q > 0)
+    each = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) * inverse * left).sum(axis=1)
+    return added, float((each / chance**2).sum())
+
+
+def _score(data: TwoPhase, tilt: float) -> _Null:
+    weight = data.working * np.exp(tilt * data.c)
+    p = weight / weight.sum(axis=1, keepdims=True)
+    top, n = (data.c * p).sum(axis=1), len(p)
+    first, (added, open_variance) = _first_phase(data, p, top), _second_phase(data, p)
+    plain, own = float(first.variance.sum()), float((top * (1 - top)).sum())
+    left = float(first.left.sum())
+    planned, mixed = left / max(data.reach, 1e-9), max(0.0, plain - own)
+    share = mixed / (mixed + planned - left) if data.reach > 0 and mixed > 0 else 0.0
+    noise = max(open_variance, planned)
+    g = (1 - share) * first.g + share * (first.known + added)
+    theta = float(top.mean())
+    gap = float(g.mean()) - theta
+    model = (1 - share) ** 2 * plain + share**2 * (own - left + noise) + 2 * share * (1 - share) * own
+    model = (model + float(((top - theta) ** 2).sum())) / n**2
+    return _Null(theta, gap, model, g - theta - gap)
+
+
+DEEPENED = "deepened"
+_POWER = 0.7
+"""Of the working distribution q ∝ π^power where options were not drawn evenly (`tilt_items`)."""
+
+
+class SecondQuestions(SideInformation):
+    """Second questions about items whose first answer was no, and their answers.
+
+    Parameters
+    ----------
+    models
+        Predictions of the models to estimate, by name.
+    second
+        Second questions and their answers, which the labels do not hold.
+    """
+
+    name, feature = DEEPENED, "second questions"
+    subject = "second questions are"
+    worth = NoteKind.SECOND_WORTH
+
+    def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
+        self._models, self._second = models, second
+
+    def ignores_strata(self, _labels: LabelColumns) -> bool:
+        """Whether second questions cannot be used together with strata: always."""
+        return True
+
+    def estimate(self, model: str, setting: Setting) -> Estimate:
+        """Estimate one model's accuracy from first and second answers; unreadable ones are wrong.
+
+        A second question that its expert could not answer, or a few that are open, count as not asked, with
+        chances that are as much smaller: as of first ones, it is taken for unrelated to the truth.
+
+        Raises
+        ------
+        NotIdentified
+            If first answers are missing, many second ones are, or items have several first questions.
+        EstimateError
+            If an item has no cluster where items come in clusters, or nothing can be estimated.
+        """
+        labels, second, level = setting.labels, self._second, setting.level
+        predictions = keep_drawn(self._models[model], labels)
+        part, notes = collected_part(labels, predictions.is_there)
+        if any(note.kind in PARTIAL_KINDS for note in notes):
+            raise NotIdentified("first questions are open; second ones count once these are answered")
+        data, predicted, items = routed_pool(part, [predictions])
+        option = predicted[:, 0].astype(np.int64)
+        number = np.bincount(data.item, minlength=len(items))
+        if number.max() > 1:
+            raise NotIdentified("items have several first questions, and second ones are used with one")
+        readable = option >= 0
+        rows = np.flatnonzero(readable & (number == 1))
+        if rows.size < np.count_nonzero(readable):
+            raise NotIdentified("items with a readable prediction were not asked about")
+        asked, yes = data.by_item
+        cluster = enough_clusters(items, labels.index, labels.cluster)
+        c = accuracy_target(option, data.propensities.shape[1])
+        place = np.full(labels.index.size, -1)
+        place[items[rows]] = np.arange(rows.size)
+        chance, shares, which, said, used, put = _read_second(second, place, yes[rows], c.shape[1])
+        kept = TwoPhase(
+            c=c[rows],
+            propensities=data.propensities[rows],
+            working=_working(c[rows], data.propensities[rows], data.valid[rows]),
+            valid=data.valid[rows],
+            asked=asked[rows],
+            yes=yes[rows],
+            chance=chance,
+            shares=shares,
+            second=which.astype(np.int64),
+            second_yes=said,
+            reach=_find_reach(c[rows], chance, shares, yes[rows]),
+            cluster=None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1],
+        )
+        inner = two_phase_score(kept, level)
+        estimate = tilted_accuracy(inner, readable, data.counts, level, cluster=cluster)
+        estimate = complete(estimate, predictions, part, notes)
+        note = Note(NoteKind.SECOND_QUESTIONS, {"used": used, "of": put})
+        return replace(estimate, method="two-phase-score", estimator=DEEPENED, notes=(*estimate.notes, note))
+
+
+def _read_second(
+    second: LabelColumns, place: AnyIntArray, yes: FloatArray, width: int
+) -> tuple[FloatArray, FloatArray, AnyIntArray, FloatArray, int, int]:
+    """Chance, shares, option and answer of every item, of questions about items at a place with a no.
+
+    Raises
+    ------
+    NotIdentified
+        If many are open, or none is answered.
+    """
+    drawn = second.drawn
+    if drawn is None:
+        raise NotIdentified("no second questions were drawn")
+    row = place[drawn.item]
+    mine = np.flatnonzero(row >= 0)
+    mine = mine[yes[row[mine]] == 0]
+    label = second.answers[mine]
+    kind = np.where(label >= 0, np.append(second.kind, ABSTAINED)[label], -9)
+    waiting, heard = int(np.count_nonzero(kind == -9)), (kind == YES) | (kind == NO)
+    put, used = len(mine), int(np.count_nonzero(heard))
+    if waiting > FEW_OPEN * put or not used:
+        raise NotIdentified(f"{waiting} of {put} second questions about its items are not answered yet")
+    n = len(yes)
+    propensities, shares, chance = np.zeros((len(drawn), width)), np.zeros((n, width)), np.zeros(n)
+    each = np.repeat(np.arange(len(drawn)), drawn.offered.number)
+    column = np.arange(drawn.offered.values.size) - np.repeat(drawn.offered.start[:-1], drawn.offered.number)
+    inside: BoolArray = column < width
+    propensities[each[inside], column[inside]] = drawn.offered.values[inside]
+    mine, answered = mine[heard], kind[heard]
+    at, rho = row[mine], propensities[mine].sum(axis=1)
+    shares[at] = propensities[mine] / rho[:, None]
+    chance[at] = np.minimum(1.0, rho) * used / put
+    which, said = np.zeros(n, np.int64), np.zeros(n)
+    which[at], said[at] = drawn.option[mine], answered == YES
+    return chance, shares, which, said, used, put
+
+
+def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
+    """See `TwoPhase.reach`: a harmonic mean over items whose prediction is left."""
+    drawn, own = chance > 0, (c * shares).sum(axis=1)
+    asked = own[drawn & (own > 0)]
+    if not asked.size:
+        return 0.0
+    return float(np.count_nonzero(drawn) / max(1, np.count_nonzero(yes == 0)) / (1 / asked).mean())
+
+
+def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
+    """The working distribution of `tilt_items`: by the propensities, or even odds where they are even."""
+    high = np.where(valid, propensities, 0.0).max(axis=1, keepdims=True)
+    low = np.where(valid, propensities, np.inf).min(axis=1, keepdims=True)
+    others = np.maximum((valid & (c == 0)).sum(axis=1, keepdims=True), 1)
+    flat = np.where(c != 0, others, 1.0)
+    q = np.where(valid, np.where(high - low < 1e-9, flat, np.maximum(propensities, 1e-12) ** _POWER), 0.0)
+    working: FloatArray = q / q.sum(axis=1, keepdims=True)
+    return working

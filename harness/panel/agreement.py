@@ -1,0 +1,382 @@
+"""Agreement of annotators: every coefficient of a panel in one call.
+
+Beside Krippendorff's α (`alpha`) these are Fleiss' κ, Gwet's AC1, and Cohen's κ of every two annotators:
+(p_a − p_e)/(1 − p_e) each, with p_a the share of agreeing pairs. They differ in p_e, and where one
+class dominates they differ a lot: AC1 stays high, κ and α fall.
+
+Sources: Cohen 1960 (Educ. Psychol. Meas. 20); Fleiss 1971 (Psychol. Bull. 76); Gwet 2008 (Br. J.
+Math. Stat. Psychol. 61), and the "Handbook of Inter-Rater Reliability" (4th ed.) for missing ratings.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from oversight.harness.arrays import FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.panel.alpha import CELLS, Agreement, category_alphas, krippendorff_alpha
+from oversight.harness.panel.ratings import Panel, check_votes
+from oversight.harness.panel.weighted_units import CLUSTERS_ARE_DRAWS
+from oversight.harness.types import HtmlTable, Shown, format_number
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_FEW = 8
+_MINUS = str.maketrans("−–﹣－", "----")
+
+
+def parse_number(name: str) -> float | None:
+    """Number that a label is, with a point before its decimals; None if it is none.
+
+    Examples
+    --------
+    >>> parse_number("10"), parse_number("−1.5"), parse_number("1 star"), parse_number("1,5")
+    (10.0, -1.5, None, None)
+    """
+    text = name.strip().translate(_MINUS)
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def find_class_values(panel: Panel, level: str) -> FloatArray | None:
+    """Numbers of the classes, shape (K,); None if the level needs none or the classes stand in a given order.
+
+    Raises
+    ------
+    EstimateError
+        Naming a class that is no number, at a level that needs numbers or an order.
+    """
+    if level == "nominal" or (level == "ordinal" and panel.ordered):
+        return None
+    numbers = [parse_number(name) for name in panel.classes]
+    word = next((c for c, x in zip(panel.classes, numbers, strict=True) if x is None), None)
+    if word is None:
+        return np.array(numbers, dtype=np.float64)
+    if level != "ordinal":
+        raise EstimateError(f"labels must be numbers; could not convert string to float: {word!r}")
+    seen = ", ".join(map(repr, panel.classes[:_FEW])) + " …" * (len(panel.classes) > _FEW)
+    raise EstimateError(
+        f"labels must be numbers or have a given order; {word!r} is no number; name all labels from lowest "
+        f"to highest, as in --classes low,medium,high (classes=[...] in Python); labels are {seen}"
+    )
+
+
+def pair_agreement(votes: Any) -> FloatArray:
+    """X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)): agreeing share of an item's pairs; nan below 2 votes."""
+    votes = sparse.csr_array(votes)
+    m = votes.sum(axis=1).astype(np.float64)
+    pairs = votes.multiply(votes).sum(axis=1) - m
+    return divide(pairs, m * (m - 1), where=m >= 2)
+
+
+def class_shares(votes: Any) -> FloatArray:
+    """π_c: mean over items with a rating of v_nc/m_n; shape (K,)."""
+    votes = sparse.csr_array(votes)
+    m = votes.sum(axis=1)
+    shares: FloatArray = votes.T @ divide(1.0, m, where=m > 0, empty=0.0) / int((m > 0).sum())
+    return shares
+
+
+def fleiss_kappa(votes: Any) -> float:
+    """κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
+
+    Fleiss' own where every item has as many ratings; with unequal numbers Gwet's generalisation:
+    p_a over items with two or more, π over items with one or more.
+
+    Raises
+    ------
+    NotIdentified
+        If all ratings are alike: 0/0, decided as for α.
+    """
+    check_votes(votes)
+    shares = class_shares(votes)
+    return beyond_chance(float(np.nanmean(pair_agreement(votes))), float((shares**2).sum()), "Fleiss' kappa")
+
+
+def gwet_ac1(votes: Any) -> float:
+    """AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1); K counts all classes offered.
+
+    Defined even where all ratings are alike (p_e = 0, AC1 = 1).
+    """
+    check_votes(votes)
+    shares = class_shares(votes)
+    chance = float((shares * (1 - shares)).sum()) / (votes.shape[1] - 1)
+    return beyond_chance(float(np.nanmean(pair_agreement(votes))), chance, "AC1")
+
+
+def beyond_chance(observed: float, chance: float, name: str) -> float:
+    """(p_a − p_e)/(1 − p_e).
+
+    Raises
+    ------
+    NotIdentified
+        If p_e = 1.
+    """
+    if chance >= 1 - 1e-12:
+        raise NotIdentified(f"all ratings are alike: agreement by chance is 1, {name} is 0/0")
+    return (observed - chance) / (1 - chance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairwise:
+    """Every two annotators on the items both rated; arrays of shape (annotators, annotators).
+
+    Attributes
+    ----------
+    common
+        Items both rated.
+    agreement
+        Share of them on which they agree; nan where there is none.
+    kappa
+        Cohen's κ; nan where undefined.
+    """
+
+    annotators: tuple[str, ...]
+    common: IntArray
+    agreement: FloatArray
+    kappa: FloatArray
+
+
+def pairwise(panel: Panel) -> Pairwise:
+    """Agreement and Cohen's κ of all pairs, by sparse products."""
+    A, ones = len(panel.annotators), np.ones(len(panel.item))
+    said = np.unique(panel.item * panel.K + panel.label, return_inverse=True)[1]
+    rated = sparse.csr_array((ones, (panel.annotator, panel.item)), shape=(A, len(panel.items)))
+    alike = sparse.csr_array((ones, (panel.annotator, said)))
+    common, agree = (rated @ rated.T).toarray(), (alike @ alike.T).toarray()
+    chance = np.zeros_like(common)
+    for rows in _split_by_class(panel):
+        chance += _chance(panel, rows, rated)
+    share = divide(agree, common, where=common > 0)
+    p_e = divide(chance, common**2, where=common > 0)
+    kappa = divide(share - p_e, 1 - p_e, where=(common > 0) & (p_e < 1 - 1e-12))
+    return Pairwise(annotators=panel.annotators, common=common.astype(np.int64), agreement=share, kappa=kappa)
+
+
+def _split_by_class(panel: Panel) -> Iterator[IntArray]:
+    """Rows of some classes each, so many that `_chance` stays within `CELLS` where there are several."""
+    A, m = len(panel.annotators), np.bincount(panel.item)
+    cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
+    part = (np.cumsum(cells) // CELLS)[panel.label]
+    order = np.argsort(part, kind="stable")
+    return iter(np.split(order, np.flatnonzero(np.diff(part[order])) + 1))
+
+
+def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
+    """Σ_c of how often a gave class c times how often b did, on their common items; of the rows' classes."""
+    A, label, annotator = len(panel.annotators), panel.label[rows], panel.annotator[rows]
+    kinds, label = np.unique(label, return_inverse=True)
+    shape = (A * len(kinds), len(panel.items))
+    gave = sparse.csr_array((np.ones(len(rows)), (annotator * len(kinds) + label, panel.item[rows])), shape)
+    given = (gave @ rated.T).tocoo()
+    if 4 * given.nnz > A * A * len(kinds):  # twice as fast where most pairs have such items
+        dense = given.toarray().reshape(A, len(kinds), A)
+        return np.asarray(np.einsum("acb,bca->ab", dense, dense))
+    a, c = np.divmod(given.coords[0].astype(np.int64), len(kinds))
+    b = given.coords[1]
+    sides = (
+        sparse.csr_array((given.data, (pair, c)), (A * A, len(kinds))) for pair in (a * A + b, b * A + a)
+    )
+    first, second = sides
+    total: FloatArray = first.multiply(second).sum(axis=1)
+    return total.reshape(A, A)
+
+
+T = TypeVar("T")
+
+_NAMES = {
+    "alpha": "Krippendorff's α",
+    "fleiss": "Fleiss' κ",
+    "ac1": "Gwet's AC1",
+    "mean_cohen": "Cohen's κ, mean of pairs",
+    "observed": "agreeing pairs",
+}
+_SHOWN = 20
+"""Classes that a notebook shows."""
+RELIABLE = 0.8
+"""Rule of thumb of content analysis (Krippendorff 2004): below it a category is not well defined."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatorAgreement:
+    """One annotator against the others: mean over their common items of the share that agrees."""
+
+    name: str
+    ratings: int
+    agreement: float | None
+    median_kappa: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementReport(Shown):
+    """Every coefficient of a panel.
+
+    Attributes
+    ----------
+    alpha
+        Krippendorff's α at the level asked for, with its interval; None if undefined.
+    observed
+        Mean share of agreeing pairs.
+    fleiss, ac1, mean_cohen
+        None where undefined; mean Cohen's κ is over pairs where it is defined.
+    categories
+        Class → α of it against the rest; None where all ratings of it are alike.
+    undefined
+        Coefficient → why it is None.
+    clusters, assumptions
+        Clusters that the items come in, the independent units of the interval, None if items are independent;
+        and what it then assumes.
+    unreliable
+        Classes with α below 0.8.
+    """
+
+    items: int
+    annotators: int
+    ratings: int
+    level: str
+    alpha: Agreement | None
+    observed: float
+    fleiss: float | None
+    ac1: float | None
+    mean_cohen: float | None
+    categories: Mapping[str, float | None]
+    people: tuple[AnnotatorAgreement, ...]
+    undefined: Mapping[str, str]
+    unreliable: tuple[str, ...]
+    clusters: int | None = None
+    assumptions: tuple[str, ...] = ()
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a coefficient; that of a class is its α against the rest."""
+        ends = (None, None) if self.alpha is None else (self.alpha.low, self.alpha.high)
+        value = None if self.alpha is None else self.alpha.value
+        found = [{"coefficient": "alpha", "class": "", "value": value, "low": ends[0], "high": ends[1]}]
+        others = {
+            "fleiss": self.fleiss,
+            "ac1": self.ac1,
+            "mean_cohen": self.mean_cohen,
+            "observed": self.observed,
+        }
+        found += [{"coefficient": name, "class": "", "value": value} for name, value in others.items()]
+        classes = self.categories.items()
+        return found + [{"coefficient": "alpha", "class": name, "value": value} for name, value in classes]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        rows = []
+        left = max(0, len(self.categories) - _SHOWN)
+        for row in self.records()[: len(_NAMES) + _SHOWN]:
+            ends = [row.get("low"), row.get("high")]
+            shown = "" if None in ends else " – ".join(map(format_number, ends))
+            name = _NAMES[row["coefficient"]] + (f" of {row['class']!r}" if row["class"] else "")
+            rows.append((name, format_number(row["value"]), shown))
+        low = f"below {RELIABLE}, not reliable by rule of thumb: {', '.join(self.unreliable[:_SHOWN])}"
+        low += f" and {len(self.unreliable) - _SHOWN:,} more" if len(self.unreliable) > _SHOWN else ""
+        return (
+            HtmlTable(
+                title=f"Agreement of {self.annotators} annotators on {self.items:,} items",
+                columns=("coefficient", "value", "interval"),
+                rows=rows,
+                notes=(
+                    *map(str, self.alpha.notes if self.alpha else ()),
+                    *(f"{name}: {why}" for name, why in self.undefined.items()),
+                    *([low] if self.unreliable else ()),
+                    *([f"{left:,} more classes are in records()"] if left else ()),
+                    *self.assumptions,
+                ),
+            ),
+        )
+
+
+def measure_agreement(
+    panel: Panel,
+    level: str = "nominal",
+    *,
+    values: FloatArray | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    confidence: float = 0.95,
+) -> AgreementReport:
+    """Report α, κ's and AC1, per class and per annotator.
+
+    Parameters
+    ----------
+    panel
+        At least two annotators, at least one item both rated.
+    values
+        Shape (K,): what the classes measure; by default the numbers that they are (`find_class_values`).
+    level, bootstrap, seed, confidence
+        As in `krippendorff_alpha`.
+
+    Raises
+    ------
+    EstimateError
+        If there is one annotator, no item with two ratings, an argument is out of range, or a class is a
+        word at a level that needs numbers or an order.
+    """
+    if len(panel.annotators) < 2:
+        raise EstimateError(f"agreement needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")
+    votes = panel.sparse_votes()
+    if values is None:
+        values = find_class_values(panel, level)
+    undefined: dict[str, str] = {}
+
+    def attempt(name: str, work: Callable[[], T]) -> T | None:
+        try:
+            return work()
+        except NotIdentified as error:
+            undefined[name] = str(error)
+            return None
+
+    alpha = attempt(
+        "alpha",
+        lambda: krippendorff_alpha(
+            votes,
+            level,
+            values=values,
+            bootstrap=bootstrap,
+            seed=seed,
+            confidence=confidence,
+            cluster=panel.cluster,
+        ),
+    )
+    pairs = pairwise(panel)
+    off = ~np.eye(len(panel.annotators), dtype=bool)
+    kappas = pairs.kappa[off & ~np.isnan(pairs.kappa)]
+    categories = {panel.classes[c]: a for c, a in category_alphas(votes).items()}
+    return AgreementReport(
+        items=len(panel.items),
+        annotators=len(panel.annotators),
+        ratings=len(panel.item),
+        level=level,
+        alpha=alpha,
+        observed=float(np.nanmean(pair_agreement(votes))),
+        fleiss=attempt("fleiss", lambda: fleiss_kappa(votes)),
+        ac1=attempt("ac1", lambda: gwet_ac1(votes)),
+        mean_cohen=float(kappas.mean()) if len(kappas) else None,
+        categories=categories,
+        people=tuple(_person(panel, pairs, a) for a in range(len(panel.annotators))),
+        undefined=undefined,
+        unreliable=tuple(c for c, a in categories.items() if a is not None and a < RELIABLE),
+        clusters=panel.clusters,
+        assumptions=(CLUSTERS_ARE_DRAWS,) if panel.clusters else (),
+    )
+
+
+def _person(panel: Panel, pairs: Pairwise, a: int) -> AnnotatorAgreement:
+    others = np.arange(len(panel.annotators)) != a
+    weight = np.where(others, pairs.common[a], 0)
+    kappas = pairs.kappa[a][others & ~np.isnan(pairs.kappa[a])]
+    agreed = float(np.nansum(weight * pairs.agreement[a]))
+    return AnnotatorAgreement(
+        name=panel.annotators[a],
+        ratings=int(pairs.common[a, a]),
+        agreement=agreed / float(weight.sum()) if weight.any() else None,
+        median_kappa=float(np.median(kappas)) if len(kappas) else None,
+    )

@@ -1,0 +1,410 @@
+"""Krippendorff's α: agreement beyond chance, any number of annotators, missing allowed.
+
+α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
+Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
+
+All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agree from annotators who
+always say the same. Implementations differ (1, nan, an error); here it is refused, `NotIdentified`.
+
+Written here because the fast published implementation is GPL, and the free ones loop over items or ratings in
+Python, fifty to a hundred times slower.
+
+Both sums are taken over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences
+o_ck and distances δ²_ck are those of Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011),
+sections C and D. An item with v_c of its m labels in class c adds Σ_ck v_c v_k δ²_ck / (m − 1) to Σ_ck o_ck
+δ²_ck, and v_c to the marginal n_c. Chance gives Σ_ck n_c n_k δ²_ck. δ² is:
+
+nominal 1{c≠k} · ordinal (r_c − r_k)², r_c the middle rank of c among the n labels · interval (x_c − x_k)² ·
+ratio ((x_c − x_k)/(x_c + x_k))².
+
+The squares of differences reduce to sums: Σ_ck w_c w_k (x_c − x_k)² = 2 (Σ w Σ w x² − (Σ w x)²).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from oversight.harness.arrays import FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate import check_known, check_least, check_level, effective_clusters
+from oversight.harness.output import with_bar
+from oversight.harness.panel.ratings import check_votes
+from oversight.harness.panel.weighted_units import draw_unit_more, explain_few_clusters, find_ends
+from oversight.harness.types import Note, Noted, NoteKind
+
+NO_DRAWS = "bootstrap is 0, so no interval was computed"
+_MANY_CLASSES = 12
+"""Number of classes up to which all are tried for the extra unit; of more, the most and least frequent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement(Noted):
+    """One coefficient with its interval.
+
+    Attributes
+    ----------
+    value
+        The coefficient; at most 1, negative below chance.
+    low, high
+        Ends of its interval over items, or clusters of them; None if it is withheld.
+    level
+        Its confidence.
+    pairable
+        Ratings on items with at least two, which is what counts.
+    items, clusters
+        Items with at least two ratings, and the clusters that they come in, None if items are independent.
+    notes
+        ``NoteKind.NO_INTERVAL`` if the interval is withheld.
+    why
+        Why the interval is withheld; empty if it is given.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    level: float
+    pairable: int
+    items: int
+    clusters: int | None = None
+    notes: tuple[Note, ...] = ()
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is an interval, which then covers α as often as its level says."""
+        return not self.why
+
+
+def krippendorff_alpha(
+    votes: Any,
+    level: str = "nominal",
+    *,
+    values: FloatArray | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+    confidence: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Agreement:
+    """α with an interval over items, or clusters of them, which stay whole.
+
+    The interval gives units random weights, and adds a unit that lowers or raises α most (`weighted_units`).
+    By simulation it covers from 5 items on, with rare classes, and where all ratings agree.
+
+    Parameters
+    ----------
+    votes
+        Shape (N, K): how many annotators gave the item the class, an array (`Panel.votes`) or one of
+        scipy's sparse rows (`Panel.sparse_votes`).
+    level
+        ``"nominal"``, ``"ordinal"`` (by `values`, without them by the order of the classes),
+        ``"interval"``, ``"ratio"``.
+    values
+        Shape (K,): what the classes measure, for interval and ratio; at the ordinal level only their order
+        counts, and classes of equal value are tied.
+    bootstrap
+        Number of draws of weights; 0 for no interval. The ratings of one item share a weight; valid if items
+        are a sample of those meant.
+    cluster
+        Shape (N,): number of the item's cluster (`Panel.cluster`). Clusters then get the weights, valid if
+        they are a sample of those meant. Below 4 effective clusters the interval is withheld.
+
+    Raises
+    ------
+    NotIdentified
+        If all ratings are alike.
+    EstimateError
+        If no item has two ratings, or an argument is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> krippendorff_alpha(np.array([[2, 0], [1, 1], [0, 2], [0, 2]])).value
+    0.533...
+    """
+    check_votes(votes)
+    check_level(confidence)
+    kept, rated = _pairable(votes)
+    unit = None if cluster is None else np.unique(cluster[rated], return_inverse=True)[1]
+    clusters = None if unit is None else int(unit.max()) + 1
+    rows, counts, place = _distinct(kept) if unit is None else (kept, np.ones(clusters or 0, np.int64), unit)
+    together = WeightedVotes(rows, level, values)
+    weights, n = counts[place].astype(np.float64), float(kept.sum())
+    together.refuse_alike(weights)
+    value = float(together.alphas(weights[None], n)[0])
+    low, high, why = None, None, "" if bootstrap else NO_DRAWS
+    if unit is not None and not why:
+        why = explain_few_clusters(unit)
+    if not why:
+        check_least("bootstrap", bootstrap, 1)
+        extreme = _extreme_rows(kept)
+        drawn = _draw(
+            WeightedVotes(sparse.vstack([rows, extreme], format="csr"), level, values),
+            (counts, place),
+            n / (clusters or kept.shape[0]) / extreme[[0]].sum(),
+            bootstrap,
+            seed,
+        )
+        low, high = find_ends(*drawn, confidence, None if unit is None else effective_clusters(unit))
+    return Agreement(
+        value=value,
+        low=low,
+        high=high,
+        level=confidence,
+        pairable=int(kept.sum()),
+        items=kept.shape[0],
+        clusters=clusters,
+        notes=(Note(NoteKind.NO_INTERVAL, {"why": why}),) if why else (),
+        why=why,
+    )
+
+
+def _pairable(votes: Any) -> tuple[Any, IntArray]:
+    """Rows with at least two votes as a sparse array, and their numbers."""
+    rated = np.flatnonzero(votes.sum(axis=1) >= 2)
+    kept = sparse.csr_array(votes[rated])
+    kept.eliminate_zeros()
+    kept.sort_indices()
+    return kept, rated
+
+
+def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
+    """Rows that differ, in the order that their dense rows have, how often each occurs, and 0 … rows − 1."""
+    N, K = votes.shape
+    row = np.repeat(np.arange(N), np.diff(votes.indptr))
+    cell = np.arange(votes.nnz) - votes.indptr[row]
+    keys = np.zeros((N, 2 * (int(cell.max()) + 1)), dtype=np.int64)
+    keys[:, ::2] = -K
+    keys[row, 2 * cell], keys[row, 2 * cell + 1] = -votes.indices, votes.data
+    _, first, counts = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    return votes[first], counts, np.arange(len(first))
+
+
+def _extreme_rows(votes: Any) -> Any:
+    """Votes of items that agree on one class, or disagree as much as an item can; sparse, shape (c, K).
+
+    An item has as many ratings as items have on average.
+    """
+    K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
+    classes = np.argsort(votes.sum(axis=0), kind="stable")
+    if K > _MANY_CLASSES:
+        classes = np.unique([0, K - 1, *classes[: _MANY_CLASSES // 2], *classes[-_MANY_CLASSES // 2 :]])
+    rows = [{c: m} for c in classes]
+    rows += [{c: m // 2, k: m - m // 2} for c in classes for k in classes if c != k]
+    rows.append({c: m // K + (c < m % K) for c in range(min(K, m))})
+    cells = [(number, c, count) for number, row in enumerate(rows) for c, count in row.items()]
+    row, column, count = np.array(cells, dtype=np.int64).T
+    return sparse.csr_array((count, (row, column)), shape=(len(rows), K))
+
+
+def _draw(
+    together: WeightedVotes, units: tuple[IntArray, IntArray], size: float, times: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """α of units with random weights and one extreme unit more; two arrays of shape (times,).
+
+    The unit more is the one of `together`'s last rows that lowers α most, then the one that raises it most.
+    Items with equal votes share one weight, a gamma variable: the same distribution, and far smaller.
+
+    Parameters
+    ----------
+    units
+        How many units share a weight, shape (U,), and the place of every other row's weight, shape (R,).
+    size
+        Weight that makes an extreme row as large as a unit is on average.
+    """
+    counts, place = units
+    R, rows = len(place), together.votes.shape[0]
+    n = float(together.m[:R] @ counts[place])
+    steps = max(1, CELLS // rows)
+    reached = [
+        together.alphas(_with_unit(np.tile(counts[place], (len(some), 1)), rows, some, size), n)
+        for some in np.array_split(np.arange(R, rows), -(-(rows - R) // steps))
+    ]
+    least = np.round(np.concatenate(reached), 12)  # of units that differ by rounding alone, the first
+    lowest, highest = R + np.argmin(least), R + np.argmax(least)
+    rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
+    lowered, raised = list[FloatArray](), list[FloatArray]()
+    for start in with_bar(range(0, times, steps), "alpha", "portion of draws"):
+        weight = more[start : start + steps]
+        drawn = rng.standard_gamma(counts, size=(len(weight), len(counts)))[:, place]
+        for one, found in ((lowest, lowered), (highest, raised)):
+            found.append(together.alphas(_with_unit(drawn, rows, np.full(len(weight), one), weight), n))
+    return np.concatenate(lowered), np.concatenate(raised)
+
+
+def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
+    """Weights with one row more, `one`, in every draw; shape (draws, R) to (draws, rows)."""
+    found = np.zeros((len(drawn), rows))
+    found[:, : drawn.shape[1]] = drawn
+    found[np.arange(len(drawn)), one] = weight
+    return found
+
+
+def category_alphas(votes: Any) -> dict[int, float | None]:
+    """α of every class against the rest; None for a class whose ratings are all alike."""
+    check_votes(votes)
+    kept, _ = _pairable(votes)
+    m = kept.sum(axis=1)
+    given, n = kept.sum(axis=0).astype(np.float64), float(m.sum())
+    own = m[np.repeat(np.arange(len(m)), np.diff(kept.indptr))]
+    apart = kept.data * (own - kept.data) / (own - 1)
+    observed = np.bincount(kept.indices, weights=apart, minlength=len(given))
+    alpha = 1 - (n - 1) * divide(observed, given * (n - given), where=(given > 0) & (given < n))
+    return {c: None if np.isnan(a) else float(a) for c, a in enumerate(alpha)}
+
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+CELLS = 4_000_000
+"""Numbers that an array may have in memory at once."""
+_STEP = 0.25
+"""Of the trapezoidal rule."""
+
+
+class WeightedVotes:
+    """α of weighted rows of votes.
+
+    Parameters
+    ----------
+    votes
+        Sparse, shape (R, K), K ≥ 2: votes of every row for every class, at least 2 votes a row.
+    level
+        One of `LEVELS`.
+    values
+        Shape (K,): number of every class, needed for interval and ratio (≥ 0 there). At the ordinal level
+        classes stand in the order of their numbers, and equal numbers are one rank; without numbers classes
+        stand in their own order.
+
+    Raises
+    ------
+    EstimateError
+        If the level is unknown, or values are missing, not finite, or negative for ratio.
+    """
+
+    def __init__(self, votes: Any, level: str, values: FloatArray | None) -> None:
+        check_known("level", level, LEVELS)
+        K = votes.shape[1]
+        self.votes, self.level = votes, level
+        self.m: FloatArray = votes.sum(axis=1).astype(np.float64)
+        self.values: FloatArray = np.arange(K, dtype=np.float64)
+        if level in ("interval", "ratio") or (level == "ordinal" and values is not None):
+            self.values = _check_values(level, K, values)
+        if level == "ordinal":
+            self._rank: IntArray = np.unique(self.values, return_inverse=True)[1]
+            self._by_rank = sparse.csr_array((np.ones(K), (np.arange(K), self._rank)))
+        else:
+            self._fixed = self._within_rows()
+
+    def alphas(self, weights: FloatArray, n: float) -> FloatArray:
+        """α of the rows with some weights, each scaled to n ratings; shape (B, R) to (B,).
+
+        The ratings of no row of `weights` may be all alike.
+        """
+        found = np.empty(len(weights))
+        step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))
+        for start in range(0, len(weights), step):
+            part = weights[start : start + step]
+            found[start : start + step] = self._alphas(part * (n / (part @ self.m))[:, None], n)
+        return found
+
+    def refuse_alike(self, weights: FloatArray) -> None:
+        """Refuse ratings that are all alike; weights have shape (R,).
+
+        Raises
+        ------
+        NotIdentified
+            If they are.
+        """
+        if len(np.unique(self.values[np.flatnonzero(self.votes.T @ weights)])) < 2:
+            raise NotIdentified(
+                "all ratings are alike: observed and expected disagreement are both 0, alpha is 0/0"
+            )
+
+    def _alphas(self, weights: FloatArray, n: float) -> FloatArray:
+        marginals: FloatArray = (self.votes.T @ weights.T).T
+        if self.level == "ordinal":
+            ranked: FloatArray = (self._by_rank.T @ marginals.T).T
+            x = (np.cumsum(ranked, axis=1) - ranked / 2)[:, self._rank]
+            observed, expected = (weights * self._spread_within(x)).sum(axis=1), _spread(marginals, x)
+        else:
+            observed = weights @ self._fixed
+            if self.level == "nominal":
+                expected = marginals.sum(axis=1) ** 2 - (marginals**2).sum(axis=1)
+            elif self.level == "interval":
+                expected = _spread(marginals, self.values[None])
+            else:
+                expected = _ratio_spread(marginals, self.values)
+        alpha: FloatArray = 1.0 - (n - 1) * observed / expected
+        return alpha
+
+    def _within_rows(self) -> FloatArray:
+        """Disagreement within every row at a level at which it does not depend on weights; shape (R,)."""
+        if self.level == "nominal":
+            same = self.votes.multiply(self.votes).sum(axis=1)
+            return np.asarray((self.m**2 - same) / (self.m - 1))
+        if self.level == "interval":
+            found: FloatArray = self._spread_within(self.values[None])[0]
+            return found
+        ends = self.votes.indptr[1:-1]
+        numbers, counts = (np.split(x, ends) for x in (self.values[self.votes.indices], self.votes.data))
+        pairs = [v @ _ratio(x) @ v for x, v in zip(numbers, counts, strict=True)]
+        return np.array(pairs) / (self.m - 1)
+
+    def _spread_within(self, x: FloatArray) -> FloatArray:
+        """Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
+
+        Differences to the row's first class are summed, so that a row of one class gives exactly 0.
+        """
+        starts, classes, counts = self.votes.indptr[:-1], self.votes.indices, self.votes.data
+        first = np.repeat(classes[starts], np.diff(self.votes.indptr))
+        y = x[:, classes] - x[:, first]
+        squares = np.add.reduceat(counts * y**2, starts, axis=1)
+        found: FloatArray = 2 * (self.m * squares - np.add.reduceat(counts * y, starts, axis=1) ** 2)
+        return found / (self.m - 1)
+
+
+def _check_values(level: str, K: int, values: FloatArray | None) -> FloatArray:
+    if values is None:
+        raise EstimateError(f"level {level!r} needs the number every class stands for; none are given")
+    x = np.asarray(values, dtype=np.float64)
+    if x.shape != (K,) or not np.isfinite(x).all():
+        raise EstimateError(f"values must be {K} finite numbers, are {x.tolist()[:8]}")
+    if level == "ratio" and (x < 0).any():
+        raise EstimateError(f"values must be at least 0 at the ratio level, are {x[x < 0].tolist()[:8]} …")
+    return x
+
+
+def _spread(w: FloatArray, x: FloatArray) -> FloatArray:
+    """Σ_ck w_c w_k (x_c − x_k)², around the mean; w of shape (B, K), x of (B, K) or (1, K)."""
+    total = w.sum(axis=1)
+    mean = (w * x).sum(axis=1) / total
+    found: FloatArray = 2 * total * (w * (x - mean[:, None]) ** 2).sum(axis=1)
+    return found
+
+
+def _ratio_spread(w: FloatArray, x: FloatArray) -> FloatArray:
+    """Σ_ck w_c w_k ((x_c − x_k)/(x_c + x_k))², shape (B, K) to (B,), in O(K) by an integral.
+
+    As 1/(x + y)² = ∫ t e^{−(x + y)t} dt, it is ∫ t Σ_ck u_c u_k (x_c − x_k)² dt with u_c = w_c e^{−x_c t}.
+    With t = e^s the trapezoidal rule errs by 2 |Γ(2 + 2πi/h)| of each summand, 2e-15 at the step h = 1/4.
+    """
+    x = x / max(float(x.max()), 1e-300)
+    least = float(x[x > 0].min()) if x.any() else 1.0
+    t = np.exp(np.arange(np.log(0.5e-8), np.log(50 / least), _STEP))
+    found = np.zeros(len(w))
+    for part in np.array_split(t, max(1, 3 * len(x) * len(t) // CELLS)):
+        decay = np.exp(-np.outer(x, part))
+        weight = w.mean(axis=0) @ decay
+        centre = divide((w.mean(axis=0) * x) @ decay, weight, where=weight > 0, empty=0.0)
+        y = x[:, None] - centre  # sums of squares around the mean do not cancel
+        zero, one, two = (w @ (decay * y**power) for power in (0, 1, 2))
+        found += _STEP * (2 * (zero * two - one**2)) @ part**2
+    return found
+
+
+def _ratio(x: FloatArray) -> FloatArray:
+    """((x_c − x_k)/(x_c + x_k))² of all pairs, 0 for two zeros."""
+    total = x[:, None] + x
+    return divide(x[:, None] - x, total, where=total > 0, empty=0.0) ** 2

@@ -1,0 +1,198 @@
+"""Upper bounds on the accuracy of annotators, from how often they agree, without a truth.
+
+With X the share of an item's annotator pairs that agree and x = E X:
+
+    U(e) = √x                                  pairs of different annotators, Definition 1
+    U(t) = √(1/m + (m − 1)/m · x)              all pairs of m annotators, Theorem 1
+    U*   = [1 + √((C − 1)(C x − 1))]/C         annotators drawn from a pool, C classes
+    U(p) = E max_c v_c/m                       these very annotators, v_c votes for class c
+
+U(p) needs nothing: whatever the truth, the share of an item's annotators who name it is at most the
+largest share. Nor does U(t), although the source derives it from its assumption (2): its square is
+E Σ_c (v_c/m)² ≥ E (share that is right)² ≥ (average accuracy)². U(e) needs that assumption, and exchangeable
+slots (annotators drawn from a pool): with fixed accuracies a, mean(a)² may exceed x by var(a)/(m − 1).
+U* needs the pool and nothing about the oracle: if every annotator of an item is drawn from shares p_c,
+accuracy is at most E max_c p_c, and max_c p_c at most the root above of Σ p_c², concave in it (Jensen).
+U* ≤ U(e) ≤ U(t), and U(p) ≤ the root above at 1/m + (m − 1)/m · x ≤ U(t).
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), equations 3 and 4; the others are ours.
+
+`compute_bounds_by_size` follows the bounds as annotators are added (Figure 3 there).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from oversight.harness.arrays import NO_LABEL, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_least, check_unit
+from oversight.harness.panel.agreement import pair_agreement
+from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, plurality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """Bounds from one panel.
+
+    Attributes
+    ----------
+    U_e, U_t, U_star, U_panel
+        As above.
+    pairs
+        X_n of items with two votes or more, shape (n,).
+    pairs_t
+        1/m_n + (m_n − 1)/m_n · X_n of them: all pairs, an annotator paired with itself included.
+    largest
+        max_c v_nc/m_n of them.
+    """
+
+    U_e: float
+    U_t: float
+    U_star: float
+    U_panel: float
+    pairs: FloatArray
+    pairs_t: FloatArray
+    largest: FloatArray
+
+
+def empirical(x: float) -> float:
+    """U(e) = √x for x in [0, 1]."""
+    check_unit("x", x)
+    return math.sqrt(x)
+
+
+def theoretical(x: float, annotators: float) -> float:
+    """U(t) = √(1/m + (m − 1)/m · x).
+
+    Raises
+    ------
+    EstimateError
+        If x leaves [0, 1] or m < 2.
+    """
+    check_unit("x", x)
+    check_least("annotators", annotators, 2)
+    return math.sqrt(1 / annotators + (annotators - 1) / annotators * x)
+
+
+def pool_ceiling(x: float, C: int) -> float:
+    """U* = [1 + √((C − 1)(C x − 1))]/C; 1/C where annotators agree less than by guessing.
+
+    Raises
+    ------
+    EstimateError
+        If x leaves [0, 1] or C < 2.
+    """
+    check_unit("x", x)
+    check_least("classes", C, 2)
+    return (1 + math.sqrt((C - 1) * max(0.0, C * x - 1))) / C
+
+
+def pool_agreement(u: float, C: int) -> float:
+    """The x at which U* = u: u² + (1 − u)²/(C − 1), for u in [1/C, 1]; below 1/C it is 1/C."""
+    v = max(u, 1 / C)
+    return v * v + (1 - v) ** 2 / (C - 1)
+
+
+def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
+    """All bounds; items weigh alike, however many annotators they have (at least two).
+
+    Unequal and missing annotators are fine if what is missing has nothing to do with the labels. `C` is the
+    number of classes where those of `votes` are numbered within items.
+
+    Raises
+    ------
+    EstimateError
+        If no item has two votes.
+    """
+    check_votes(votes)
+    m = votes.sum(axis=1)
+    kept = m >= 2
+    x = pair_agreement(votes)[kept]
+    x_t: FloatArray = 1 / m[kept] + (m[kept] - 1) / m[kept] * x
+    largest: FloatArray = votes[kept].max(axis=1) / m[kept]
+    mean = float(x.mean())
+    return Ceiling(
+        U_e=empirical(mean),
+        U_t=math.sqrt(float(x_t.mean())),
+        U_star=pool_ceiling(mean, C or votes.shape[1]),
+        U_panel=float(largest.mean()),
+        pairs=x,
+        pairs_t=x_t,
+        largest=largest,
+    )
+
+
+def shuffled(grid: IntArray, seed: int) -> IntArray:
+    """Labels of every item in random slots, missing ones last; shape as given.
+
+    Makes slots exchangeable, as U(e) asks. Mean pairwise agreement does not change; bounds that use
+    slots one by one do.
+    """
+    rng = np.random.default_rng(seed)
+    key = np.where(grid >= 0, rng.random(grid.shape), 2.0)
+    out: IntArray = np.take_along_axis(grid, np.argsort(key, axis=1), axis=1)
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthPoint:
+    """Mean bounds with k annotators an item, over the shuffles; ceilings are None at k = 1."""
+
+    annotators: int
+    L: float
+    U_e: float | None
+    U_t: float | None
+    U_star: float | None
+    U_panel: float | None
+
+
+def compute_bounds_by_size(
+    panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
+) -> tuple[GrowthPoint, ...]:
+    """L, U(e), U(t), U* and U(p) of k labels an item, k = 1 … all, slots shuffled within items.
+
+    Only items with the most common full number of labels or more are used, the same ones for every
+    k, so that the curve is not one of changing items.
+
+    Raises
+    ------
+    EstimateError
+        If an argument is below 1, or fewer than 2 annotators rate an item.
+    """
+    if points < 1 or shuffles < 1:
+        raise EstimateError(f"points and shuffles must be at least 1, are {points} and {shuffles}")
+    C = panel.K
+    panel, (predicted,) = panel.numbered_within_items(predicted)
+    m = panel.votes().sum(axis=1)
+    values, counts = np.unique(m, return_counts=True)
+    full = int(values[np.argmax(counts)])
+    if full < 2:
+        raise EstimateError("most items have 1 annotator: there is no bound to follow")
+    rows = m >= full
+    grid, own = panel.grid()[rows], predicted[rows]
+    ks = sorted({round(k) for k in np.linspace(1, full, min(points, full))})
+    sums = np.zeros((len(ks), 5))
+    for j in range(shuffles):
+        slots = shuffled(grid, seed + j)
+        for i, k in enumerate(ks):
+            sums[i] += _bounds(slots[:, :k], panel.K, C, own)
+    return tuple(_point(k, *row) for k, row in zip(ks, (sums / shuffles).tolist(), strict=True))
+
+
+def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
+    U_e, U_t, U_star, U_panel = bounds if k > 1 else (None,) * 4
+    return GrowthPoint(annotators=k, L=L, U_e=U_e, U_t=U_t, U_star=U_star, U_panel=U_panel)
+
+
+def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
+    """L and the bounds of labels that are numbered 0 … K − 1 within items, of C classes in all."""
+    votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
+    L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
+    if slots.shape[1] < 2 or (slots == NO_LABEL).all():
+        return L, 0.0, 0.0, 0.0, 0.0
+    c = ceilings(votes, C)
+    return L, c.U_e, c.U_t, c.U_star, c.U_panel

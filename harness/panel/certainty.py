@@ -1,0 +1,144 @@
+"""Certainty of an item's label: p_d, the share of the largest vote, and bins of it.
+
+An item's own label counts in its vote. Scored by a majority that holds their own vote, in bins of a
+certainty that holds it too, raters have a head start over a model: at p_d → 1 each of them is right by
+construction. `leave_rater_out` removes the rater from both, for their own score and for the model's.
+
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
+leave-one-out form is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray, divide
+from oversight.harness.errors import EstimateError
+from oversight.harness.panel.ratings import Panel, agreement_with, plurality
+
+EDGES = (0.7, 0.9)
+
+
+def compute_certainty(votes: IntArray) -> FloatArray:
+    """p_d = max_c v_nc/m_n, shape (N,); nan without a vote."""
+    m = votes.sum(axis=1)
+    return divide(votes.max(axis=1), m, where=m > 0)
+
+
+def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
+    """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 where p_d is nan.
+
+    Raises
+    ------
+    EstimateError
+        If edges do not rise within (0, 1).
+    """
+    if list(edges) != sorted(set(edges)) or any(not 0 < e < 1 for e in edges):
+        raise EstimateError(f"edges must rise within (0, 1), are {list(edges)}")
+    place = np.searchsorted(np.asarray(edges) + 1e-9, p_d, side="left")
+    found: IntArray = np.where(np.isnan(p_d), -1, place).astype(np.int64)
+    return found
+
+
+def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
+    """``("p ≤ 0.7", "0.7 < p ≤ 0.9", "p > 0.9")``."""
+    if not edges:
+        return ("all",)
+    middle = [f"{low:g} < p ≤ {high:g}" for low, high in pairwise(edges)]
+    return (f"p ≤ {edges[0]:g}", *middle, f"p > {edges[-1]:g}")
+
+
+def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
+    """Name of every bin that is not empty → which p_d lie in it."""
+    place = assign_bins(p_d, edges)
+    return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
+
+
+def stratify_by_certainty(panel: Panel) -> dict[str, str]:
+    """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
+    names = bin_names(EDGES)
+    bins = assign_bins(compute_certainty(panel.votes()), EDGES)
+    return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgements:
+    """One row per (item, rater judged): shape (rows,) unless said otherwise.
+
+    Attributes
+    ----------
+    item
+        Position of the item.
+    p_d
+        Certainty of the reference that the row is judged by.
+    reference
+        Weight of every class, shape (rows, K): 1 for the winner, shared among ties.
+    human, model
+        Class chosen; the model's is negative if unreadable.
+    """
+
+    item: IntArray
+    p_d: FloatArray
+    reference: FloatArray
+    human: IntArray
+    model: IntArray
+
+    def select(self, rows: BoolArray) -> Judgements:
+        """Some of the rows."""
+        return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    def right(self, chosen: IntArray) -> FloatArray:
+        """Probability that a choice is the reference, ties broken at random; shape (rows,)."""
+        return agreement_with(self.reference > 0, chosen)
+
+
+def leave_rater_out(
+    panel: Panel,
+    predicted: IntArray,
+    *,
+    judged: list[int] | None = None,
+    voters: list[int] | None = None,
+    circular: bool = False,
+) -> Judgements:
+    """Judge every rating by the vote of the others.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,).
+    judged
+        Positions of the annotators that are judged; all by default.
+    voters
+        Positions of those whose votes make the reference; all by default.
+    circular
+        Keep the judged rater's own vote in, as published.
+
+    Raises
+    ------
+    EstimateError
+        If no judged rating has another voter on its item.
+    """
+    everyone = range(len(panel.annotators))
+    voting = np.isin(panel.annotator, list(everyone if voters is None else voters))
+    rows = np.isin(panel.annotator, list(everyone if judged is None else judged))
+    votes = np.zeros((len(panel.items), panel.K), dtype=np.int64)
+    np.add.at(votes, (panel.item[voting], panel.label[voting]), 1)
+    item, label = panel.item[rows], panel.label[rows]
+    by = votes[item]
+    if not circular:
+        own = voting[rows]
+        by[np.flatnonzero(own), label[own]] -= 1
+    kept: BoolArray = by.sum(axis=1) > 0
+    if not kept.any():
+        raise EstimateError("no item has a voter besides the annotator that is judged")
+    winners = plurality(by[kept])
+    return Judgements(
+        item=item[kept],
+        p_d=compute_certainty(by[kept]),
+        reference=winners / winners.sum(axis=1, keepdims=True),
+        human=label[kept],
+        model=predicted[item[kept]],
+    )

@@ -1,0 +1,366 @@
+"""Is the model better than the average annotator? A confidence that holds, at any sample size.
+
+The model's accuracy is at least L = P(aggregate = model) and the annotators' at most a ceiling c(x) of their
+agreement x = E X (`ceiling`). For a split point u let p_L(u) be the p-value of L ≤ u and p_U(u) that of
+c(x) ≥ u. If in truth L ≤ c(x), there is a u0 between them, and for every u either p_L(u0) ≤ p_L(u) or
+p_U(u0) ≤ p_U(u); so
+
+    S = 1 − 2 · min_u max(p_L(u), p_U(u))
+
+reaches 1 − α with probability at most α, although u is chosen after the data. p_L is exact binomial
+(Chernoff–KL where ties make the agreement fractional); p_U is exact binomial where X takes two values
+(two annotators; three of two classes, who split or do not), else Chernoff–KL. Of items in clusters both are
+Chernoff–KL over clusters (`Units`), at any number of them and any dependence within.
+
+Source: replaces sections 2.4–2.5 of "Humanly Certifying Superhuman Classifiers" (ICLR 2023), whose
+lower bound (Theorem 3) and assumptions it keeps.
+
+`Units` are the items themselves, or clusters of them. Let a cluster drawn have m items, M at most, whose
+values in [0, 1] add up to S, and θ = E S/E m be their mean over items. For a bound u, W = (S − u m)/M + u
+lies in [0, 1], however the items of a cluster depend on each other, and E W ≤ u is θ ≤ u. So the inequality
+of Chernoff and Hoeffding for means of independent values in [0, 1] applies to W, whose mean over clusters
+is u + (θ̂ − u) m̄/M. With m = M = 1 it is that for items.
+
+The scores of that paper, HMS and OMS as published and OMS at its true optimum, are
+S = 1 − exp(−2N t_u²) − exp(−2N t_l²) with t_l = L − √(t_u + U²): what is left of certainty after two
+Hoeffding bounds that share the margin between L and U.
+
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), Theorems 5 and 6 and section 2.5,
+Algorithms 1 and 2. Both choose the split after seeing L and U, so the guarantee is P(S ≥ 1 − α) ≤ 2α, not α;
+`certify` gives one that holds. Published OMS is 100 gradient steps of 1e-4 from t_u = (L − U)/2; it
+has not converged at N = 10,000, and the published code keeps HMS where that is below 0, although the
+optimum may be above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from oversight.harness.arrays import IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import (
+    binomial_at_least,
+    check_least,
+    check_unit,
+    chernoff_high,
+    chernoff_low,
+    find_root,
+)
+from oversight.harness.panel.ceiling import empirical, pool_agreement, pool_ceiling, theoretical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """How many units were drawn, and `fullness`, the mean number of their items over the largest."""
+
+    number: int
+    fullness: float = 1.0
+
+    def at_most(self, mean: float, bound: float) -> float:
+        """Bound of the p-value of "θ is at most `bound`", given the mean over the items."""
+        return chernoff_high(self._over_units(mean, bound), self.number, bound)
+
+    def at_least(self, mean: float, bound: float) -> float:
+        """Bound of the p-value of "θ is at least `bound`"."""
+        return chernoff_low(self._over_units(mean, bound), self.number, bound)
+
+    def highest(self, mean: float, alpha: float) -> float:
+        """Upper confidence bound of θ: the bound at which that p-value falls to α."""
+        if mean >= 1:
+            return 1.0
+        return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
+
+    def lowest(self, mean: float, alpha: float) -> float:
+        """Lower confidence bound of θ likewise."""
+        return 1 - self.highest(1 - mean, alpha)
+
+    def _over_units(self, mean: float, bound: float) -> float:
+        return mean if self.fullness == 1 else bound + (mean - bound) * self.fullness
+
+
+def count_units(unit: IntArray) -> Units:
+    """Units of items, given the number of every item's own; shape (N,)."""
+    _, sizes = np.unique(unit, return_counts=True)
+    return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
+
+
+WHOLE = 1e-9
+ITEMS_ARE_DRAWS = "items are an independent sample of those meant"
+CEILING_ASSUMPTIONS = (
+    "for U_e and U_star: an item's annotators are drawn from a pool, and one is right more often where "
+    "another is (Theorem 1, assumption 2)",
+    "where the aggregate is wrong, the model names the truth at least as often as the aggregate's "
+    "wrong class (Theorem 3, assumption 6)",
+)
+
+CEILINGS = ("U_e", "U_t", "U_star", "U_panel")
+PValue = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was counted on N items.
+
+    Attributes
+    ----------
+    L
+        Share of items on which the model names the aggregate (ties fractional).
+    x
+        Mean agreeing share of annotator pairs.
+    N
+        Items.
+    m
+        Annotators per item, 0 if it varies; `C` classes.
+    whole
+        Whether agreement with the aggregate was 0 or 1 on every item.
+    x_t, largest, N_x
+        From labels: mean of all-pairs agreement and of the largest share, and how many items have
+        two labels or more.
+    clusters, clusters_x
+        Of items in clusters, these as the units of L, and of the items with two labels or more; None if
+        items are independent.
+    """
+
+    L: float
+    x: float
+    N: int
+    m: int
+    C: int
+    whole: bool = True
+    x_t: float | None = None
+    largest: float | None = None
+    N_x: int | None = None
+    clusters: Units | None = None
+    clusters_x: Units | None = None
+
+    @property
+    def units_x(self) -> Units:
+        """What is independent among the items with two labels or more."""
+        return self.clusters_x or Units(number=self.N_x or self.N)
+
+    @property
+    def tail(self) -> str:
+        """How a mean is bounded that is no share of independent items."""
+        return "Chernoff-KL over clusters" if self.clusters else "Chernoff-KL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certainty:
+    """Confidence that the model beats one ceiling.
+
+    Attributes
+    ----------
+    ceiling
+        One of `CEILINGS`; `bound` is its estimate.
+    high
+        Its upper confidence bound, one-sided, at the level asked for.
+    confidence
+        S above, within [0, 1).
+    split
+        The u that separates best; None where nothing does.
+    tails
+        How p_L and p_U were computed.
+    """
+
+    ceiling: str
+    bound: float
+    high: float
+    confidence: float
+    split: float | None
+    tails: tuple[str, str]
+
+
+def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0.95) -> dict[str, Certainty]:
+    """Confidence against every ceiling named; `level` is that of its own upper bound.
+
+    Raises
+    ------
+    EstimateError
+        If a share leaves [0, 1], or N or C is too small.
+    """
+    _check(e)
+    p_L, tail_L = lower_tail(e)
+    found = {}
+    for name in ceilings:
+        bound, p_U, tail_U = _upper_tail(name, e)
+        confidence, split = _against(p_L, p_U)
+        found[name] = Certainty(
+            ceiling=name,
+            bound=bound,
+            high=_where(p_U, 1 - level, bound, 1.0),
+            confidence=confidence,
+            split=split,
+            tails=(tail_L, tail_U),
+        )
+    return found
+
+
+def lower_bound(e: Evidence, level: float = 0.95) -> float:
+    """Lower confidence bound of L, one-sided: the least u with p_L(u) above 1 − level."""
+    _check(e)
+    p_L, _ = lower_tail(e)
+    return _where(p_L, 1 - level, e.L, 0.0)
+
+
+def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
+    """The u at which p, which falls from the likely end to the other, passes α; an end if it does not."""
+    if p(likely) <= alpha:
+        return likely
+    if p(unlikely) > alpha:
+        return unlikely
+    if likely < unlikely:
+        return find_root(lambda u: p(u) - alpha, likely, unlikely)
+    return find_root(lambda u: alpha - p(u), unlikely, likely)
+
+
+def lower_tail(e: Evidence) -> tuple[PValue, str]:
+    """p_L(u), of "the model agrees with the aggregate on at most a share u", and how it is computed."""
+    if e.whole and not e.clusters:
+        hits = round(e.L * e.N)
+        return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
+    units = e.clusters or Units(number=e.N)
+    return (lambda u: units.at_most(e.L, u)), e.tail
+
+
+def agreement_tail(e: Evidence) -> tuple[PValue, str]:
+    """p_x(x0), of "pairs agree at least at the rate x0", and how it is computed."""
+    units, least = e.units_x, two_point(e)
+    if least is not None and e.clusters:
+        share = (e.x - least) / (1 - least)
+        return (lambda x0: units.at_least(share, max(0.0, (x0 - least) / (1 - least)))), e.tail
+    if least is not None:
+        n = units.number
+        # X is 1 or `least`; an item splits with probability ρ = (1 − x)/(1 − least).
+        splits = min(n, round((1 - e.x) / (1 - least) * n))
+
+        def exact(x0: float) -> float:
+            rate = (1 - x0) / (1 - least)
+            return 1.0 if rate >= 1 else binomial_at_least(splits, n, max(0.0, rate))
+
+        return exact, "exact binomial"
+    return (lambda x0: units.at_least(e.x, x0)), e.tail
+
+
+def two_point(e: Evidence) -> float | None:
+    """The lower of the two values that X can take, 1 being the other; None if there are more."""
+    if e.m == 2:
+        return 0.0
+    return 1 / 3 if (e.m, e.C) == (3, 2) else None
+
+
+def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
+    """The estimate of a ceiling, p_U(u), of "it is at least u", and how that is computed."""
+    p_x, tail = agreement_tail(e)
+    if ceiling == "U_e":
+        return empirical(e.x), lambda u: p_x(u * u), tail
+    if ceiling == "U_star":
+        return pool_ceiling(e.x, e.C), lambda u: p_x(pool_agreement(u, e.C)) if u > 1 / e.C else 1.0, tail
+    if ceiling == "U_panel":
+        return _largest(e, p_x, tail)
+    if e.m:
+        return theoretical(e.x, e.m), lambda u: p_x(_different(u * u, e.m)), tail
+    if e.x_t is None:
+        raise EstimateError("x_t is needed where the number of annotators varies")
+    x_t, units = e.x_t, e.units_x
+    return empirical(x_t), lambda u: units.at_least(x_t, u * u), e.tail
+
+
+def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
+    least = two_point(e)
+    if least is not None:  # a split item has the largest share 1/2 (of two) or 2/3 (of three)
+        share = 1 / 2 if e.m == 2 else 2 / 3
+        slope = (1 - share) / (1 - least)
+        return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
+    if e.largest is not None:
+        mean, units, floor = e.largest, e.units_x, 1 / e.C
+
+        def p_largest(u: float) -> float:
+            # The largest share is at least 1/C; on [1/C, 1] the bound is sharper than on [0, 1].
+            return units.at_least((mean - floor) / (1 - floor), max(0.0, (u - floor) / (1 - floor)))
+
+        return mean, p_largest, e.tail
+    bound = pool_ceiling(1 / e.m + (e.m - 1) / e.m * e.x, e.C)  # by Jensen, from x alone
+    return bound, lambda u: p_x(_different(pool_agreement(u, e.C), e.m)), tail
+
+
+def _different(all_pairs: float, m: int) -> float:
+    """Agreement of different annotators from that of all pairs."""
+    return max(0.0, (all_pairs * m - 1) / (m - 1))
+
+
+def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
+    """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
+    u = 1.0
+    if p_L(u) > p_U(u):  # else p_U stays above: even u = 1 is not refuted better
+        # Far tails underflow to equal zeros; below the crossing p_U is the larger one.
+        u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
+    p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
+    confidence = max(0.0, 1 - 2 * p)
+    return confidence, u if confidence > 0 else None
+
+
+def _check(e: Evidence) -> None:
+    check_unit("L", e.L)
+    check_unit("x", e.x)
+    check_least("N", e.N, 1)
+    check_least("classes", e.C, 2)
+    if e.m == 1 or e.m < 0:
+        raise EstimateError(f"annotators must be at least 2, is {e.m}: one annotator agrees with nobody")
+
+
+def margin_score(t_u: float, L: float, U: float, N: int) -> float:
+    """S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for 0 ≤ t_u.
+
+    A negative t_l bounds nothing (probability 1), though its square would look as good as a positive.
+    """
+    t_l = max(0.0, L - math.sqrt(t_u + U * U))
+    return 1 - math.exp(-2 * N * t_u * t_u) - math.exp(-2 * N * t_l * t_l)
+
+
+def heuristic_score(L: float, U: float, N: int) -> float | None:
+    """S at t_u = (L − U)/2, half of the margin (Algorithm 1). None without a margin, L ≤ U."""
+    _check_score(L, U, N)
+    return margin_score((L - U) / 2, L, U, N) if L > U else None
+
+
+def published_score(L: float, U: float, N: int) -> float | None:
+    """OMS: S after gradient ascent as the paper runs it (Algorithm 2); None without a margin."""
+    _check_score(L, U, N)
+    if L <= U:
+        return None
+    t_u = (L - U) / 2
+    if margin_score(t_u, L, U, N) < 0:
+        return margin_score(t_u, L, U, N)
+    for _ in range(100):
+        t_u += 1e-4 * _slope(t_u, L, U, N)
+    return margin_score(t_u, L, U, N)
+
+
+def optimal_score(L: float, U: float, N: int) -> float | None:
+    """OMS at its optimum: max of S over t_u in [0, L² − U²]; None without a margin."""
+    _check_score(L, U, N)
+    if L <= U:
+        return None
+    most = L * L - U * U
+    grid = [most * j / 200 for j in range(201)]
+    start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
+    low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
+    best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))  # at U = 0 it starts infinite
+    return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
+
+
+def _slope(t_u: float, L: float, U: float, N: int) -> float:
+    """dS/dt_u, for t_u + U² > 0."""
+    root = math.sqrt(t_u + U * U)
+    t_l = L - root
+    return 4 * N * (t_u * math.exp(-2 * N * t_u**2) - t_l * math.exp(-2 * N * t_l**2) / (2 * root))
+
+
+def _check_score(L: float, U: float, N: int) -> None:
+    check_unit("L", L)
+    check_unit("U", U)
+    check_least("N", N, 1)

@@ -1,0 +1,539 @@
+"""Human and model where the truth is a vote: by certainty, each on the same items, by the same votes.
+
+Overall "parity" can be an effect of uncertain items, on which nobody can score. In each bin of
+certainty: human and model accuracy with intervals, Δ = human − model with a test, and what an expert
+could be expected to score. Precision, recall and F1 of a positive class likewise (`Detection`).
+
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). There, raters are scored
+by a majority that includes them, in bins of their own agreement: with identical raters and model
+that shows a human lead of ten points and more in the certain bins. The default here leaves the rater out of
+both; the published way is an option.
+
+Precision, recall and F1 stand beside the scores to expect of an expert, if truth is what most experts say
+with probability p_d. See equations 1, 2, 7–9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import (
+    FEWEST_EFFECTIVE,
+    binomial_at_least,
+    check_least,
+    check_level,
+    check_unit,
+    count_effective,
+    effective_clusters,
+)
+from oversight.harness.panel.certainty import EDGES, Judgements, leave_rater_out, split_by_certainty
+from oversight.harness.panel.ratings import Panel
+from oversight.harness.panel.weighted_units import (
+    CLUSTERS_ARE_DRAWS,
+    Share,
+    WeightedUnits,
+    estimate_difference,
+    estimate_share,
+    explain_few_clusters,
+    make_share,
+)
+from oversight.harness.types import HtmlTable, Note, Noted, NoteKind, Shown, percent, span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Scores of one who gives the majority label with probability p_d, whatever the class."""
+
+    accuracy: float
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Precision, recall and F1; None where undefined or withheld.
+
+    Attributes
+    ----------
+    undefined
+        Name of a score that is None → why.
+    """
+
+    precision: Share | None
+    recall: Share | None
+    f1: Share | None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """Scores of human and model on the same rows.
+
+    Attributes
+    ----------
+    positive
+        Share of positive references.
+    expected
+        Scores of an expert who draws from the votes: mean certainty and this share of positives.
+    delta_f1
+        Human − model; None where either is undefined, or it is withheld.
+    undefined
+        ``"delta_f1"`` → why it is None.
+    """
+
+    positive: float
+    expected: Expected
+    human: Scores
+    model: Scores
+    delta_f1: Share | None
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is None, and why, in words."""
+        found = [
+            (f"{who}'s {name}", why)
+            for who in ("human", "model")
+            for name, why in getattr(self, who).undefined.items()
+        ]
+        found += [("difference of F1", why) for why in self.undefined.values()]
+        return tuple(f"no {name}: {why}" for name, why in found)
+
+
+_ONE = {"precision": ((1, 0, 0), (1, 1, 0)), "recall": ((1, 0, 0), (1, 0, 1)), "f1": ((2, 0, 0), (2, 1, 1))}
+"""Score → how often it counts TP, FP and FN above and below."""
+_NOTHING = {
+    "precision": "the class was given to no item",
+    "recall": "no item has the class by vote",
+    "f1": "the class was given to no item, and no item has it by vote",
+}
+_ROWS = np.array(
+    [
+        [h * true, h * (1 - true), (1 - h) * true, m * true, m * (1 - true), (1 - m) * true]
+        for true, h, m in product((0.0, 1.0), repeat=3)
+    ]
+)
+"""What one row may add to TP, FP and FN of human and model."""
+
+
+def measure_detection(
+    rows: Judgements,
+    unit: IntArray,
+    target: int,
+    *,
+    clustered: bool,
+    size: float,
+    level: float,
+    bootstrap: int,
+    seed: int,
+) -> Detection:
+    """Count who said the class `target`, by unit, and draw weights of the units.
+
+    Parameters
+    ----------
+    unit
+        Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
+    clustered
+        Whether units are clusters of items.
+    size
+        Rows of a unit on average.
+    bootstrap
+        Number of draws.
+    """
+    reference = rows.reference[:, target]
+    sums: FloatArray = np.stack(
+        [
+            np.bincount(unit, weights=w)
+            for said in (rows.human == target, rows.model == target)
+            for w in (said * reference, said * (1 - reference), ~said * reference)
+        ],
+        axis=1,
+    )
+    estimate = partial(
+        _estimate,
+        sums,
+        WeightedUnits.draw(sums, bootstrap, seed),
+        clustered=clustered,
+        size=size,
+        seen=len(unit) / len(sums),
+        level=level,
+    )
+
+    def make_scores(who: int) -> Scores:
+        made = {name: estimate([(who, name)], _NOTHING[name]) for name in _ONE}
+        found = {name: share for name, share in made.items() if isinstance(share, Share)}
+        undefined = {name: why for name, why in made.items() if isinstance(why, str)}
+        return Scores(**{name: found.get(name) for name in _ONE}, undefined=undefined)
+
+    delta = estimate([(0, "f1"), (1, "f1")], _NOTHING["f1"])
+    positive = float(reference.mean())
+    return Detection(
+        positive=positive,
+        expected=expected_scores(float(rows.p_d.mean()), positive),
+        human=make_scores(0),
+        model=make_scores(1),
+        delta_f1=None if isinstance(delta, str) else delta,
+        undefined={"delta_f1": delta} if isinstance(delta, str) else {},
+    )
+
+
+def _estimate(
+    sums: FloatArray,
+    weighted: WeightedUnits,
+    parts: list[tuple[int, str]],
+    nothing: str,
+    *,
+    clustered: bool,
+    size: float,
+    seen: float,
+    level: float,
+) -> Share | str:
+    """Score of the human (0) or the model (1), or their difference; or why it is undefined.
+
+    `size` is the mean number of rows of a unit, `seen` that of the units that are given.
+    """
+    over, under = np.zeros((2, len(parts), 6))
+    for j, (who, name) in enumerate(parts):
+        over[j, 3 * who : 3 * who + 3], under[j, 3 * who : 3 * who + 3] = _ONE[name]
+
+    def score(of: FloatArray) -> FloatArray:
+        ratios = (of @ over.T) / (of @ under.T)
+        return ratios[..., 0] - ratios[..., 1] if len(parts) == 2 else ratios[..., 0]
+
+    if (weighted.total @ under.T == 0).any():
+        return nothing
+    effective = None
+    if clustered:
+        counted = sums @ (under > 0).any(axis=0)
+        size, effective = size * float(counted[counted > 0].mean()) / seen, count_effective(counted)
+        if effective < FEWEST_EFFECTIVE:
+            return (
+                f"the rows it counts tell as much as {effective:.1f} clusters of equal size; an interval "
+                f"needs at least {FEWEST_EFFECTIVE:g}"
+            )
+    return make_share(weighted, score, size * _ROWS, level=level, effective=effective)
+
+
+def expected_scores(p_d: float, positive: float) -> Expected:
+    """E: accuracy p, recall p, precision m p/(m p + (1 − m)(1 − p)), F1 from the last two.
+
+    Parameters
+    ----------
+    p_d
+        In [0, 1].
+    positive
+        m, share of positive items, in [0, 1].
+
+    Raises
+    ------
+    EstimateError
+        If an argument leaves [0, 1].
+
+    Examples
+    --------
+    >>> round(expected_scores(0.9, 0.01).f1, 4)
+    0.1525
+    """
+    check_unit("p_d", p_d)
+    check_unit("positive", positive)
+    found = positive * p_d
+    claimed = found + (1 - positive) * (1 - p_d)
+    precision = found / claimed if claimed > 0 else 0.0
+    f1 = 2 * precision * p_d / (precision + p_d) if precision + p_d > 0 else 0.0
+    return Expected(accuracy=p_d, precision=precision, recall=p_d, f1=f1)
+
+
+def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
+    """P(accuracy on n items ≥ threshold) = P(Bin(n, p_d) ≥ ⌈threshold · n⌉).
+
+    Raises
+    ------
+    EstimateError
+        If n < 1, or p_d or the threshold leaves [0, 1].
+    """
+    check_least("n", n, 1)
+    check_unit("p_d", p_d)
+    check_unit("threshold", threshold)
+    return binomial_at_least(ceil(threshold * n - 1e-9), n, p_d)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParityBin(Noted):
+    """One bin of certainty.
+
+    Attributes
+    ----------
+    items, judgements
+        Items in it, and rows (item, rater).
+    clusters
+        Clusters that these items come in, the independent units of every interval and test; None if items
+        are independent, which are then the units.
+    p_d
+        Mean certainty: the accuracy to expect of an expert who draws from the same votes.
+    at_least_80
+        P(accuracy ≥ 80 % on so many items | p_d); None of items in clusters, which do not tell it.
+    human, model
+        Accuracy against the reference, on the same rows.
+    delta, p_value
+        Human − model, paired by unit.
+    detection
+        Precision, recall and F1 of the positive class, if one was named.
+    notes
+        ``NoteKind.FEW_ITEMS`` below 30, ``NoteKind.FEW_CLUSTERS`` likewise.
+    """
+
+    name: str
+    items: int
+    judgements: int
+    p_d: float
+    at_least_80: float | None
+    human: Share
+    model: Share
+    delta: Share
+    p_value: float
+    detection: Detection | None
+    notes: tuple[Note, ...]
+    clusters: int | None = None
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why intervals may not hold, and what is withheld and why, in words."""
+        shares = (self.human, self.model, self.delta)
+        found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
+        return (*found, *(() if self.detection is None else self.detection.remarks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parity(Shown):
+    """All bins, and the aggregate that they take apart.
+
+    Attributes
+    ----------
+    stratify
+        The 80 % rule: human or model accuracy over all is below .8, so the aggregate misleads.
+    method
+        ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
+    guessing
+        Accuracy of one who draws a class uniformly.
+    clusters, assumptions
+        Clusters that all items come in, as in a bin, and what is then assumed.
+    undefined
+        What is withheld of items in clusters → why.
+    """
+
+    overall: ParityBin
+    bins: tuple[ParityBin, ...]
+    stratify: bool
+    method: str
+    level: float
+    guessing: float
+    humans: tuple[str, ...]
+    voters: tuple[str, ...]
+    clusters: int | None = None
+    assumptions: tuple[str, ...] = ()
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a bin, the last for all items."""
+        return [
+            {"bin": b.name, "items": b.items, "judgements": b.judgements, "p_d": b.p_d}
+            | {
+                f"{who}{end}": getattr(getattr(b, who), end.removeprefix("_") or "value")
+                for who in ("human", "model", "delta")
+                for end in ("", "_low", "_high")
+            }
+            | {"p_value": b.p_value, "holds": b.delta.holds, "flags": ", ".join(b.flags)}
+            for b in (*self.bins, self.overall)
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        rows = [
+            (
+                b.name,
+                f"{b.items:,}",
+                percent(b.p_d),
+                *(f"{percent(s.value)} [{span(s.low, s.high)}]" for s in (b.human, b.model, b.delta)),
+                f"{b.p_value:.2g}",
+            )
+            for b in (*self.bins, self.overall)
+        ]
+        noted = [f"{b.name}: {note}" for b in (*self.bins, self.overall) for note in (*b.notes, *b.doubts)]
+        rule = "human or model is below 80 % over all: read the bins, not the aggregate"
+        return (
+            HtmlTable(
+                title=f"Human and model against the vote ({self.method}), intervals {self.level:.0%}",
+                columns=("vote", "items", "expected", "human", "model", "human − model", "p"),
+                rows=rows,
+                notes=(*([rule] if self.stratify else ()), *noted, *self.assumptions),
+            ),
+        )
+
+
+FEW = 30
+"""Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
+BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
+"""What is withheld of items in clusters → why."""
+RULE = 0.8
+
+
+def measure_parity(
+    panel: Panel,
+    predicted: IntArray,
+    *,
+    humans: Sequence[str] | None = None,
+    voters: Sequence[str] | None = None,
+    circular: bool = False,
+    edges: tuple[float, ...] = EDGES,
+    positive: str | None = None,
+    level: float = 0.95,
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> Parity:
+    """Compare human and model by bins of certainty.
+
+    Parameters
+    ----------
+    panel
+        At least two annotators. Where its items come in clusters, these are what every interval and test
+        takes as independent.
+    predicted
+        Shape (N,): the model's class, negative if unreadable (wrong).
+    humans, voters
+        Annotators that are judged, and those whose votes make the reference; all by default. Who is
+        in both is left out of the votes that judge them.
+    circular
+        Leave them in, as published.
+    edges
+        Bins are (…, edges[0]], (edges[0], edges[1]], …
+    positive
+        Class for precision, recall and F1.
+    bootstrap, seed
+        Draws of weights of items or clusters for the intervals of precision, recall and F1, at least 1; those
+        of accuracies take 2,000. The seed is that of all draws.
+
+    Raises
+    ------
+    EstimateError
+        If a name or class is unknown, there is one annotator, or no item has two voters.
+    """
+    check_level(level)
+    _check(panel, predicted, positive)
+    judged = tuple(humans or panel.annotators)
+    voting, guessing = tuple(voters or panel.annotators), 1 / panel.K
+    if positive is None:
+        panel, (predicted,) = panel.numbered_within_items(predicted)
+    rows = leave_rater_out(
+        panel, predicted, judged=panel.positions(judged), voters=panel.positions(voting), circular=circular
+    )
+    target = None if positive is None else panel.classes.index(positive)
+    made = partial(
+        _bin,
+        cluster=panel.cluster,
+        size=len(rows.item) / len(np.unique(panel.unit[rows.item])),
+        level=level,
+        target=target,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
+    bins = split_by_certainty(rows.p_d, edges)
+    overall = made("all", rows)
+    separate = not set(judged) & set(voting)
+    return Parity(
+        overall=overall,
+        bins=tuple(made(name, rows.select(within)) for name, within in bins.items()),
+        stratify=min(overall.human.value, overall.model.value) < RULE,
+        method="circular" if circular else "separate voters" if separate else "leave-one-out",
+        level=level,
+        guessing=guessing,
+        humans=judged,
+        voters=voting,
+        clusters=overall.clusters,
+        assumptions=(CLUSTERS_ARE_DRAWS,) if overall.clusters else (),
+        undefined=BY_ITEM_ALONE if overall.clusters else {},
+    )
+
+
+def _check(panel: Panel, predicted: IntArray, positive: str | None) -> None:
+    if len(panel.annotators) < 2:
+        raise EstimateError(f"parity needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")
+    if predicted.shape != (len(panel.items),):
+        raise EstimateError(f"predicted must have shape ({len(panel.items)},), has {predicted.shape}")
+    if positive is not None and positive not in panel.classes:
+        raise EstimateError(f"positive must be one of {', '.join(panel.classes)}, is {positive!r}")
+
+
+def _bin(
+    name: str,
+    rows: Judgements,
+    *,
+    cluster: IntArray | None,
+    size: float,
+    level: float,
+    target: int | None,
+    bootstrap: int,
+    seed: int,
+) -> ParityBin:
+    """One bin; `size` is the mean number of rows of a unit in all bins.
+
+    A unit may have more rows in a bin than those that are seen there: all raters of an item, or the one who
+    dissents.
+    """
+    human, model = rows.right(rows.human), rows.right(rows.model)
+    items = len(np.unique(rows.item))
+    _, unit = np.unique(rows.item if cluster is None else cluster[rows.item], return_inverse=True)
+    counts = np.bincount(unit).astype(np.float64)
+    effective = None if cluster is None else effective_clusters(unit)
+    why = "" if cluster is None else explain_few_clusters(unit)
+    delta, p_value = estimate_difference(
+        np.bincount(unit, human - model).astype(np.float64),
+        counts,
+        level,
+        size=size,
+        effective=effective,
+        why=why,
+    )
+    p_d = float(rows.p_d.mean())
+
+    def share(right: FloatArray) -> Share:
+        sums = np.bincount(unit, right).astype(np.float64)
+        return estimate_share(sums, counts, level, size=size, effective=effective, seed=seed, why=why)
+
+    clusters = None if cluster is None else len(counts)
+    detected = None
+    if target is not None:
+        detected = measure_detection(
+            rows,
+            unit,
+            target,
+            clustered=cluster is not None,
+            size=size,
+            level=level,
+            bootstrap=bootstrap,
+            seed=seed,
+        )
+    few = NoteKind.FEW_ITEMS if cluster is None else NoteKind.FEW_CLUSTERS
+    return ParityBin(
+        name=name,
+        items=items,
+        judgements=len(unit),
+        p_d=p_d,
+        at_least_80=probability_at_least(p_d, items) if cluster is None else None,
+        human=share(human),
+        model=share(model),
+        delta=delta,
+        p_value=p_value,
+        detection=detected,
+        notes=(Note(few),) if len(counts) < FEW else (),
+        clusters=clusters,
+    )

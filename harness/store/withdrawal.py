@@ -1,0 +1,317 @@
+"""SQL of what is taken out of a study: an item, the answers about it, or a person.
+
+Rows are removed or changed for good. The audit trail keeps its links: events say what was withdrawn, and
+events that told what is erased are redacted, see `AuditRepository.redact`.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from oversight.harness.store.audit import (
+    REPLY_TABLES,
+    AuditEvent,
+    AuditRecord,
+    AuditRepository,
+    BatchDigest,
+    DesignRepository,
+    append_events,
+)
+from oversight.harness.store.calls import add_charge
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import (
+    AbsenceRow,
+    AnswerLinkRow,
+    AnswerRow,
+    AssignmentRow,
+    AuditEventRow,
+    CallRow,
+    ChargeRow,
+    ControlAnswerRow,
+    ControlQuestionRow,
+    HandoverRow,
+    ItemRow,
+    ItemSourceRow,
+    LabelQuarantineRow,
+    LabelQueueRow,
+    LabelRevisionRow,
+    LabelTaskRow,
+    PredictionRow,
+    QuestionRow,
+    RatingRow,
+    RunColumnsRow,
+    execute_many,
+)
+from oversight.harness.store.words import clear_words
+from oversight.harness.types import Item, Usage
+
+_EVENT, _ITEM = AuditEventRow.__table__, ItemRow.__table__
+_TASK, _QUEUE = LabelTaskRow.__table__, LabelQueueRow.__table__
+_QUARANTINE, _REVISION = LabelQuarantineRow.__table__, LabelRevisionRow.__table__
+_PREDICTION, _CONTROL = PredictionRow.__table__, ControlQuestionRow.__table__
+_REPLIES = (
+    (AnswerRow.__table__, "question_id", "verdict"),
+    (ControlAnswerRow.__table__, "question_id", "verdict"),
+    (RatingRow.__table__, "assignment_id", "label"),
+)
+_ASKED = tuple(row.__table__ for row in (QuestionRow, ControlQuestionRow, AssignmentRow))
+_OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
+    (QuestionRow.__table__, "expert"),
+    (_CONTROL, "expert"),
+    (AssignmentRow.__table__, "annotator"),
+    *((table, "expert") for table, _, _ in _REPLIES),
+    (HandoverRow.__table__, "giver"),
+    (HandoverRow.__table__, "taker"),
+    (_TASK, "expert"),
+    (_REVISION, "expert"),
+    (_QUARANTINE, "expert"),
+)
+"""Tables and columns that name a person and stay when the name is erased."""
+_OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
+    (AbsenceRow.__table__, "expert"),
+    (AnswerLinkRow.__table__, "expert"),
+    (_QUEUE, "expert"),
+)
+_SECRET = {"token_digest", "session_digest"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """What a change took back: the questions (or assignments) about it, and answers to them.
+
+    Attributes
+    ----------
+    questions
+        Their ids.
+    answers
+        Answers that were taken back, as columns by name.
+    predictions
+        Number of models' answers that were removed.
+    """
+
+    questions: Sequence[str]
+    answers: Sequence[Mapping[str, Any]]
+    predictions: int
+
+
+class WithdrawalRepository(Repository):
+    """Items and people that are taken out of a study. To be used inside of `Store.together`, exclusively."""
+
+    def read_removed(self) -> set[str]:
+        """Ids of the items that were removed."""
+        query = sa.select(_EVENT.c.asked_id).where(_EVENT.c.kind == "item_removed")
+        return {name for (name,) in self._database.read_tuples(query)}
+
+    def remove_item(self, item_id: str) -> Withdrawn:
+        """Remove an item with its questions, answers and predictions; what was paid stays booked."""
+        with self._database.transaction(exclusive=True) as connection:
+            done = self._take_back(connection, item_id)
+            for table in reversed(ItemRow.metadata.sorted_tables):
+                if "item_id" in table.c and table is not _CONTROL:
+                    connection.execute(sa.delete(table).where(table.c.item_id == item_id))
+            for table, condition in _of_item(_CONTROL, item_id):
+                connection.execute(sa.delete(table).where(condition))
+            place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
+            connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
+            # columns are arrays over the items, so places have no gaps
+            moved = sa.update(_ITEM).where(_ITEM.c.position > place)
+            connection.execute(moved.values(position=_ITEM.c.position - 1))
+            self._forget_derived(connection)
+        return done
+
+    def correct_item(self, item: Item, *, ask_again: bool) -> Withdrawn:
+        """Store an item's new text and options; answers and predictions about it stay, unless asked again."""
+        with self._database.transaction(exclusive=True) as connection:
+            asked = self._find_asked(connection, item.id)
+            done = Withdrawn(questions=asked, answers=(), predictions=0)
+            if ask_again:
+                done = self._take_back(connection, item.id)
+                for table in reversed(ItemRow.metadata.sorted_tables):
+                    if "item_id" in table.c and "run_id" in table.c:
+                        connection.execute(sa.delete(table).where(table.c.item_id == item.id))
+            open_now = set(asked) - self._find_answered(connection, asked)
+            self._leave_queues(connection, open_now)
+            values = {name: getattr(item, name) for name in ("text", "options", "permutation", "meta")}
+            connection.execute(sa.update(_ITEM).where(_ITEM.c.id == item.id).values(values))
+            self._forget_derived(connection)
+        return done
+
+    def _take_back(self, connection: sa.Connection, item_id: str) -> Withdrawn:
+        asked = self._find_asked(connection, item_id)
+        answers = self._delete_answers(connection, lambda t, name: self._database.among(t.c[name], asked))
+        self._leave_queues(connection, asked)
+        return Withdrawn(
+            questions=asked, answers=answers, predictions=_charge_predictions(connection, item_id)
+        )
+
+    def _find_asked(self, connection: sa.Connection, item_id: str) -> list[str]:
+        found = list[str]()
+        for asked in _ASKED:
+            for table, condition in _of_item(asked, item_id):
+                found += connection.execute(sa.select(table.c.id).where(condition)).scalars()
+        return sorted(found)
+
+    def _find_answered(self, connection: sa.Connection, asked: Collection[str]) -> set[str]:
+        found = set[str]()
+        for table, name, _ in _REPLIES:
+            query = sa.select(table.c[name]).where(self._database.among(table.c[name], asked))
+            found.update(connection.execute(query).scalars())
+        return found
+
+    def _delete_answers(
+        self, connection: sa.Connection, where: Callable[[sa.Table, str], sa.ColumnElement[bool]]
+    ) -> list[dict[str, Any]]:
+        """Take answers back, with an event each; what they were."""
+        gone = list[dict[str, Any]]()
+        for table, name, value in _REPLIES:
+            columns = (table.c[name].label("id"), table.c[value].label("value"))
+            query = sa.select(*columns, table.c.expert, table.c.source, table.c.comment)
+            rows = connection.execute(query.where(where(table, name)).order_by(table.c.position))
+            gone += [dict(zip(row._fields, row, strict=True)) for row in rows]
+            connection.execute(sa.delete(table).where(where(table, name)))
+        events = [
+            AuditEvent(kind="withdrawn", way=row["source"], person=row["expert"], asked_id=row["id"])
+            for row in gone
+        ]
+        append_events(connection, events)
+        return gone
+
+    def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
+        """Take questions out of the queues on a server; the next push removes their tasks there."""
+        for table in (_TASK, _QUARANTINE):
+            there = self._database.among(table.c.question_id, asked)
+            connection.execute(sa.delete(table).where(there))
+
+    def _forget_derived(self, connection: sa.Connection) -> None:
+        """Remove what follows from items and is made again when it is needed."""
+        clear_words(connection)
+        connection.execute(sa.delete(RunColumnsRow.__table__))
+        connection.execute(sa.delete(ItemSourceRow.__table__))
+
+    def erase_calls(self, text: str) -> None:
+        """Erase requests and replies of calls that hold a text; what they cost stays booked."""
+        call, start = CallRow.__table__, text[:200]
+        forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
+        position = sa.func.instr if self._database.is_file else sa.func.strpos
+        holds = sa.or_(*(position(call.c.request, form) > 0 for form in forms))
+        with self._database.transaction(exclusive=True) as connection:
+            erased = {"request": "", "reply": "", "error": "erased"}
+            connection.execute(sa.update(call).where(holds).values(erased))
+
+    def erase_revisions(self, asked: Collection[str]) -> None:
+        """Erase what annotations on a server said about questions."""
+        there = self._database.among(_REVISION.c.question_id, asked)
+        self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
+
+    def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
+        """Events of the trail that tell something."""
+        return [record for record in AuditRepository(self._database).read_records() if told(record)]
+
+    def reseal_batches(self) -> list[AuditRecord]:
+        """Events of batches of which answers were taken back or renamed, with the digests of what is left."""
+        answers = DesignRepository(self._database)
+        alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
+        last_about = {record.asked_id: record.position for record in alone}
+        batches = self.find_records(lambda record: record.kind == "batch")
+        found = list[AuditRecord]()
+        for table in REPLY_TABLES:
+            ranges = [r for r in batches if r.detail["table"] == table]
+            digests = {record.position: BatchDigest() for record in ranges}
+            for answer in answers.read_answers(table) if ranges else ():
+                for record in ranges:
+                    is_in = record.detail["first"] <= answer.position <= record.detail["last"]
+                    if is_in and last_about.get(answer.asked_id, -1) <= record.position:
+                        said = [answer.asked_id], [answer.person], [answer.value]
+                        digests[record.position].add(*said)
+            for record in ranges:
+                digest = digests[record.position]
+                if digest.digest() != record.detail["digest"]:
+                    told = {**record.detail, "digest": digest.digest()}
+                    found.append(replace(record, value=str(digest.number), detail=told))
+        return found
+
+    def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
+        """Table → rows that name a person, without digests of secrets."""
+        found = dict[str, list[dict[str, Any]]]()
+        for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
+            columns = [c for c in table.c if c.name not in _SECRET]
+            rows = self._database.read_rows(sa.select(*columns).where(table.c[column] == name))
+            found.setdefault(table.name, []).extend(dict(zip(row._fields, row, strict=True)) for row in rows)
+        return found
+
+    def forget_texts(self, name: str) -> int:
+        """Remove comments and reasons of a person from answers and absences; how many there were."""
+        number = 0
+        with self._database.transaction(exclusive=True) as connection:
+            for table, _, _ in _REPLIES:
+                of_person = (table.c.expert == name, table.c.comment != "")
+                number += connection.execute(sa.update(table).where(*of_person).values(comment="")).rowcount
+            absence = AbsenceRow.__table__
+            connection.execute(sa.update(absence).where(absence.c.expert == name).values(reason=""))
+            connection.execute(sa.update(_REVISION).where(_REVISION.c.expert == name).values(result=[]))
+            connection.execute(sa.update(_QUARANTINE).where(_QUARANTINE.c.expert == name).values(detail=""))
+        return number
+
+    def rename_person(self, name: str, *, keep_labels: bool) -> str:
+        """Put a made-up name in place of a person's, and remove what is about them alone; the made-up name.
+
+        Without labels their answers are taken back, too; the questions stay, open.
+        """
+        other = f"erased-{secrets.token_hex(4)}"
+        with self._database.transaction(exclusive=True) as connection:
+            if not keep_labels:
+                self._delete_answers(connection, lambda t, _: t.c.expert == name)
+            self._move_queue(connection, name, other)
+            for table, column in _OF_PEOPLE:
+                of_person = table.c[column] == name
+                connection.execute(sa.update(table).where(of_person).values({column: other}))
+            connection.execute(
+                sa.update(_REVISION).where(_REVISION.c.expert == other).values(author=None, editor=None)
+            )
+            for table, column in _OF_PERSON_ALONE:
+                connection.execute(sa.delete(table).where(table.c[column] == name))
+        return other
+
+    def _move_queue(self, connection: sa.Connection, name: str, other: str) -> None:
+        row = connection.execute(sa.select(_QUEUE).where(_QUEUE.c.expert == name)).mappings().first()
+        if row is None:
+            return
+        former = sa.update(_QUEUE).where(_QUEUE.c.expert == name)
+        connection.execute(former.values(marker=f"{row['marker']}-{other}"))
+        told = {**row, "expert": other, "email": "", "user_id": None, "closed": True}
+        execute_many(connection, sa.insert(_QUEUE), [told])
+
+
+def scrub_file(path: str | Path) -> None:
+    """Overwrite what was removed from a database file and its log, where it may still be read."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
+    """Questions about a study's item; gold items have ids of their own."""
+    condition = table.c.item_id == item_id
+    return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
+
+
+def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
+    """Book what predictions about an item cost to their runs before the rows are removed; their number."""
+    p = _PREDICTION.c
+    sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
+    query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)
+    number = 0
+    for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
+        used = Usage(int(requests), int(input_tokens), int(output_tokens))
+        add_charge(connection, ChargeRow.__table__, run, used)
+        number += rows
+    return number

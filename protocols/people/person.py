@@ -1,0 +1,148 @@
+"""What is stored of an expert: written out, forgotten, or erased."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from oversight.harness import BadInput, ConfigError
+from oversight.harness.analysis import DesignFreeze, count_findings, scrub
+from oversight.harness.config import Study
+from oversight.harness.machine import write_whole
+from oversight.harness.store import AuditRecord, Store, has_database
+from oversight.protocols.routing import read_roster
+
+_FREE = ("reason", "link", "author", "editor", "settings")
+"""Details of events that may tell of a person."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedPerson:
+    """What became of what was stored of an expert.
+
+    Attributes
+    ----------
+    name
+        The made-up name that stands in place of the expert's; empty if only texts were forgotten.
+    answers
+        Number of answers that stay under that name.
+    open
+        Number of their questions that are open.
+    events
+        Number of events that tell less than they did.
+    """
+
+    name: str
+    answers: int
+    open: int
+    events: int
+
+
+def export_person(study: Study, name: str, path: str | Path) -> int:
+    """Write all that is stored of an expert as JSON; return the number of rows and events.
+
+    Raises
+    ------
+    BadInput
+        If nothing is stored of them.
+    """
+    with _open(study) as store:
+        tables = _read(store, name)
+        events = store.withdrawals.find_records(_tells_of(name))
+    roster = [asdict(e) for e in read_roster(study.path(study.experts.roster)).experts if e.name == name]
+    told = {"expert": name, "roster": roster, "tables": tables, "events": [asdict(e) for e in events]}
+    text = json.dumps(told, ensure_ascii=False, indent=2, default=str)
+    write_whole(iter([text.encode(), b"\n"]), path)
+    return sum(map(len, tables.values())) + len(events)
+
+
+def forget_texts(study: Study, name: str) -> ErasedPerson:
+    """Remove an expert's comments, and reasons that were given about them. The audit trail still holds."""
+    with _open(study) as store, store.together(exclusive=True):
+        _read(store, name)
+        records = store.withdrawals.find_records(_tells_of(name))
+        told = [r for r in records if r.comment or r.kind == "revision" or "reason" in r.detail]
+        store.withdrawals.forget_texts(name)
+        store.audit.redact([_without_texts(record) for record in told])
+    scrub(study)
+    return ErasedPerson(name="", answers=0, open=0, events=len(told))
+
+
+def erase_person(study: Study, name: str) -> ErasedPerson:
+    """Erase an expert: a made-up name stands for theirs; texts, links and absences are removed.
+
+    Their answers stay under that name, or are withdrawn, as ``keep_labels`` under ``[people]`` says.
+
+    Raises
+    ------
+    BadInput
+        If nothing is stored of them.
+    ConfigError
+        If the roster still names them.
+    """
+    roster = study.path(study.experts.roster)
+    if any(expert.name == name for expert in read_roster(roster).experts):
+        raise ConfigError(
+            f"{roster}: names {name!r}; hand open questions over (oversight experts replace), then take the "
+            "name out of the roster"
+        )
+    keeps = study.people.keep_labels
+    with _open(study) as store, store.together(exclusive=True):
+        _read(store, name)
+        count_findings(study, store)
+        freeze = DesignFreeze(study, store)
+        store.withdrawals.forget_texts(name)
+        other = store.withdrawals.rename_person(name, keep_labels=keeps)
+        records = store.withdrawals.find_records(_tells_of(name))
+        store.audit.redact([_rename(record, name, other, keep_value=keeps) for record in records])
+        store.audit.redact(store.withdrawals.reseal_batches())
+        freeze.end(1)
+        panel = study.experts.is_panel
+        answers = sum(reply.expert == other for reply in store.replies(panel=panel).read_replies().values())
+        asked = store.count_asked(panel=panel).get(other, 0)
+    scrub(study)
+    return ErasedPerson(name=other, answers=answers, open=asked - answers, events=len(records))
+
+
+def _open(study: Study) -> Store:
+    if not has_database(study.store_url):
+        raise BadInput("there is no database of this study yet; nothing is stored of anybody")
+    store = Store(study.store_url)
+    store.marks.refuse_mark()
+    return store
+
+
+def _read(store: Store, name: str) -> dict[str, list[dict[str, Any]]]:
+    tables = store.withdrawals.read_person(name)
+    if not any(tables.values()):
+        raise BadInput(f"nothing is stored of {name!r}")
+    return tables
+
+
+def _tells_of(name: str) -> Callable[[AuditRecord], bool]:
+    """Whether an event is about a person, or holds something that they said."""
+    quoted = json.dumps(name, ensure_ascii=False)
+
+    def tells(record: AuditRecord) -> bool:
+        handed = record.kind == "handover" and name in (record.detail["from"], record.detail["to"])
+        is_item = record.kind in ("item_removed", "item_corrected")
+        return record.person == name or handed or (is_item and quoted in (record.comment or ""))
+
+    return tells
+
+
+def _without_texts(record: AuditRecord) -> AuditRecord:
+    detail = {key: value for key, value in record.detail.items() if key not in _FREE}
+    return replace(record, comment=None, salt="", comment_digest="", detail=detail)
+
+
+def _rename(record: AuditRecord, name: str, other: str, *, keep_value: bool) -> AuditRecord:
+    record = _without_texts(record)
+    detail = {key: other if value == name else value for key, value in record.detail.items()}
+    record = replace(record, detail=detail, key=None)
+    if record.person != name:
+        return record
+    return replace(record, person=other, value=record.value if keep_value else "")

@@ -1,0 +1,100 @@
+"""Items that are removed or corrected while a study goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oversight.harness.cli.main import main
+
+CLASSES = ("flu", "heart", "bone", "skin")
+TEXTS = (
+    "fever and cough",
+    "zebrafish broken leg",
+    "chest pain",
+    "rash on both arms",
+    "a broken arm",
+    "flutter",
+)
+Oversight = Callable[..., Any]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Oversight:
+    """A study with answers and a model, in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    write_items(*TEXTS)
+    names = json.dumps(CLASSES)
+    Path("study.toml").write_text(
+        f'[study]\nname = "ward"\n[items]\nfile = "items.csv"\nclasses = {names}\n[experts]\nrepeat = 0.5\n'
+    )
+    Path("experts.toml").write_text(f'[[expert]]\nname = "ana"\nclasses = {names}\n')
+    rows = "".join(f"i{j},{CLASSES[j % 4]}\n" for j in range(len(TEXTS)))
+    Path("key.csv").write_text(f"id,label\n{rows}")
+    Path("m.csv").write_text(f"id,prediction\n{rows}")
+    oversight("label", "route")
+    oversight("label", "simulate", "--key", "key.csv")
+    oversight("predictions", "import", "m.csv", "--model", "m")
+    return oversight
+
+
+def write_items(*texts: str) -> None:
+    Path("items.csv").write_text("id,text\n" + "".join(f"i{j},{text}\n" for j, text in enumerate(texts)))
+
+
+def stored_bytes() -> bytes:
+    return b"".join(path.read_bytes() for path in Path().glob("study.db*"))
+
+
+def test_removed_item_is_asked_and_counted_no_more(study: Oversight) -> None:
+    done = study("items", "remove", "i1", "--reason", "the patient withdrew")
+    assert (done["item"], done["predictions"], done["left"]) == ("i1", 1, 5)
+    assert study("estimate")["models"]["m"]["items"]["of"] == 5
+    assert study("verify")["holds"]
+    assert study("label", "route")["new"] == 0, "the file still has the item"
+    assert b"zebrafish" in stored_bytes(), "the trail keeps the text unless it is erased"
+    assert "zebrafish" not in Path(study("label", "audit")["file"]).read_text()
+    assert study("verify", "audit.jsonl")["holds"]
+
+
+def test_erased_item_leaves_no_text_in_the_database(study: Oversight) -> None:
+    head = study("verify")["head"]
+    study("items", "remove", "i1", "--reason", "the patient withdrew", "--erase")
+    assert b"zebrafish" not in stored_bytes()
+    checked = study("verify", "--head", head)
+    assert checked["holds"]
+    assert checked["covered"] is not None
+    assert checked["redacted"]
+
+
+def test_missing_item_is_named_until_it_is_removed(
+    study: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("items.csv").write_text(Path("items.csv").read_text().replace("i2,chest pain\n", ""))
+    for verb in (("label", "status"), ("estimate",), ("verify",), ("label", "route")):
+        capsys.readouterr()
+        assert main([*verb]) == 0
+        assert "no longer in items.csv: i2" in capsys.readouterr().err
+    study("items", "remove", "i2", "--reason", "gone")
+    capsys.readouterr()
+    assert main(["estimate"]) == 0
+    assert "no longer" not in capsys.readouterr().err
+
+
+def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) -> None:
+    before = study("estimate")["models"]["m"]
+    write_items("fever and a cough", *TEXTS[1:])
+    study("items", "correct", "i0", "--reason", "typo", "--keep-answers")
+    assert study("estimate")["models"]["m"] == before
+    write_items("no fever", *TEXTS[1:])
+    again = study("items", "correct", "i0", "--reason", "wrong", "--ask-again")
+    assert again["questions"] == again["answers"] > 0
+    status = study("label", "status")
+    assert status["experts"]["ana"]["open"] == again["questions"]
+    assert study("verify")["holds"]
+    study("label", "simulate", "--key", "key.csv")
+    assert study("verify")["holds"]

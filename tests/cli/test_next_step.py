@@ -1,0 +1,45 @@
+"""`oversight` without a verb says how far the study of the folder is and what to do next."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oversight.harness.cli.main import main
+
+STUDIES = Path(__file__).parents[1] / "studies"
+STEPS = {
+    "partitioned": "54 of 54 questions answered, 2 runs of models.\nNext: oversight estimate",
+    "half": "25 of 30 questions answered, 2 runs of models.\nNext: have the rest answered",
+    "panel": "95 of 96 questions answered, 1 run of models.\nNext: have the rest answered",
+    "search": "64 of 64 questions answered, 0 runs of models.\nNext: ask the models (oversight run)",
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_it_names_the_next_verb(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(STUDIES / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
+    assert main([]) == 0
+    assert STEPS[name] in capsys.readouterr().out
+
+
+def test_it_explains_itself_where_there_is_no_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([]) == 0
+    assert "verbs:" in capsys.readouterr().out
+
+
+def test_it_says_what_is_wrong_with_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text("[study\n")
+    assert main([]) == 0
+    assert "study.toml" in capsys.readouterr().out
