@@ -117,6 +117,7 @@ def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight:
         )
         told = store.audit.find_last("absent")
     assert told is not None
+    assert told.comment is not None
     assert "udce4" in told.comment
     assert "\udce4" not in told.comment
     assert oversight("verify")["holds"]
