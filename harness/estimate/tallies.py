@@ -382,7 +382,7 @@ def estimate_tallies(
     Parameters
     ----------
     tallies
-        From `tally` or `tally_arrays`.
+        From `tally`.
     estimator, interval, level, published
         As in `accuracy`.
 
