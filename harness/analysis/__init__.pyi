@@ -7,9 +7,10 @@ from .audit import (
 from .class_task import compare_study_classes as compare_study_classes
 from .comparing import StudyComparison as StudyComparison, compare_study as compare_study
 from .controls import (
-    ExpertQuality as ExpertQuality, describe_errors as describe_errors, read_gold as read_gold,
+    ExpertQuality as ExpertQuality, read_gold as read_gold,
     read_quality as read_quality,
 )
+from .correction import describe_errors as describe_errors
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oversight.harness.analysis.controls import describe_rates
+from oversight.harness.analysis.correction import describe_rates
 from oversight.harness.analysis.opened_study import OpenStudy
 from oversight.harness.analysis.options import check_look, note_look, refuse_panel
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns

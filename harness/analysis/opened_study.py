@@ -9,14 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.analysis.controls import (
-    ControlAnswers,
-    Correction,
-    doubt_answers,
-    find_correction,
-    find_rates,
-    read_control_answers,
-)
+from oversight.harness.analysis.controls import ControlAnswers, read_control_answers
+from oversight.harness.analysis.correction import Correction, doubt_answers, find_correction, find_rates
 from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
 from oversight.harness.arrays import IntArray
 from oversight.harness.columns import (

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from oversight.harness.analysis.class_task import ClassTask, plan_class_task
-from oversight.harness.analysis.controls import Correction, ExpertQuality, GoldOnItems, match_gold
+from oversight.harness.analysis.controls import ExpertQuality
+from oversight.harness.analysis.correction import Correction, GoldOnItems, match_gold
 from oversight.harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from oversight.harness.analysis.inputs import read_meta
 from oversight.harness.analysis.opened_study import FIRST_ONLY, OpenStudy

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
 from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison
 from oversight.harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
 from oversight.harness.report.estimate_words import quality_to_json
 from oversight.harness.types import Estimate, main_name, plain_fields
+
+if TYPE_CHECKING:
+    from oversight.harness.analysis import ModelReport, StudyComparison, StudyReport
 
 
 def agreement_to_json(report: AgreementReport) -> dict[str, Any]:

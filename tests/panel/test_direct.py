@@ -101,7 +101,6 @@ def test_no_decisive_answer_says_nothing() -> None:
     [
         ({"disagreement": 0.0, "win_share": 0.7}, "disagreement is out of range: 0.0"),
         ({"disagreement": 0.2, "win_share": 0.5}, "win_share is out of range: 0.5"),
-        ({"disagreement": 0.2, "win_share": 0.7, "neither": 1.0}, "neither is out of range"),
         ({"disagreement": 0.2, "win_share": 0.5001}, "too near 1/2"),
     ],
 )
