@@ -50,7 +50,8 @@ GOOD: dict[str, Callable[[int], str]] = {
     "fence in the code": lambda n: json.dumps(reply_of(n, code=f"```python\n{CODE.format(n=n)}```")),
     "surplus keys": lambda n: json.dumps(reply_of(n, fitness="100 %", answer=["A"], right_answer={"x": 1})),
     "triple quotes": lambda n: (
-        f'{{"thought": "look twice", "name": "twice {n}", "code": """\n{CODE.format(n=n)}"""}}'
+        json.dumps({k: v for k, v in reply_of(n).items() if k != "code"})[:-1]
+        + f', "code": """\n{CODE.format(n=n)}"""\n}}'
     ),
     "tags": lambda n: "".join(f"<{k}>{v}</{k}>\n" for k, v in reply_of(n).items()),
 }

@@ -165,7 +165,7 @@ def test_a_dry_run_prices_and_asks_nothing_and_leaves_no_search(
     tmp_path: Path, oversight: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with fake_openai(answer) as server:
-        lay_out(tmp_path, server.url, more="tokens = 20000")
+        lay_out(tmp_path, server.url, more="tokens = 200000")
         found = oversight("search", "start", "--dry-run", "--study", tmp_path / "study.toml")["costs"]
         assert server.prompts == []
     assert 50 < found["calls"] < 400

@@ -141,7 +141,7 @@ def test_a_dry_run_prices_the_optimiser_s_calls_at_the_optimiser_s_price(
     (tmp_path / "prices.toml").write_text(PRICES)
     costs = oversight("search", "start", "--dry-run", "--usd", "1.3", "--study", study)["costs"]
     assert costs["usd"] == pytest.approx(costs["tokens"] * 1e-6 + costs["meta_tokens"] * 1e-4)
-    assert costs["affordable"] == 2
+    assert costs["affordable"] == 5
     far = oversight("search", "start", "--dry-run", "--usd", "1e308", "--study", study)["costs"]
     assert far["affordable"] >= 10**9
     (tmp_path / "prices.toml").write_text(PRICES[: PRICES.index("[models.w]")])
