@@ -99,9 +99,8 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with (
         pause_collector(),
         Store(study.store_url) as store,
-        store.locks.hold(
-            {run: model}, take_over=True
-        ),  # the same log, in one transaction, does no harm twice
+        # the same log, in one transaction, does no harm twice
+        store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))

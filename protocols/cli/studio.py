@@ -16,7 +16,8 @@ import argparse
 from pathlib import Path
 
 from oversight.harness import ConfigError
-from oversight.harness.cli import add_study, emit, study_of
+from oversight.harness.cli import add_study, emit
+from oversight.harness.config import read_study
 from oversight.protocols.collect import MAIN, find_server, make_server_name, start_server, stop_server
 from oversight.protocols.routing import read_roster
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _names(args: argparse.Namespace) -> list[str]:
     """The servers of the study: one per expert if it says ``isolated = true``."""
-    study = study_of(args) if Path(args.study).exists() else None
+    study = read_study(args.study) if Path(args.study).exists() else None
     if study is None or not study.label_studio.isolated:
         return [MAIN]
     roster = read_roster(study.path(study.experts.roster))
