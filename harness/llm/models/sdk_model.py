@@ -28,20 +28,18 @@ def sdk_client(settings: ModelSection) -> SdkClient:
     ConfigError
         If the key is not set, or the local server is wanted and not running.
     """
-    url, key = base_url(settings), api_key(settings)
-    http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+    url, key, seconds = base_url(settings), api_key(settings), settings.timeout
     # One layer retries: oversight.harness.llm.models.limited_model.
     if settings.api_version is None:
-        return openai.AsyncOpenAI(
-            base_url=url, api_key=key, timeout=settings.timeout, max_retries=0, http_client=http_client
-        )
+        return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=seconds, max_retries=0)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=url,
         api_key=key,
         api_version=settings.api_version,
-        timeout=settings.timeout,
+        timeout=seconds,
         max_retries=0,
-        http_client=http_client,
+        # A redirect to another host would keep the header with Azure's key.
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
     )
 
 
