@@ -19,6 +19,7 @@ from oversight.harness.types import Finding
 
 _EXTRAS = {
     "labelling": "label_studio_sdk",
+    "openai": "openai",
     "workflows": "pydantic_monty",
     "frames": "pandas",
     "report": "matplotlib",

@@ -334,7 +334,7 @@ def _count_refuted(predictions: PredictionColumns, labels: LabelColumns) -> int:
     return int(np.count_nonzero(mark(labels.item[said], predictions.index.size)))
 
 
-_PACKAGES = ("numpy", "scipy", "sqlmodel")
+_PACKAGES = ("numpy", "scipy", "openai", "sqlmodel")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,11 +194,17 @@ def api_key(model: ModelSection) -> str:
     Raises
     ------
     ConfigError
-        If the variable is not set. Endpoints on the loopback interface need no key.
+        If the variable is not set, or its value cannot stand in a header. Endpoints on the loopback
+        interface need no key.
     """
     key = os.environ.get(model.api_key_env, "").strip()
     if key:
         keep_secret(key)
+        if not (key.isascii() and key.isprintable()):
+            raise ConfigError(
+                f"the key in {model.api_key_env} holds a line break or another character that no key has; "
+                "set it again"
+            )
         return key
     if model.endpoint == LOCAL_ENDPOINT or re.match(r"https?://(localhost|127\.|\[::1\])", model.endpoint):
         return "none"

@@ -107,6 +107,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
     ("extra", "words"),
     [
         ("labelling", ["label", "push"]),
+        ("openai", ["run", "--batch"]),
         ("workflows", ["run", "--workflow", "cot"]),
         ("local", ["model", "start"]),
         ("parquet", ["predictions", "import", "all.parquet", "--model", "m"]),

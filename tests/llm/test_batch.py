@@ -180,3 +180,11 @@ def test_only_endpoints_have_batches(store: Store, items: list[Item]) -> None:
     settings = ModelSection(model="m", command=["cat"])
     with store, pytest.raises(ConfigError, match="no Batch API behind command"):
         collect(store, items, Target(make_spec("m", settings, "$text", None), settings))
+
+
+def test_batches_without_the_sdk_name_the_extra(
+    store: Store, items: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oversight.harness.distribution.extras.find_spec", lambda _: None)
+    with store, pytest.raises(ConfigError, match=r"the Batch API needs: .*\[openai\]"):
+        collect(store, items, target("http://127.0.0.1:1"))

@@ -22,6 +22,7 @@ from oversight.harness.llm.runner.prediction import answer_confidence
 from oversight.harness.store.runs import take_vote
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
+from tests.fakes.raw_server import answer, raw_server
 from tests.fakes.serving import serving
 
 OPTIONS = ("red", "green", "blue")
@@ -258,6 +259,46 @@ def test_azure_takes_the_deployment_and_key_in_its_own_form(
     assert {p.option for p in found} == {0}
     assert set(paths) == {("/openai/deployments/deployed/chat/completions?api-version=2024-10-21", "secret")}
     assert [p.attempts for p in found].count(2) == 1
+
+
+def test_azure_key_does_not_follow_a_redirect(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with (
+        raw_server(lambda _: [answer()]) as other,
+        raw_server(
+            lambda _: [answer(b"", f"Location: http://127.0.0.1:{other.port}/", status="307 X")]
+        ) as server,
+    ):
+        url = f"http://127.0.0.1:{server.port}"
+        [found, *_] = h.run(
+            "m", items, store=str(tmp_path / "s.db"), template="$text", endpoint=url, api_version="1"
+        )
+    assert found.option is None
+    assert not other.seen
+
+
+def test_azure_that_cannot_be_reached_stops_the_run(
+    items: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    with pytest.raises(FatalModelError, match="cannot be reached: ConnectError"):
+        h.run(
+            "m",
+            items,
+            store=str(tmp_path / "s.db"),
+            template="$text",
+            endpoint="http://127.0.0.1:1",
+            api_version="1",
+        )
+
+
+def test_azure_without_the_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oversight.harness.distribution.extras.find_spec", lambda _: None)
+    settings = ModelSection(model="m", endpoint="http://127.0.0.1:1", api_version="1")
+    with pytest.raises(ConfigError, match=r"an endpoint with an api_version needs: .*\[openai\]"):
+        make_model(settings)
 
 
 def test_a_command_inherits_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,15 @@ into the same rows as those of calls.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from oversight.harness.distribution import require
 from oversight.harness.errors import ConfigError, FatalModelError, ModelError
+from oversight.harness.llm import models  # whose SDK may not be installed
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
 from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
-from oversight.harness.llm.models import open_client
 from oversight.harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
 from oversight.harness.output import say
 from oversight.harness.store import Store, Uncertain
@@ -113,6 +113,7 @@ def cancel_batches(
 
 
 def _check(targets: Sequence[Target]) -> None:
+    require("openai", "the Batch API", "openai")
     for target in targets:
         if target.is_program:
             raise ConfigError(f"{target.spec.name}: there is no Batch API behind {target.settings.where}")
@@ -127,15 +128,12 @@ async def _open(
     *,
     gives_up: bool = False,
 ) -> AsyncIterator[list[BatchRun]]:
-    clients = [open_client(target.settings, sys.maxsize) for target in targets]
-    try:
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(models.sdk_client(target.settings)) for target in targets]
         yield [
             BatchRun(store, t, BatchEndpoint(client, t.settings), limits, uncertain, gives_up)
             for t, client in zip(targets, clients, strict=True)
         ]
-    finally:
-        for client in clients:
-            await client.close()
 
 
 async def _collect_all(runs: Sequence[BatchRun], *, wait: bool, poll: float) -> list[tuple[Target, int]]:

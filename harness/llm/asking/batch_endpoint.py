@@ -6,16 +6,17 @@ Replies are read as plain JSON, because other servers than OpenAI's leave out fi
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import orjson
+from typing import TYPE_CHECKING, Any
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
+from oversight.harness.llm import models  # whose SDK may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
-from oversight.harness.llm.models import HttpClient, HttpReply, load_body, read_refusal
+
+if TYPE_CHECKING:
+    from oversight.harness.llm.models import SdkClient
 
 _METADATA = "oversight"
 _OUR_FILE = re.compile(r"oversight-[0-9a-f]{32}\.jsonl")
@@ -151,49 +152,49 @@ def copy_error(error: ModelError, message: str) -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class BatchEndpoint:
-    """An endpoint's Batch API."""
+    """An endpoint's Batch API, through the SDK."""
 
-    client: HttpClient
+    client: SdkClient
     settings: ModelSection
 
     async def create(self, marker: str, data: bytes) -> str:
         """Hand over a file of requests; return the id of the batch."""
-        reply = await self.client.upload("/files", _file_name(marker), data, {"purpose": "batch"})
-        match load_body(self._read(reply)):
+        files, batches = self.client.files.with_raw_response, self.client.batches.with_raw_response
+        uploaded = await self._call(files.create(file=(_file_name(marker), data), purpose="batch"))
+        match models.load_body(uploaded):
             case {"id": str(file)} if file:
                 pass
             case _:
                 raise TransientModelError("the reply names no uploaded file", fault=Fault.MALFORMED)
-        order = {
-            "input_file_id": file,
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {_METADATA: marker},
-        }
-        return read_batch(load_body(await self._call("POST", "/batches", orjson.dumps(order)))).id
+        created = await self._call(
+            batches.create(
+                input_file_id=file,
+                endpoint="/v1/chat/completions",
+                completion_window="24h",
+                metadata={_METADATA: marker},
+            )
+        )
+        return read_batch(models.load_body(created)).id
 
     async def retrieve(self, name: str) -> RemoteBatch:
         """Look at a batch."""
-        return read_batch(load_body(await self._call("GET", f"/batches/{name}")))
+        found = await self._call(self.client.batches.with_raw_response.retrieve(name))
+        return read_batch(models.load_body(found))
 
     async def cancel(self, name: str) -> None:
         """Ask for the end of a batch."""
-        await self._call("POST", f"/batches/{name}/cancel")
+        await self._call(self.client.batches.with_raw_response.cancel(name))
 
     async def read_file(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        return await self._call("GET", f"/files/{name}/content")
+        return await self._call(self.client.files.with_raw_response.content(name))
 
-    async def _call(
-        self, method: str, path: str, body: bytes = b"", query: Mapping[str, str] | None = None
-    ) -> bytes:
-        return self._read(await self.client.request(method, path, body, query=query))
-
-    def _read(self, reply: HttpReply) -> bytes:
+    async def _call(self, call: Awaitable[Any]) -> bytes:
         """Return the body of a reply, or raise what a status says that is no success."""
+        reply = await models.read_reply(call)
         if 200 <= reply.status < 300:
             return reply.body
-        read_refusal(reply.status, reply.body, reply.headers, self.settings)
+        models.read_refusal(reply.status, reply.body, reply.headers, self.settings)
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
@@ -236,15 +237,16 @@ class BatchEndpoint:
         return None
 
     async def _list_all(self) -> AsyncIterator[RemoteBatch]:
-        seen, query = set[str](), dict[str, str]()
+        batches = self.client.batches.with_raw_response
+        seen, query = set[str](), dict[str, object]()
         while True:
             try:
-                listed = await self._call("GET", "/batches", query={"limit": "100"} | query)
+                listed = await self._call(batches.list(limit=100, extra_query=query))
             except FatalModelError as error:
                 if any(f"HTTP {status}" in str(error) for status in (401, 403)):
                     raise
                 raise UncertainBatch(f"the endpoint does not list its batches ({error})") from error
-            page = read_page(load_body(listed))
+            page = read_page(models.load_body(listed))
             new = [batch for batch in page.batches if batch.id not in seen]
             for batch in new:
                 yield batch
@@ -257,8 +259,9 @@ class BatchEndpoint:
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
         """Whether a batch was made of these requests; None if its input file tells nothing."""
         try:
-            described = await self._call("GET", f"/files/{batch.input_file or 'none'}")
-            match load_body(described):
+            files = self.client.files.with_raw_response
+            described = await self._call(files.retrieve(batch.input_file or "none"))
+            match models.load_body(described):
                 case {"filename": str(name)} if _OUR_FILE.fullmatch(name):
                     return name == _file_name(marker)
         except ModelError:  # its content may still be there

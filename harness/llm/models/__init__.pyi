@@ -4,8 +4,7 @@ from .chat_completions import (
 from .completions import (
     CUT as CUT, FILTERED as FILTERED, load_body as load_body, parse_completion as parse_completion,
 )
-from .http_client import HttpClient as HttpClient, HttpReply as HttpReply
-from .http_model import open_client as open_client
+from .http_client import HttpClient as HttpClient
 from .interface import (
     Message as Message, Model as Model, ModelReply as ModelReply, Request as Request,
     RunnableModel as RunnableModel,
@@ -13,5 +12,6 @@ from .interface import (
 from .made_models import make_model as make_model
 from .limited_model import LimitedModel as LimitedModel
 from .reported_usage import read_usage as read_usage
+from .sdk_model import SdkClient as SdkClient, read_reply as read_reply, sdk_client as sdk_client
 from .served_model import ServedModel as ServedModel
 from .token_guess import TokenGuess as TokenGuess

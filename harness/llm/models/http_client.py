@@ -44,8 +44,6 @@ class HttpClient:
         Seconds for a request, connecting included.
     max_reply_bytes
         Largest size of a reply's body, unpacked.
-    query
-        Parameters that are added to every URL.
 
     Raises
     ------
@@ -60,7 +58,6 @@ class HttpClient:
         *,
         timeout: float,
         max_reply_bytes: int,
-        query: Mapping[str, str] | None = None,
     ) -> None:
         self._server = _parse_url(base_url, "the endpoint")
         if self._server.user is not None:
@@ -68,7 +65,7 @@ class HttpClient:
         self._proxy = _find_proxy(self._server)
         self._headers = {"Accept-Encoding": "gzip, deflate", **headers}
         self._timeout, self._most = timeout, max_reply_bytes
-        self._urls, self._query = dict[str, URL](), query or {}
+        self._urls = dict[str, URL]()
         self._session: aiohttp.ClientSession | None = None
 
     async def request(
@@ -78,7 +75,6 @@ class HttpClient:
         body: bytes = b"",
         *,
         seconds: float | None = None,
-        query: Mapping[str, str] | None = None,
     ) -> HttpReply:
         """Send a request and return its reply, whatever its status.
 
@@ -90,43 +86,21 @@ class HttpClient:
             JSON, or nothing.
         seconds
             Replaces the client's timeout.
-        query
-            Further parameters of the URL.
 
         Raises
         ------
         TransientModelError
             If there is no reply in time, or none that can be read; with `sent` false if nothing was sent.
         """
-        url = self._urls.get(path) or self._add_url(path)
-        url = url.update_query(query) if query else url
-        return await self._send(method, url, body, self._timeout if seconds is None else seconds)
-
-    async def upload(self, path: str, name: str, data: bytes, fields: Mapping[str, str]) -> HttpReply:
-        """Send a file with further fields as a form; return and raise as `request`."""
-        form = aiohttp.FormData(fields)
-        form.add_field("file", data, filename=name)
-        body = form()
-        url, headers = self._add_url(path), {"Content-Type": body.headers["Content-Type"]}
-        return await self._send("POST", url, body, self._timeout, headers)
-
-    async def _send(
-        self,
-        method: str,
-        url: URL,
-        body: bytes | aiohttp.Payload,
-        seconds: float,
-        headers: Mapping[str, str] | None = None,
-    ) -> HttpReply:
+        seconds = self._timeout if seconds is None else seconds
         if self._session is None:
             self._session = self._open_session()
         timeout = self._session.timeout if seconds == self._timeout else _time_limits(seconds)
         try:
             async with self._session.request(
                 method,
-                url,
+                self._urls.get(path) or self._add_url(path),
                 data=body,
-                headers=headers,
                 timeout=timeout,
                 proxy=self._proxy,
                 allow_redirects=False,
@@ -136,7 +110,7 @@ class HttpClient:
             raise self._translate(error, seconds) from error
 
     def _add_url(self, path: str) -> URL:
-        url = self._urls[path] = self._server.joinpath(path.lstrip("/")).with_query(self._query)
+        url = self._urls[path] = self._server.joinpath(path.lstrip("/"))
         return url
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import orjson
 
 from oversight.harness.config import ModelSection, api_key
-from oversight.harness.errors import ConfigError, FatalModelError, TransientModelError
+from oversight.harness.errors import FatalModelError, TransientModelError
 from oversight.harness.llm.models.chat_completions import (
     LimitField,
     base_url,
@@ -22,28 +22,6 @@ from oversight.harness.llm.models.interface import ModelReply, Request
 _LOOK_SECONDS = 10.0
 MAX_REPLY_BYTES = 4_000_000
 """Most bytes of a reply's body, unpacked; a larger one is no answer."""
-
-
-def open_client(settings: ModelSection, max_reply_bytes: int) -> HttpClient:
-    """Make the client of a model's endpoint; with an `api_version`, it is one of Azure.
-
-    Raises
-    ------
-    ConfigError
-        If the key is not set or cannot stand in a header, the endpoint is no URL that can be used, or the
-        local server is wanted and not running.
-    """
-    url, key = base_url(settings), api_key(settings)
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError(
-            f"the key in {settings.api_key_env} holds a line break or another character that no key has; "
-            "set it again"
-        )
-    headers, query = {"Authorization": f"Bearer {key}"}, dict[str, str]()
-    if settings.api_version is not None:
-        url, headers, query = f"{url}/openai", {"api-key": key}, {"api-version": settings.api_version}
-    headers |= {"Content-Type": "application/json", "Accept": "application/json"}
-    return HttpClient(url, headers, timeout=settings.timeout, max_reply_bytes=max_reply_bytes, query=query)
 
 
 class HttpModel:
@@ -63,9 +41,13 @@ class HttpModel:
 
     def __init__(self, settings: ModelSection) -> None:
         self._settings, self._limit = settings, LimitField(settings)
-        self._client = open_client(settings, MAX_REPLY_BYTES)
-        deployment = "" if settings.api_version is None else f"/deployments/{settings.model}"
-        self._path = f"{deployment}/chat/completions"
+        url, key = base_url(settings), api_key(settings)
+        headers = {
+            "Authorization": f"Bearer {key}",
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+        }
+        self._client = HttpClient(url, headers, timeout=settings.timeout, max_reply_bytes=MAX_REPLY_BYTES)
 
     async def ask(self, request: Request) -> ModelReply:
         """Send a request and return what came back; see `oversight.harness.llm.models.interface.Model`."""
@@ -80,7 +62,10 @@ class HttpModel:
 
     async def _send(self, request: Request, limit_field: str) -> HttpReply:
         body = orjson.dumps(request_body(request, self._settings, limit_field))
-        return await self._client.request("POST", self._path, body)
+        return await self._client.request("POST", "/chat/completions", body)
+
+    async def _list_models(self, seconds: float) -> HttpReply:
+        return await self._client.request("GET", "/models", seconds=seconds)
 
     async def check(self) -> None:
         """Make sure, before anything is paid for, that the endpoint is there and takes the key.
@@ -93,8 +78,7 @@ class HttpModel:
             If nothing answers at the address, or the key is refused.
         """
         try:
-            seconds = min(_LOOK_SECONDS, self._settings.timeout)
-            reply = await self._client.request("GET", "/models", seconds=seconds)
+            reply = await self._list_models(min(_LOOK_SECONDS, self._settings.timeout))
         except TransientModelError as error:
             if error.sent:  # an endpoint that is slow to list its models is there
                 return

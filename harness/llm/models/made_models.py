@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oversight.harness.config import ModelSection
+from oversight.harness.distribution import require
 from oversight.harness.llm.models.interface import RunnableModel
 
 
@@ -15,7 +16,7 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
     Raises
     ------
     ConfigError
-        If a key, the local server, the callable or the command is missing.
+        If a key, the extra that calls Azure, the local server, the callable or the command is missing.
     """
     if function is not None or settings.python is not None:
         from oversight.harness.llm.models.program_models import FunctionModel, load_function
@@ -25,6 +26,11 @@ def make_model(settings: ModelSection, function: Callable[[str], Any] | None = N
         from oversight.harness.llm.models.program_models import CommandModel
 
         return CommandModel(settings.command, settings.timeout)
+    if settings.api_version is not None:
+        require("openai", "an endpoint with an api_version", "openai")
+        from oversight.harness.llm.models.sdk_model import AzureModel
+
+        return AzureModel(settings)
     from oversight.harness.llm.models.http_model import HttpModel
 
     return HttpModel(settings)
