@@ -36,7 +36,7 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "5", "--models", "5", "--sensitivity", "0.9"]) == 0
     out = capsys.readouterr().out
     assert "shared" in out
-    assert "experts 0.9/1" in out
+    assert "experts' sensitivity 0.9, specificity 1" in out
     assert "sequential" not in out
 
 

@@ -7,7 +7,7 @@ and the looks, and how many answers were there at that moment: 0 is before the f
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from oversight.harness.config import Study
-from oversight.harness.output import make_storable, read_text
+from oversight.harness.output import read_text
 from oversight.harness.store import AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {
@@ -46,28 +46,6 @@ class DesignFreeze:
         self._altered = self._before is not None and bool(
             compare_parts(self._before.detail, store.design.measure())
         )
-        self._places: dict[str, int] = {}
-        self._drawn = RowsDigest() if self._is_first() else None
-
-    def _is_first(self) -> bool:
-        """Whether questions come in the order in which they are hashed, and nothing is stored yet."""
-        experts, content = self._study.experts, self._store.content
-        rule = experts.statement
-        if rule.is_panel or rule.asks_on or "predictions" in rule.needs:
-            return False  # which draw from all items at once
-        if self._before is not None or content.has_items():
-            return False
-        names = [name for name, *_ in _read_roster(self._study.path(experts.roster))]
-        return not content.has_questions() and all(make_storable(str(name)) == name for name in names)
-
-    def add(self, questions: Sequence[tuple[Any, ...]]) -> None:
-        """Hash a portion of the first draw as it is stored, which takes less time than to read it again."""
-        if self._drawn is None:
-            return
-        if self._study.experts.options_per_item > 1:
-            place = {name: at for at, name in enumerate(dict.fromkeys(q[1] for q in questions))}
-            questions = sorted(questions, key=lambda q: (place[q[1]], q[2], q[3], q[0]))
-        self._drawn.add(questions)
 
     def end(self, new: int) -> None:
         """Freeze the design if it changed: `new` rows were stored, or settings are others than before."""
@@ -81,7 +59,7 @@ class DesignFreeze:
                 return
         told = {
             **frozen,
-            "parts": self._store.design.measure(questions=self._drawn),
+            "parts": self._store.design.measure(),
             "answers": self._store.design.count_replies(),
             "altered": self._altered,
         }

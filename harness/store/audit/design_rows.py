@@ -132,20 +132,15 @@ class DesignRepository(Repository):
             read = [list(map(_read_plainly, col)) if at in places else col for at, col in enumerate(portion)]
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
-    def measure(self, *, questions: RowsDigest | None = None) -> dict[str, dict[str, Any]]:
-        """Return part → ``number`` of rows and ``digest``; the questions' may be known already."""
+    def measure(self) -> dict[str, dict[str, Any]]:
+        """Return part → ``number`` of rows and ``digest``."""
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
-            rows = questions if name == "questions" else None
-            found[name] = {"number": numbers[name], "digest": (rows or self.digest_part(name)).digest()}
+            rows = RowsDigest()
+            for portion in self.read_part(name):
+                rows.add(portion)
+            found[name] = {"number": numbers[name], "digest": rows.digest()}
         return found
-
-    def digest_part(self, name: str) -> RowsDigest:
-        """Hash the rows of a part."""
-        rows = RowsDigest()
-        for portion in self.read_part(name):
-            rows.add(portion)
-        return rows
 
     def count_parts(self) -> dict[str, int]:
         """Part → number of rows."""

@@ -1,5 +1,5 @@
 from .detail import (
-    read_closing as read_closing, read_strata_of as read_strata_of,
+    read_closing as read_closing, read_strata as read_strata, read_strata_of as read_strata_of,
 )
 from .frame import read_frame as read_frame
 from .item_rows import describe_items as describe_items

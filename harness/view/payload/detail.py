@@ -28,6 +28,11 @@ def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
     }
 
 
+def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[str, Any]:
+    """A model's accuracy in every stratum of a column of the items."""
+    return read_strata_of(study, store, [model], column)[model]
+
+
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
