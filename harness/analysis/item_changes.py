@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -12,7 +13,15 @@ from oversight.harness.analysis.inputs import stream_items
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, OversightError
 from oversight.harness.output import did_you_mean
-from oversight.harness.store import AuditEvent, AuditRecord, Store, Withdrawn, has_database, scrub_file
+from oversight.harness.store import (
+    AuditEvent,
+    AuditRecord,
+    Store,
+    Withdrawn,
+    has_database,
+    read_item_ids,
+    scrub_file,
+)
 from oversight.harness.types import Item
 
 _LARGEST = 20 * 2**20
@@ -128,10 +137,16 @@ def find_missing_items(study: Study) -> list[str]:
             return []
         whole = study.items.model_copy(update={"limit": None})
         there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
-        with Store(study.store_url) as store:
-            return [item.id for item in store.content.read_bare_items() if item.id not in there]
-    except (OSError, OversightError):
-        return []  # whoever needs the file says what is wrong with it
+        return [name for name in _read_stored_ids(study) if name not in there]
+    except (OSError, OversightError, sqlite3.Error):
+        return []  # whoever needs the file or the database says what is wrong with it
+
+
+def _read_stored_ids(study: Study) -> list[str]:
+    if not study.has_server:
+        return read_item_ids(study.store_url.removeprefix("sqlite:///"))
+    with Store(study.store_url) as store:
+        return [item.id for item in store.content.read_bare_items()]
 
 
 def scrub(study: Study) -> None:

@@ -31,5 +31,5 @@ from .runs import (
     NotedPrice as NotedPrice,
 )
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
-from .withdrawal import Withdrawn as Withdrawn, scrub_file as scrub_file
+from .withdrawal import Withdrawn as Withdrawn, read_item_ids as read_item_ids, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark

@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
@@ -289,6 +290,19 @@ class WithdrawalRepository(Repository):
         connection.execute(former.values(marker=f"{row['marker']}-{other}"))
         told = {**row, "expert": other, "email": "", "user_id": None, "closed": True}
         execute_many(connection, sa.insert(_QUEUE), [told])
+
+
+def read_item_ids(path: str | Path) -> list[str]:
+    """Read the ids of the items in a database file, without waiting for who holds it.
+
+    Raises
+    ------
+    sqlite3.Error
+        If it cannot be read now.
+    """
+    address = f"file:{quote(str(path))}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+        return [name for (name,) in connection.execute("SELECT id FROM item")]
 
 
 def scrub_file(path: str | Path) -> None:

@@ -45,7 +45,9 @@ def test_a_reply_that_is_nested_too_deep_is_wrong_and_ends_no_search(tmp_path: P
 
     with fake_openai(nesting) as server:
         lay_out(tmp_path, server.url, concurrency=4)
-        found = oversight("search", "start", "--study", tmp_path / "study.toml")["search"]
+        # such replies are long: the cap by default would end the search
+        words = ("search", "start", "--tokens", "10000000", "--study", tmp_path / "study.toml")
+        found = oversight(*words)["search"]
     assert found["winner"]
 
 
