@@ -12,7 +12,7 @@ import pytest
 
 from oversight.harness.analysis import import_predictions
 from oversight.harness.config import Study, read_study
-from oversight.harness.datasets import Portion, read_filled_portions, read_portions
+from oversight.harness.datasets import Portion, Row, read_filled_portions, read_portions, read_rows
 from oversight.harness.store import Store
 from oversight.protocols.study_labels import import_answers, route_questions
 from tests.test_studies import call, inside
@@ -65,22 +65,28 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, study: Study) -> list[str]:
     """Files during whose reading another connection wrote, without waiting."""
     written = list[str]()
 
+    def write(path: str | Path) -> None:
+        if study.path("study.db").exists():
+            other: Any = sqlite3.connect(study.path("study.db"), timeout=0)
+            with other:
+                other.execute("UPDATE item SET text = text")
+            other.close()
+            written.append(Path(path).name)
+
     def read(path: str | Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
         for portion in read_filled_portions(path, columns) if columns else read_portions(path):
-            if study.path("study.db").exists():
-                other: Any = sqlite3.connect(study.path("study.db"), timeout=0)
-                with other:
-                    other.execute("UPDATE item SET text = text")
-                other.close()
-                written.append(Path(path).name)
+            write(path)
             yield portion
 
-    for reader in (
-        "oversight.harness.analysis.inputs.read_portions",
-        "oversight.harness.datasets.log_formats.read_portions",
-        "oversight.protocols.collect.spreadsheets.verdict_files.read_filled_portions",
-    ):
-        monkeypatch.setattr(reader, read)
+    def read_each(path: Path) -> Iterator[Row]:
+        for row in read_rows(path):
+            write(path)
+            yield row
+
+    monkeypatch.setattr("oversight.harness.analysis.inputs.read_portions", read)
+    monkeypatch.setattr("oversight.harness.datasets.log_formats.read_rows", read_each)
+    filled = "oversight.protocols.collect.spreadsheets.verdict_files.read_filled_portions"
+    monkeypatch.setattr(filled, read)
     monkeypatch.setattr("oversight.harness.analysis.inputs.MANY", 0)
     return written
 

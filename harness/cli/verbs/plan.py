@@ -26,6 +26,7 @@ from oversight.harness.config import STUDY_FILE
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
 from oversight.harness.output import plain_table
+from oversight.harness.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -200,15 +201,17 @@ def _fewest(payload: dict[str, Any]) -> str:
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]
     cost = f'{best["questions"]:,} questions with protocol "{_named(best["protocol"])}"'
+    plain = f'with "{_named("uniform")}"'
     if best["questions"] < random["questions"]:
-        return f'±{best["half_width"]:.3f} takes {cost}, {random["questions"]:,} with "partitioned".'
-    others = f', ±{random["half_width"]:.3f} with "partitioned"' if best is not random else ""
+        return f"±{best['half_width']:.3f} takes {cost}, {random['questions']:,} {plain}."
+    others = f", ±{random['half_width']:.3f} {plain}" if best is not random else ""
     return f"{cost} give ±{best['half_width']:.3f}{others}."
 
 
 def _named(protocol: str) -> str:
     """The name by which study.toml knows a protocol."""
-    return protocol.replace("disagreements", "disagreement").replace("uniform", "partitioned")
+    uniform, *_ = PROTOCOLS  # the first of them draws options uniformly
+    return protocol.replace("disagreements", "disagreement").replace("uniform", uniform)
 
 
 def _table(rows: list[dict[str, Any]], field: str, width_title: str) -> Table:
