@@ -74,7 +74,7 @@ def test_readme_is_one_page() -> None:
 @pytest.mark.local_model
 def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path) -> None:
     page = "README.md"
-    truth = notes(tmp_path, 16)
+    truth = notes(tmp_path, 8)
     commands = [line for line in block("six-commands", page).splitlines() if line]
     assert len(commands) == 6
     *most, last = commands
@@ -86,7 +86,7 @@ def test_your_own_study_in_six_commands(local_model: LocalServer, tmp_path: Path
     with serve(tmp_path) as served:
         assert [model["name"] for model in served.read("overview")["models"]] == ["small"]  # type: ignore[attr-defined]
     estimates = json.loads(shell("oversight estimate --json", tmp_path))["models"]["small"]["estimates"]
-    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 16
+    assert estimates["ml"]["n"]["ordinary"] + estimates["ml"]["n"]["complementary"] == 8
 
 
 @pytest.mark.local_model
