@@ -26,10 +26,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-
 from benchmarks._coverage_checks import measure_false_alarms
 from benchmarks._coverage_commands import COMMAND_CELLS, run_commands
 from benchmarks._coverage_designs import Design
+from benchmarks._coverage_gaps import measure_gaps
 from benchmarks._coverage_grid import full_grid, quick_grid
 from benchmarks._coverage_kinds import cover
 from benchmarks._coverage_planner import measure_promises
@@ -40,6 +40,7 @@ LEVEL = 0.95
 STRICT = 2.6
 AGAIN = 10
 COMPARED, QUICK_COMPARED = 40, 8
+QUICK_GAPS = 40
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,10 @@ def main() -> None:
     widths = [*accuracy_cells(some), misled_cell(some)]
     for each in widths:
         print(f"{each.coverage:8.3f} {each.width:7.3f} factor {each.factor:.2f}  {each.name}", flush=True)
+    gaps = list(measure_gaps(QUICK_GAPS if args.quick else draws // 2, quick=args.quick))
+    print(
+        "over questions that are left open, and gates with the bar at the truth:", *gaps, sep="\n", flush=True
+    )
     commands = run_commands(args.commands or (1 if args.quick else 20))
     print(f"through the real commands, {len(COMMAND_CELLS)} cells: {commands}")
     promises = measure_promises(quick=args.quick)
@@ -144,7 +149,7 @@ def main() -> None:
     alarms = measure_false_alarms(100 if args.quick else 400, quick=args.quick)
     for alarm in alarms:
         print(f"{alarm.share:8.3f} with a failed check{'  HIGH' if alarm.is_high else ''}  {alarm.design}")
-    below = sum(c.low for c in cells) + sum(w.low for w in widths)
+    below = sum(c.low for c in cells) + sum(w.low for w in widths) + sum(g.low for g in gaps)
     ratios = [c.compared / c.reference for c in cells if c.reference > 0]
     print(
         json.dumps(

@@ -1,0 +1,238 @@
+"""Do intervals and gates hold if experts leave questions open because of what the answers would be?
+
+Each expert leaves the hardest questions open, on which models are wrong more often, or those whose answers
+speak against the model; or answers easy questions first. Only intervals that say that they hold count, except
+those of the ``worst_case`` row, which must cover whatever is open.
+
+    python benchmarks/_coverage_gaps.py [--draws 200] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._gap_studies import ACCURACY, Gaps, GapStudy
+from oversight import harness as h
+from oversight.harness import EstimateError
+from oversight.harness.estimate import PASS, gate_accuracy, gate_difference
+
+LOOKS = 10
+LEVEL, STRICT, AGAIN = 0.95, 2.6, 5
+NEAR = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapCell:
+    """Share of the studies of a design in which an interval covered, or in which a gate stayed undecided.
+
+    Attributes
+    ----------
+    coverage
+        Share of the `counted` studies, whose interval was printed and says that it holds.
+    width
+        Mean width of these intervals; NaN for gates.
+    unsure
+        Share of all studies whose interval was withheld or says that it may not hold.
+    """
+
+    name: str
+    coverage: float
+    width: float
+    unsure: float
+    counted: int
+
+    @property
+    def low(self) -> bool:
+        """Whether the coverage is below the level by more than chance."""
+        error = math.sqrt(LEVEL * (1 - LEVEL) / max(1, self.counted))
+        return self.coverage < LEVEL - STRICT * error
+
+    def __str__(self) -> str:
+        """Give a line of the table."""
+        mark = "  LOW" if self.low else ""
+        return f"{self.coverage:8.3f} {self.width:7.3f} unsure {self.unsure:.2f}  {self.name}{mark}"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Whether an interval covered (None: withheld or unsure), and its width."""
+
+    covered: bool | None
+    width: float = math.nan
+
+
+def _one(truth: float, found: Any, *, always: bool = False) -> Seen:
+    if found is None or not (found.holds or always):
+        return Seen(None)
+    return Seen(bool(found.low - NEAR <= truth <= found.high + NEAR), found.high - found.low)
+
+
+def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+    """The main accuracy of the first model, and what covers whatever is open."""
+    try:
+        found = h.accuracies(study.models["m0"], study.collect(gaps))
+    except EstimateError:
+        yield "accuracy", Seen(None)
+        return
+    yield "accuracy", _one(ACCURACY, found.get("ml") or found.get("routed"))
+    if "worst_case" in found:
+        yield "worst_case", _one(ACCURACY, found["worst_case"], always=True)
+
+
+def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+    """The difference of the first two models by `oversight.harness.compare`."""
+    try:
+        (pair,) = h.compare({m: study.models[m] for m in ("m0", "m1")}, study.collect(gaps)).pairs
+    except EstimateError:
+        yield "difference", Seen(None)
+        return
+    yield "difference", _one(0.0, pair)
+
+
+def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+    """The running interval at ten looks; all that say that they hold must do so."""
+    seen = []
+    for look in range(1, LOOKS + 1):
+        try:
+            found = h.accuracy(study.models["m0"], study.collect(gaps, look / LOOKS), interval="anytime")
+        except EstimateError:
+            continue
+        seen.append(_one(ACCURACY, found))
+    counted = [s for s in seen if s.covered is not None]
+    width = float(np.mean([s.width for s in counted])) if counted else math.nan
+    yield "anytime", Seen(all(s.covered for s in counted) if counted else None, width)
+
+
+def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
+    """Gates with the bar at the truth, watched ten times: whether one ever passes, or fails."""
+    m = study.models
+    parts = [study.collect(gaps, look / LOOKS) for look in range(1, LOOKS + 1)]
+    found = {}
+    if not study.for_difference:
+        found["gate_accuracy"] = [gate_accuracy(m["m0"], part, ACCURACY) for part in parts]
+    if len(m) > 1:
+        found["gate_difference"] = [gate_difference(m["m0"], m["m1"], part, 0.0) for part in parts]
+    for name, verdicts in found.items():
+        decided = [v.verdict for v in verdicts if v.decided]
+        yield f"{name} passes", Seen(PASS not in decided)
+        yield f"{name} fails", Seen(all(v == PASS for v in decided))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """What is looked at in the same studies: a protocol, what experts leave open, and the calls."""
+
+    protocol: str
+    see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Seen]]]
+    gaps: tuple[Gaps, ...]
+    n: int = 200
+
+
+def measure_watch(watch: Watch, draws: int, seed: int = 1) -> list[tuple[Gaps, GapCell]]:
+    """Draw studies, and count for every pattern of open questions and every result."""
+    seen = defaultdict[tuple[Gaps, str], list[Seen]](list)
+    for draw in range(draws):
+        study = GapStudy(watch.protocol, watch.n, 1_000_000 * seed + draw)
+        for gaps in watch.gaps:
+            for name, each in watch.see(study, gaps):
+                seen[gaps, name].append(each)
+    return [
+        (gaps, _count(f"{name}: {watch.protocol}, n={watch.n}, {gaps}", each))
+        for (gaps, name), each in seen.items()
+    ]
+
+
+def _count(name: str, seen: list[Seen]) -> GapCell:
+    counted = [s for s in seen if s.covered is not None]
+    return GapCell(
+        name=name,
+        coverage=float(np.mean([s.covered for s in counted])) if counted else 1.0,
+        width=float(np.mean([s.width for s in counted])) if counted else math.nan,
+        unsure=1 - len(counted) / len(seen),
+        counted=len(counted),
+    )
+
+
+HARDEST = tuple(Gaps(share=share, known=known) for share in (0.04, 0.15, 0.3) for known in (True, False))
+TELLING = tuple(Gaps(share=share, telling=True) for share in (0.02, 0.1))
+ORDERS = (
+    Gaps(easy_first=True),
+    Gaps(easy_first=True, known=False),
+    Gaps(),
+    Gaps(share=0.15),
+    Gaps(share=0.3),
+)
+
+
+def quick_watches() -> list[Watch]:
+    """Some of every kind, about half a second of one core per draw."""
+    first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
+    orders = (ORDERS[0], ORDERS[3])
+    return [
+        Watch(protocol="partitioned", see=see_accuracies, gaps=first, n=100),
+        Watch(protocol="targeted for one", see=see_accuracies, gaps=first, n=100),
+        Watch(protocol="targeted", see=see_accuracies, gaps=first[:1], n=100),
+        Watch(protocol="disagreement", see=see_difference, gaps=first, n=100),
+        Watch(protocol="partitioned", see=see_anytime, gaps=first[2:], n=100),
+        *[
+            Watch(protocol=p, see=see_gates, gaps=orders, n=100)
+            for p in ("disagreement", "partitioned", "targeted for one")
+        ],
+    ]
+
+
+def full_watches() -> list[Watch]:
+    """Intervals over gaps by all protocols, and gates over gaps and in informative orders."""
+    whole = ("partitioned", "targeted for one", "targeted")
+    gaps = HARDEST + TELLING
+    found = []
+    for n in (60, 200):
+        found += [Watch(protocol=p, see=see_accuracies, gaps=gaps, n=n) for p in whole]
+        found += [
+            Watch(protocol=p, see=see_difference, gaps=gaps, n=n) for p in ("disagreement", *whole[::2])
+        ]
+        found += [Watch(protocol=p, see=see_anytime, gaps=gaps, n=n) for p in whole[:2]]
+        found += [Watch(protocol=p, see=see_gates, gaps=ORDERS, n=n) for p in ("disagreement", *whole)]
+    return found
+
+
+def _measure_twice(task: tuple[Watch, int]) -> list[GapCell]:
+    """Measure a watch; patterns with a low cell are drawn once more, with more draws."""
+    watch, draws = task
+    measured = measure_watch(watch, draws)
+    bad = tuple(dict.fromkeys(gaps for gaps, cell in measured if cell.low))
+    again = measure_watch(replace(watch, gaps=bad), AGAIN * draws, seed=2) if bad else []
+    return [cell for gaps, cell in measured if gaps not in bad] + [cell for _, cell in again]
+
+
+def measure_gaps(draws: int, *, quick: bool = False) -> Iterator[GapCell]:
+    """Coverage of every cell, on two cores."""
+    tasks = [(watch, draws) for watch in (quick_watches() if quick else full_watches())]
+    with get_context("fork").Pool(2) as pool:
+        for cells in pool.imap(_measure_twice, tasks):
+            yield from cells
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    for cell in measure_gaps(args.draws, quick=args.quick):
+        print(cell, flush=True)
+
+
+if __name__ == "__main__":
+    main()
