@@ -301,6 +301,8 @@ def read_item_ids(path: str | Path) -> list[str]:
         If it cannot be read now.
     """
     address = f"file:{quote(str(path))}?mode=ro"
+    if not Path(f"{path}-wal").exists():
+        address += "&immutable=1"  # or SQLite would leave a log and its index beside the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
         return [name for (name,) in connection.execute("SELECT id FROM item")]
 
