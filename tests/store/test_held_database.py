@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks.servers import connect_to_server
+from benchmarks.servers import connect_to_server, empty_server
 from oversight.harness.cli.main import main
 from oversight.harness.errors import StoreError
 from oversight.harness.store import Store
@@ -113,6 +113,7 @@ def test_a_server_says_who_holds_it(
     postgresql: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OVERSIGHT_LOCK_WAIT", "1.5")
+    empty_server(postgresql)  # whatever ran before on it
     lock = 0x6F76657273
     with Store(postgresql) as store, connect_to_server(postgresql) as other:
         other.execute(sa.text("SET application_name = 'long import'"))
