@@ -12,6 +12,7 @@ examples: oversight compare
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -78,7 +79,7 @@ def _compare_accuracies(args: argparse.Namespace) -> int:
     shown: list[RenderableType] = [Text("\n".join(_answer_one(pairs[0])))]
     if ranking is not None:
         told = f"\nModels that share a rank cannot be told apart; joint level {ranking.level:.0%}."
-        shown = [Text(_answer_many(ranking)), _ranking_table(ranking), Text(told)]
+        shown = [Text(_answer_many(ranking, pairs)), _ranking_table(ranking), Text(told)]
     warned = [Text("\n".join(cautions) + "\n")] if cautions else []
     emit(args, comparison_to_json(made), [*warned, *shown, *map(Text, lines)])
     return 0
@@ -107,12 +108,16 @@ def _what_fits(c: Comparison) -> list[str]:
     return ['The answers fit anything from "{}" to "{}".'.format(*ends)]
 
 
-def _answer_many(ranking: Ranking) -> str:
-    """Which of several models is best, or which cannot be told apart from the best."""
+def _answer_many(ranking: Ranking, pairs: Sequence[Comparison]) -> str:
+    """Which of several models is best, or which cannot be told apart from the best.
+
+    It is marked if an interval of a difference with a first model may not hold.
+    """
     first = [name for name, (best, _) in zip(ranking.names, ranking.ranks, strict=True) if best == 1]
     *others, last = first
     answer = f"Not decided: {', '.join(others)} and {last} share the first rank" if others else last
-    return f"Which model is best?   {answer}.\n"
+    doubt = "" if all(c.holds for c in pairs if {c.first, c.second} & {*first}) else " (!)"
+    return f"Which model is best?   {answer}.{doubt}\n"
 
 
 def _ranking_table(ranking: Ranking) -> Table:
