@@ -95,7 +95,7 @@ def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
 
 
 def find_worker() -> int:
-    """Process of a worker on the cluster of this benchmark, by its environment."""
+    """Find the process of a worker that this benchmark started, by a variable of its environment."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             is_worker = path.read_bytes().startswith(b"ray::NodeWorker")

@@ -32,7 +32,7 @@ class CallInMaking:
     latest
         The latest reply, whether it will do or not.
     is_noted
-        Whether it is stored as lost, until what came of it replaces that.
+        Whether it is stored as lost; its reply or error replaces that row.
     """
 
     key: str

@@ -93,7 +93,7 @@ class ProgramService:
     async def work(
         self, session: str, tier: str, what: Program | str, tasks: Sequence[Payload]
     ) -> AsyncIterator[tuple[Any, ...]]:
-        """Run a program over tasks, or code; yield its calls and what came of it."""
+        """Run a program over tasks, or run code; yield its calls, then its result or error."""
         host = self._hosts[session] = _DistantHost()
         running = asyncio.create_task(self._run(tier, what, tasks, host))
         running.add_done_callback(lambda _: host.said.put_nowait(None))

@@ -47,8 +47,8 @@ class SandboxLimits:
     idle
         Seconds that a session may wait for nothing: no call under way, no word from it.
     total
-        Seconds that a session may last, those while a call of it is under way left out. All sessions of a run
-        together may last this long and `seconds` more for each task.
+        Seconds that a session may last, without those in which one of its calls is under way. All sessions of
+        a run together may last this long, and `seconds` more for each task.
     """
 
     seconds: float = 1.0
@@ -240,9 +240,9 @@ class TimedHost:
     Parameters
     ----------
     host, index
-        What answers, and the place of the session's task.
+        The host that answers calls, and the index of the task of this session.
     total
-        Seconds that the session may last, those while a call is under way left out.
+        Seconds that the session may last, without those in which a call is under way.
     """
 
     def __init__(self, host: Host, index: int, total: float) -> None:

@@ -84,17 +84,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     """
     refuse_mark(study.store_url)
     kind = kind or format_of(file)
-    digest = _digest(Path(file))
-    spec = RunSpec(
-        name=model,
-        model=model,
-        endpoint=f"import {kind}",
-        temperature=None,
-        max_tokens=None,
-        stop=(),
-        template=f"{Path(file).name} {digest}",
-        max_words=None,
-    )
+    spec = _describe_log(file, model, kind)
     run, items = spec.id, read_new_items(study)
     with (
         pause_collector(),
@@ -140,6 +130,20 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         # A table may do without texts; in a log of another tool they were not found.
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
+    )
+
+
+def _describe_log(file: str, model: str, kind: str) -> RunSpec:
+    """The spec of a run whose answers come from a log."""
+    return RunSpec(
+        name=model,
+        model=model,
+        endpoint=f"import {kind}",
+        temperature=None,
+        max_tokens=None,
+        stop=(),
+        template=f"{Path(file).name} {_digest(Path(file))}",
+        max_words=None,
     )
 
 

@@ -123,7 +123,7 @@ class RayWorkers:
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Have a service work on the next actor; yield that actor and each message.
+        """Run a service on the next actor; yield that actor with each message of the service.
 
         Raises
         ------

@@ -112,7 +112,7 @@ class Part:
 
     @classmethod
     def within(cls, value: float, low: float, high: float) -> Part:
-        """Of ends between which the value need not lie."""
+        """Make a part from ends that need not enclose the value."""
         return cls(value=value, low=min(low, value), high=max(high, value))
 
     def widen(self, level: float) -> Part:
@@ -1036,7 +1036,7 @@ class ClassComparison(Shown):
     results
         Name of a result, such as ``recall[cardiology]``, → every pair of models.
     undefined
-        Name of a result that is withheld of a pair → why.
+        Result that is withheld, by name → the reason.
     left_out
         What is said of models that have no answers yet, and of judges.
     """

@@ -603,7 +603,7 @@ def estimate_counts(
     interval: str | None = None,
     published: bool = False,
 ) -> Estimates:
-    """Estimate accuracy from the sufficient counts of one ordinary and one complementary set.
+    """Estimate accuracy from the counts of a set of ordinary labels and a set of complementary ones.
 
     Parameters
     ----------

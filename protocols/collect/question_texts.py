@@ -22,7 +22,7 @@ class QuestionTexts:
     descriptions
         Class → what is meant by it.
     own_options
-        Whether every question must bring its item's options, in the item's order.
+        Whether each question shows the options of its item, in the order of the item.
     """
 
     classes: tuple[str, ...]

@@ -46,8 +46,7 @@ class ScoredRows:
     Attributes
     ----------
     last
-        What was made of all of them last, with the key that says of which: a page asks for what a report has
-        just made.
+        The newest scores and the key of what they were made of: a page asks for what a report has just made.
     """
 
     _items: Sequence[Item] | None = None

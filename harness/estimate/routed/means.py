@@ -268,7 +268,7 @@ def routed_accuracy(
     EstimateError
         If there is no item, or a prediction is not one of its options.
     NotIdentified
-        If these answers cannot tell the accuracy of these predictions, or items with weights have several.
+        If the answers do not identify the accuracy, or if an item with a weight has several answers.
     """
     check_level(level)
     predicted = np.asarray(predicted, dtype=np.int64)
