@@ -98,3 +98,30 @@ def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) ->
     assert study("verify")["holds"]
     study("label", "simulate", "--key", "key.csv")
     assert study("verify")["holds"]
+
+
+def test_removed_items_leave_the_pool_that_items_are_drawn_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    """The pool has no more items than the study, and as many drawn ones as there are questions."""
+    monkeypatch.chdir(tmp_path)
+    truth = {f"i{j}": CLASSES[j % 4] for j in range(120)}
+    write_items(*(f"note {j}" for j in range(120)))
+    Path("study.toml").write_text(
+        f'[study]\nname = "ward"\nseed = 3\n[items]\nfile = "items.csv"\nclasses = {json.dumps(CLASSES)}\n'
+    )
+    Path("experts.toml").write_text(f'[[expert]]\nname = "ana"\nclasses = {json.dumps(CLASSES)}\n')
+    Path("key.csv").write_text("id,label\n" + "".join(f"{i},{c}\n" for i, c in truth.items()))
+    for model, step in (("a", 3), ("b", 5)):
+        said = {i: c if j % step else CLASSES[(j + 1) % 4] for j, (i, c) in enumerate(truth.items())}
+        Path("m.csv").write_text("id,prediction\n" + "".join(f"{i},{c}\n" for i, c in said.items()))
+        oversight("predictions", "import", "m.csv", "--model", model)
+    oversight("label", "route", "--questions", "60")
+    oversight("label", "simulate", "--key", "key.csv")
+    assert oversight("estimate")["items_drawn"] == {"drawn": 60, "of": 120}
+    for item in ("i1", "i2", "i3", "i4", "i5", "i6"):
+        oversight("items", "remove", item, "--reason", "not ours")
+    after = oversight("estimate")
+    assert after["items_drawn"]["of"] == 114
+    assert after["items_drawn"]["drawn"] == after["questions"]["drawn"]
+    assert oversight("verify")["holds"]

@@ -64,13 +64,13 @@ class PoolRepository(Repository):
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:
         """The drawn items over the index; None where every item is to be asked about."""
-        draws = self.read_draws()
-        if not draws:
+        counted = self.count_pool()
+        if counted is None:
             return None
         columns = (_ITEM.position, _POOL.c.stratum, _POOL.c.batch, _POOL.c.chance)
         query = sa.select(*columns).join_from(PoolItemRow, ItemRow).where(_POOL.c.batch > 0)
         rows = np.array(self._database.read_tuples(query), np.float64).reshape(-1, 4)
-        place, size = rows[:, 0].astype(np.int64), draws[0].pool
+        place, size = rows[:, 0].astype(np.int64), counted[1]
         stratum = np.full(index.size, -1, np.int64)
         stratum[place] = rows[:, 1].astype(np.int64)
         if np.isnan(rows[:, 3]).all():
@@ -84,9 +84,15 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """How many items were drawn, and of how many; None where every item is to be asked about."""
-        draws = self.read_draws()
-        return (sum(draw.items for draw in draws), draws[0].pool) if draws else None
+        """How many items were drawn, and of how many; None where every item is to be asked about.
+
+        Items that were removed from the study count no more.
+        """
+        if not self.read_draws():
+            return None
+        query = sa.select(sa.func.count().filter(_POOL.c.batch > 0), sa.func.count()).select_from(PoolItemRow)
+        ((drawn, size),) = self._database.read_tuples(query)
+        return drawn, size
 
     def read_drawn(self) -> set[str] | None:
         """Ids of the drawn items; None where every item is to be asked about."""
