@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -90,7 +91,8 @@ class PoolRepository(Repository):
         """
         if not self.read_draws():
             return None
-        query = sa.select(sa.func.count().filter(_POOL.c.batch > 0), sa.func.count()).select_from(PoolItemRow)
+        numbers = (sa.func.count().filter(_POOL.c.batch > 0), sa.func.count())
+        query: Any = sa.select(*numbers).select_from(PoolItemRow)
         ((drawn, size),) = self._database.read_tuples(query)
         return drawn, size
 
