@@ -154,7 +154,9 @@ def _tell_ids(ids: CheckedIds) -> list[str]:
             by = "the seed alone, as an older version drew them: who knows it can tell control questions"
         lines.append(f"question ids: {ids.checked:,} computed again from {by}")
     if ids.unchecked:
-        lines.append(f"question ids: {ids.unchecked:,} not checked: another program drew these questions")
+        lines.append(
+            f"question ids: {ids.unchecked:,} not checked: another program drew them, or the expert is erased"
+        )
     return lines
 
 
