@@ -146,7 +146,8 @@ def erase(args: argparse.Namespace, study: Study) -> int:
     kept = f"{counted(done.answers, 'answer')} stay as those of {done.name}"
     text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answer stays'}"
     if done.open:
-        text += f"; open: {counted(done.open, 'question')}, hand over: oversight label reassign {done.name} --to NAME"
+        text += f"; open: {counted(done.open, 'question')}"
+        text += f", to be handed over: oversight label reassign {done.name} --to NAME"
     text += "\nStill to be erased by you: exported files, backups, and the account on Label Studio"
     emit(args, asdict(done), text)
     return 0
