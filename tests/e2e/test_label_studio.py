@@ -88,8 +88,9 @@ def test_tasks_hold_nothing_but_what_must_be_read(bench: Bench) -> None:
             assert question.expert == expert
             assert (task["annotations"], task["predictions"], task["meta"]) == ([], [], {})
         places = [int(task["data"]["text"].split()[1].strip(".")) for task in tasks]
-        assert places != sorted(places)
         orders.append(places)
+    # a short queue is in the order of the items now and then, and not that of every expert
+    assert any(places != sorted(places) for places in orders)
     project = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
     for shown in ("show_collab_predictions", "show_skip_button", "enable_empty_annotation"):
         assert project[shown] is False
