@@ -35,7 +35,7 @@ def test_what_a_number_of_questions_buys(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "5", "--models", "5", "--sensitivity", "0.9"]) == 0
     out = capsys.readouterr().out
-    assert "shared" in out
+    assert "targeted" in out
     assert "experts' sensitivity 0.9, specificity 1" in out
     assert "sequential" not in out
 

@@ -210,8 +210,10 @@ def _fewest(payload: dict[str, Any]) -> str:
 
 def _named(protocol: str) -> str:
     """The name by which study.toml knows a protocol."""
-    uniform, *_ = PROTOCOLS  # the first of them draws options uniformly
-    return protocol.replace("disagreements", "disagreement").replace("uniform", uniform)
+    # the first draws options uniformly, the second those that models chose, of several models as of one
+    uniform, chosen, *_ = PROTOCOLS
+    protocol = protocol.replace("shared", chosen).replace("uniform", uniform)
+    return protocol.replace("disagreements", "disagreement")
 
 
 def _table(rows: list[dict[str, Any]], field: str, width_title: str) -> Table:
