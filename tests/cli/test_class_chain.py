@@ -50,7 +50,7 @@ def test_what_cannot_be_is_refused_by_name(begin: Callable[..., None], oversight
         ("truth,red", "truth,rde", "costs.csv:2 [rde]: 'rde' is none of the study's classes"),
         ("blue,1,1", "blue,1,", "costs.csv:4 [green]: must be a number, is empty"),
         ("black,1,1,1,0\n", "", "costs.csv: no row for the class 'black'"),
-        ("green,1,0", "red,1,0", "costs.csv:3 [truth]: the class 'red' is there twice"),
+        ("green,1,0", "red,1,0", "costs.csv:3 [truth]: the class 'red' occurs twice"),
     ):
         Path("costs.csv").write_text(COSTS.replace(old, new))
         assert told in oversight("estimate", "--costs", "costs.csv", code=2)["error"]

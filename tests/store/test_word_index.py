@@ -178,7 +178,7 @@ def test_items_that_come_later_are_found_and_failed_imports_leave_nothing(url: s
         store.content.add_items([item("i", "first")])
         store.content.add_items([item("i", "first"), item("j", "second")])
         assert (find(store, "first"), find(store, "second")) == ([0], [1])
-        with pytest.raises(DataError, match="is there twice"):
+        with pytest.raises(DataError, match="occurs twice"):
             store.content.add_items([item("k", "third"), item("k", "third")])
         assert find(store, "third") == []
         store.content.add_items([item("k", "fourth")])
