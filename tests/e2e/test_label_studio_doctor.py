@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_token(
     token, browser = personal
     access = browser.post("/api/token/refresh/", json={"refresh": token}).json()["access"]
     assert "lives for five minutes" in ask(label_studio.url, access, 1)["Label Studio"][1]
-    assert "knows no such token; copy it again" in ask(label_studio.url, "0" * 40, 1)["Label Studio"][1]
+    assert "does not know this token; copy it again" in ask(label_studio.url, "0" * 40, 1)["Label Studio"][1]
     browser.post("/api/token/blacklist/", json={"refresh": token}).raise_for_status()
     assert "revoked" in ask(label_studio.url, token, 1)["Label Studio"][1]
     admin.do("POST", "/api/jwt/settings", {"legacy_api_tokens_enabled": False, "api_tokens_enabled": True})

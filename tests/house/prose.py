@@ -26,7 +26,7 @@ RULES = {
     "a relative clause is the subject": START + r"(?:What|Who|Whoever|Whatever|Whose|Where) [a-z][^?]*$",
     "'is there' for 'exists'": r"\b(?:is|are|was|were) there\b(?! (?:a|an|no|any|one|to)\b)",
     "an amount without a number": r"\bso many\b|\bso much\b(?! that)",
-    "'told' without an actor": r"\b(?:is|are|was|were) told\b|\bsays so\b|\bsaid so\b",
+    "'told' without an actor": r"\b(?:is|are|was|were) told\b",
     "'of its own' for 'separate'": r"\b(?:in|by|with|has|have|gets?) (?:an? )?\w+ of (?:its|their) own\b",
     "'too' at the end": r", too\b",
     "an old word": r"\b(?:dear(?:er|est)?|mend(?:s|ed|ing)?|anew|lone|woven|crew|standstill|whence|thereof"
