@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.programs import NAMES, load_program
 from oversight.agents.search import Archive, SearchContext, confirm_finalists, search
 from oversight.agents.search.confirmation import decide
@@ -23,8 +24,6 @@ from oversight.harness import BudgetSpent, StoreError
 from oversight.harness.config import SearchSection
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus, Program
-from tests.agents.population import FreshDraws, Steps
-from tests.agents.search_world import World
 
 
 def run(world: World) -> Ended:
