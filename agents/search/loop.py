@@ -169,12 +169,11 @@ async def seed(context: SearchContext) -> str:
         context.archive.add_candidate(Candidate(program, j - len(library), "library", (), program.thought))
     first = items[: context.section.rungs[0]]
     others = [program.id for program in library[1:]]
-    context.progress(f"{len(library)} workflows of the library on the first {len(first)} items")
+    context.progress(f"{len(library)} workflows of the library on {len(items)} items")
     for ids in ([context.start], others):
         await gather_all(*(context.answer(name, first) for name in ids))
         if unreadable := _find_unreadable(context, ids, first):
             return unreadable
-    context.progress(f"{len(library)} workflows of the library on {len(items)} items")
     context.progress("the starting workflow a second time, to see how it compares with itself")
     answered = [context.answer(program.id, items[len(first) :]) for program in library]
     await gather_all(*answered, context.answer(context.start, items, TWICE))
