@@ -49,7 +49,7 @@ def test_nothing_that_a_model_wrote_reaches_the_terminal_raw(
             (["show", "--page", str(tmp_path / "search.html")], 0),
             (["show", ODD], 2),
             (["show", ODD, "--json"], 2),
-            (["export", str(tmp_path / "winner.py")], 0),
+            (["export", str(tmp_path / "winner.json")], 0),
             (["export", str(tmp_path / f"{ODD}.txt")], 2),
         ):
             assert main(["search", *words, "--study", study]) == code, words
