@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks._simulated_search import FreshDraws, Steps, Task, spread
 from oversight.agents.search import (
     Archive,
     ExpertLabels,
@@ -40,7 +41,6 @@ from oversight.agents.search import (
 from oversight.harness import FloatArray, IntArray
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import synthesise_population
-from tests.agents.population import FreshDraws, Steps, Task, spread
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08

@@ -39,9 +39,9 @@ from benchmarks._field_rivals import SETTINGS, Picked, Trial
 from benchmarks._field_task import FieldTask, write_method
 from benchmarks._field_worlds import KINDS, REAL_ITEMS, WORLDS, draw_real, draw_world
 from benchmarks._peers import run_peers
+from benchmarks._simulated_search import spread
 from oversight.agents.search import Kind
 from oversight.harness import FloatArray
-from tests.agents.population import spread
 
 K, START = 4, 0.44
 GEPA = ("gepa==0.1.4", "numpy")

@@ -27,14 +27,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks._made_search import SEARCH, MadeSize, make_search, source_of
+from benchmarks._simulated_search import FreshDraws, World
 from benchmarks.servers import serve
 from oversight.agents.search import search
 from oversight.agents.search.policies import PolicyView, Proposal
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
-from tests.agents.population import FreshDraws
-from tests.agents.search.made_search import SEARCH, MadeSize, make_search, source_of
-from tests.agents.search_world import World
 
 PAGE = "search.html"
 COMMANDS = {

@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.search import (
     ExpertLabels,
     Kind,
@@ -25,8 +26,6 @@ from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import difference_variances, synthesise_population
 from oversight.harness.types import Candidate
-from tests.agents.population import FreshDraws, Steps
-from tests.agents.search_world import World
 
 pytestmark = pytest.mark.slow
 
