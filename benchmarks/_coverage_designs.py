@@ -191,9 +191,7 @@ def draw(design: Design, rng: np.random.Generator) -> Drawn:
 def _predict(
     design: Design, K: IntArray, y: IntArray, stratum: IntArray, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Draw every model's options: right by a latent normal that models (and clusters) share, as are wrong
-    ones.
-    """
+    """Draw every model's options; models and clusters share a latent normal of right and wrong ones."""
     n = len(y)
     shared = rng.normal(size=n) * np.sqrt(design.together)
     if design.cluster:
@@ -289,9 +287,7 @@ def collect(
 
 
 def _reach(drawn: Sequence[Question], share: float) -> set[str]:
-    """Return the questions that are reached: all of every second expert, and the first share of the others'
-    queues.
-    """
+    """Return the reached questions: all of half the experts, and a first share of the others' queues."""
     found = set[str]()
     for j, expert in enumerate(sorted({q.expert for q in drawn})):
         queue = sorted((q for q in drawn if q.expert == expert), key=lambda q: q.place or 0)

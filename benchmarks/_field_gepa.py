@@ -51,9 +51,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Adapter:
-    """Answers items with an instruction, scores answers by labels, and edits instructions as all searches
-    do.
-    """
+    """Answers items, scores answers by labels, and edits instructions as all searches do."""
 
     def __init__(self, task: Any, run: dict[str, Any], rng: Any) -> None:
         self._task, self._rng = task, rng

@@ -30,7 +30,7 @@ FIRST = "Qwen1.5-72B-Chat"
 
 @cache
 def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
-    """Names of the models; category of every question, shape (N,); its answer; the models' answers, (M, N)."""
+    """Model names; category of every question, shape (N,); its answer; the models' answers, (M, N)."""
     with gzip.open(DATA, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     names, body = tuple(rows[0][2:]), np.array(rows[1:])

@@ -45,8 +45,7 @@ class Pool:
         self.right = guess_right(self.predicted, self.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Variance of equally many random items over the observed one, mean over targets, and coverage per
-        target.
+        """Variance of equally many random items over the observed one, and coverage per target.
 
         For randomly drawn items the estimate is the share of right ones, whose variance is known.
         """

@@ -120,9 +120,7 @@ def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float =
     """Return what `oversight run` does after the items are stored; they come one by one."""
     from oversight.harness.config import ModelSection
     from oversight.harness.llm import PriceTable, Target, Wanted, make_spec, run_alone
-
-    # noqa: F401  imported here to exclude it from the time
-    from oversight.harness.llm.models import http_model
+    from oversight.harness.llm.models import http_model  # noqa: F401  imported here to exclude its time
     from oversight.harness.store import Store
     from oversight.harness.types import Item
 

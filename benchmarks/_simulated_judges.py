@@ -57,7 +57,7 @@ class Pool:
 
 @dataclass
 class Judged:
-    """Results: squared errors, plain (for a pool in theory) and with judges, and whether intervals covered."""
+    """Results: squared errors, plain (for a pool in theory) and with judges, and coverage."""
 
     plain: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)

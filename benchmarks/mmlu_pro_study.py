@@ -2,11 +2,11 @@
 
 The models' published answers are imported into a study of 3,000 ten-option questions: the paper's 300
 ordinary and 2,700 complementary labels are what 3,000 random questions are expected to give. It is routed
-uniformly as in the paper, by the models' predictions, and in sequence; experts answer from the key. Then
-each way gets so many items that its intervals should be as wide as the uniform ones. Models are ranked, and
-the best is searched for by the published scores and by ours (`_study_search.py`). `--write` puts the
-tables, the picture and the numbers into docs/studies; parts that are done are kept with --folder. The last
-line is JSON.
+uniformly as in the paper, by the models' predictions, and sequentially; experts answer from the key. Then
+each way gets the number of items at which its intervals should be as wide as the uniform ones. Models are
+ranked, and the best is searched for by the published scores and by ours (`_study_search.py`). `--write`
+puts the tables, the picture and the numbers into docs/studies; finished parts are kept with --folder. The
+last line is JSON.
 
     python benchmarks/mmlu_pro_study.py [--data FOLDER] [--quick] [--write] [--folder DIR]
 """
@@ -169,9 +169,7 @@ def _held(estimates: dict[str, list[float]], exact: dict[str, float]) -> Json:
 
 
 def _ranked(printed: Json, exact: dict[str, float]) -> Json:
-    """Number of pairs told apart, number of wrong ones, and models whose rank interval covers the true
-    rank.
-    """
+    """Number of separated pairs, of wrong ones, and of models whose rank interval covers."""
     apart = [pair for pair in printed["comparisons"] if pair["p_value"] < 1 - pair["level"]]
     wrong = sum((pair["difference"] > 0) != (exact[pair["first"]] > exact[pair["second"]]) for pair in apart)
     true = {model: place for place, model in enumerate(exact, start=1)}

@@ -7,9 +7,10 @@ separate environments. Rates are measured at the server, from the first request 
 
     python benchmarks/runner.py [--quick] [--limits] [--rounds 9]
 
-The last line is JSON: rate and CPU of the runner, every row stored, over the bare loop's at 0 ms (the worse
-of 64 and 256 at once), its rate over inspect-ai's, the memory that many items take, its time under random
-faults over that of a plain retry loop, and under a server's limit over the least possible (the worst each).
+The last line is JSON. Rate and CPU of the runner with every row stored are divided by those of the bare
+loop at 0 ms (the worse of 64 and 256 at once). Further keys are its rate divided by inspect-ai's, the
+memory of many items, its time under random faults divided by that of a plain retry loop, and its time under
+a server's limit divided by the minimum (the worst of each).
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ own start to the printed object. The first estimate makes the columns of every r
 
     python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
 
-The last line is JSON, of 100,000 items and 20 models in SQLite (or the largest measured): CPU seconds and
-peak memory of the estimate, its time over the group-by's, CPU seconds of the report, and the exponent of the
-estimate's CPU from 10,000 items to 100,000. What did not finish in time is null.
+The last line is JSON for 100,000 items and 20 models in SQLite (or the largest study measured): CPU seconds
+and peak memory of the estimate, its time divided by that of the group-by, CPU seconds of the report, and
+the exponent of the estimate's CPU from 10,000 to 100,000 items. A command that did not finish in time has
+null.
 """
 
 from __future__ import annotations

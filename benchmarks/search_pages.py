@@ -1,13 +1,13 @@
 """Measure the pages of a search with a thousand candidates, and the loop's own CPU time.
 
-A finished search is written into a study's database through the store, every candidate with an answer to
-every selection item. Each command runs in a process of its own. Then a whole search goes over simulated
-answers, and the CPU of all else is counted: what a slot sees, ranks and races by.
+A finished search is written into a study's database through the store; every candidate has an answer to
+every selection item. Each command runs in a separate process. Then a whole search uses simulated answers,
+and the CPU time of everything else is measured: views, ranking and races of a slot.
 
     python benchmarks/search_pages.py [--quick] [--candidates 1000] [--items 500]
 
-The last line is JSON: CPU seconds, seconds by the clock and peak megabytes of each command (``help`` is
-what any of them takes to begin), seconds of the viewer's pages once its server is there, bytes of the page,
+The last line is JSON: CPU seconds, wall-clock seconds and peak megabytes of each command (``help`` measures
+the start-up of any command); seconds of the viewer's pages after its server has started; bytes of the page;
 and CPU milliseconds per slot of the loop, on average and over its last fifth.
 """
 

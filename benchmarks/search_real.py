@@ -1,9 +1,9 @@
 """A real search with the real small model: titles of medical abstracts, experts, a sealed truth.
 
-Per seed: the starting workflow (one call, no examples: what one would write first), the offline proposer,
-fitness from simulated experts' yes and no alone, confirmation on fresh items, one test. Only then is the
-key opened, and the winner's accuracy on the test items stands beside the start's. All seeds share one
-database, so that no call is made twice; killed, it goes on where it was. The last line is JSON.
+Each seed runs the starting workflow (one call without examples), the offline proposer, fitness from
+simulated experts' yes and no only, confirmation on new items, and one test. Only then is the key opened,
+and the winner's accuracy on the test items is compared with the start's. All seeds share one database, so
+that no call is made twice; after a kill it continues. The last line is JSON.
 
     python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
 """

@@ -44,9 +44,7 @@ class Number:
 
     @property
     def status(self) -> str:
-        """Equal if `value` rounds to the printed digits, near if the simulation error leaves that open,
-        else off.
-        """
+        """Equal if `value` rounds to the printed digits, near if simulation error allows it, else off."""
         if self.printed == "< 0":
             return EQUAL if self.value < 0 else OFF
         half = 0.5 * 10.0**-self.decimals

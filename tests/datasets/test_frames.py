@@ -187,7 +187,7 @@ def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: li
 
 
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
-def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
+def test_a_source_that_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__
     with pytest.raises(TypeError, match=rf"^source: expected a path or a frame \(.*\), got {kind}$"):
         h.read_items(given)

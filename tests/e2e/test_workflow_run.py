@@ -141,7 +141,7 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
         (["--workflow", "cot", "--sandbox", "none"], "there is no sandbox tier 'none'"),
     ],
 )
-def test_what_cannot_be_run_is_refused(
+def test_an_invalid_workflow_is_refused(
     words: list[str],
     message: str,
     tmp_path: Path,

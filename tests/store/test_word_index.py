@@ -205,7 +205,7 @@ def test_killed_on_the_way_the_next_search_goes_on(url: str) -> None:
         assert find(store, "text 449") == [449]
 
 
-def test_what_cannot_be_written_is_not_searched_in_part(tmp_path: Path) -> None:
+def test_an_unfinished_index_is_not_searched(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     make_old(url, 3)
     with Store(url) as store:

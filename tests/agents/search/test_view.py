@@ -247,7 +247,7 @@ def test_a_file_holds_of_each_candidate_what_its_page_says(tmp_path: Path) -> No
             assert kept == read_candidate(study, store, id=row["id"], search=SEARCH)
 
 
-def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_names_are_named(tmp_path: Path) -> None:
     study = make_search(tmp_path, 5)
     for function, params, words in (
         (read_searches, {"id": "x"}, "there is no search 'x'"),
