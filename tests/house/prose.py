@@ -92,7 +92,7 @@ def read_python(path: Path) -> Iterator[Text]:
 def read_markdown(path: Path) -> Iterator[Text]:
     """Paragraphs of a Markdown file without code and tables."""
     source = re.sub(
-        r"```.*?```", lambda m: "\n" * m[0].count("\n"), path.read_text(encoding="utf-8"), flags=re.S
+        r"```.*?```", lambda m: "\n" * m[0].count("\n"), path.read_text(encoding="utf-8"), flags=re.DOTALL
     )
     line = 1
     for paragraph in re.split(r"(\n\s*\n)", source):
