@@ -78,13 +78,3 @@ def test_reading_works_and_writing_is_refused(study: Path, tmp_path: Path, *, wh
     assert sorted(study.iterdir()) == before
     if store is not None:
         store.close()
-
-
-def test_an_older_study_that_cannot_be_brought_up_to_date_says_so(study: Path) -> None:
-    with Store(f"sqlite:///{study / 'study.db'}") as store, store.transaction() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0007'"))
-    close(study)
-    done = call(study, "estimate")
-    assert done.returncode == 2
-    assert "written by an older version" in done.stderr
-    assert "copy the study to a folder that you can write to" in done.stderr

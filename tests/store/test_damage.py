@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -13,15 +12,16 @@ from oversight.harness import StoreError
 from oversight.harness.cli.main import main
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction
+from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(STUDIES / "mixed", tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    folder = copy_study("mixed", tmp_path)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.mark.parametrize("name", ["study.db", "study.toml", "experts.toml"])

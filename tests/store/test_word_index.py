@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from oversight.harness import DataError, StoreError
 from oversight.harness.store import Store
+from oversight.harness.store.words import clear_words
 from oversight.harness.types import Item
-from tests.older_version import make_older
 
 TEXTS = {
     "Isn't it 50 % of 3.5mg?": ["isn t it", "OF 50", "it", "3.5mg"],
@@ -101,13 +101,11 @@ def find(store: Store, text: str) -> list[int]:
 
 
 def make_old(url: str, n: int) -> None:
-    """A study of the version before words."""
+    """A study whose items wait for the first search."""
     with Store(url) as store:
         store.content.add_items(item(f"i{j}", f"text {j}") for j in range(n))
-    make_older(url, "0012")
-    engine = sa.create_engine(url)
-    assert "item_words" not in sa.inspect(engine).get_table_names()
-    engine.dispose()
+        with store.transaction() as connection:
+            clear_words(connection)
 
 
 def count_indexed(url: str) -> int:
