@@ -1,4 +1,6 @@
-from .draw import Draw as Draw, SCHEMES as SCHEMES, draw_questions as draw_questions, join_replies as join_replies
+from .draw import (
+    Draw as Draw, SCHEMES as SCHEMES, draw_questions as draw_questions, join_replies as join_replies,
+)
 from .estimates import (
     OpenEstimate as OpenEstimate, OpenResult as OpenResult, estimate_open as estimate_open,
     gate_score as gate_score,
