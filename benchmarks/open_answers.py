@@ -11,17 +11,11 @@ Beta(6, 1.5), and of a judge with area .8.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
-import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import combinations, product
-from multiprocessing import get_context
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +210,7 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], tuple[float, f
         experts=experts,
         level=LEVEL,
         metrics=("no_error",) if scheme == "first no" and uses_judge else ("score", "met", "no_error"),
-        by_field=1 < design.fields,
+        by_field=design.fields > 1,
         judge=judge[rows] if design.judge else None,
         clip=design.clip,
         anytime=design.anytime,
@@ -232,5 +226,3 @@ def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
     known = bad & ((reply == "yes") | (reply == "no"))
     np.minimum.at(first, answer[known], drawn.order[known])
     return np.where(drawn.order > first[answer], "", reply)
-
-

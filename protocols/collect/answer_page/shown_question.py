@@ -13,7 +13,7 @@ from oversight.harness.output import join_lines
 from oversight.harness.types import Item, Verdict
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer
 from oversight.protocols.collect.answer_page.page_queues import HeldQuestion
-from oversight.protocols.collect.question_texts import QuestionTexts
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
 
 _SKIPPED = Verdict.SKIP.value
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
@@ -44,7 +44,8 @@ class QuestionSheet:
         dict
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is none;
             ``options`` of the item where every item has its own; ``choices``, each with ``label`` and
-            ``description``, where one of all options is to be chosen, else None.
+            ``description``, where one of all options is to be chosen, else None; ``words``: what verdicts are
+            called if not as usual.
         """
         about = self._texts.descriptions
         text = join_lines(item.text)
@@ -59,6 +60,8 @@ class QuestionSheet:
             "description": about.get(name, ""),
             "choices": None,
         }
+        if item.is_statement:
+            shown["words"] = OPEN_WORDS
         return shown | ({"options": list(item.shown_options)} if self._texts.own_options else {})
 
     def read_value(self, held: HeldQuestion, item: Item, value: str) -> str:

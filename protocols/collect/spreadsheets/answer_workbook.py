@@ -33,7 +33,7 @@ def write_workbook(
     rows
         Column → text, the same columns in each.
     choices
-        What may be picked in each row; nothing where these are verdicts.
+        What may be picked in each row; nothing where these are yes, no and unsure.
 
     Raises
     ------

@@ -35,7 +35,12 @@ def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
 
 
 def write_options(options: tuple[str, ...], permutation: tuple[int, ...]) -> tuple[str, Sequence[str]]:
-    """What is shown of an item's options, and how each of them is asked about."""
+    """What is shown of an item's options, and how each of them is asked about.
+
+    The one option of an item about an open answer is the question itself.
+    """
+    if len(options) == 1:
+        return "", options
     shown = " | ".join([options[j] for j in permutation])
     return shown, [f"Is the answer: {option}?" for option in options]
 
