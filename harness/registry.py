@@ -20,8 +20,12 @@ PROTOCOLS = {
     "sequential": "oversight.protocols.routing.sequential:Sequential",
     "panel": "oversight.protocols.routing.panel_draw:BalancedPanel",
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
+    "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
 """Name in study.toml and on every question → where the class is."""
+
+OPEN_PROTOCOL = "open-answers"
+"""Protocol of studies with open answers."""
 
 PAGES: dict[str, str] = {
     "collection": "oversight.protocols.collect.collection_page:read_collection",

@@ -25,7 +25,7 @@ from oversight.harness.errors import DataError, WrongType
 from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
-from oversight.harness.types import Item
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,9 @@ class ItemMapping:
         Seed of the shuffle.
     skip_bad
         Whether bad rows are left out and counted; otherwise they are an error.
+    is_open
+        Whether items have no options, because answers are texts. Their text may then be a list of messages,
+        each with ``role`` and ``content``.
     """
 
     text: str = "text"
@@ -62,6 +65,7 @@ class ItemMapping:
     shuffle: bool = True
     seed: int = 0
     skip_bad: bool = False
+    is_open: bool = False
 
     def __post_init__(self) -> None:
         check_names("classes", self.classes)
@@ -81,6 +85,8 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
     DataError
         If there are fewer than two, or one is empty, repeated or not a text.
     """
+    if mapping.is_open:
+        return (OPEN_ANSWER,)
     if mapping.classes:
         return mapping.classes
     if isinstance(mapping.options, str):
@@ -268,7 +274,7 @@ def _read_rows(
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:
     """Return the content of a row and record its id and line in `seen`."""
     try:
-        text = _string(row, mapping.text)
+        text = _read_text(row, mapping)
         options = read_options(row, mapping)
         if mapping.id in row.fields or mapping.id != "id":
             item_id = _string(row, mapping.id)
@@ -277,6 +283,10 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         meta = {name: str(row.value(name)) for name in mapping.meta}
     except RecursionError:
         raise row.error(None, "nested too deep to be text") from None
+    if mapping.is_open and item_id.startswith(UNIT_PREFIX):
+        raise row.error(
+            mapping.id, f"an id must not begin with {UNIT_PREFIX!r}, which marks units of answers"
+        )
     if seen.setdefault(item_id, row.line) != row.line:
         hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
         raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
@@ -291,6 +301,18 @@ def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tup
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
     generators = map(np.random.default_rng, seeds)
     return [tuple(rng.permutation(k).tolist()) for rng, k in zip(generators, counts, strict=True)]
+
+
+def _read_text(row: Row, mapping: ItemMapping) -> str:
+    value = row.value(mapping.text)
+    if not (mapping.is_open and isinstance(value, list)):
+        return _string(row, mapping.text)
+    turns = [Row(row.file, row.line, turn) for turn in value if isinstance(turn, dict)]
+    if not turns or len(turns) < len(value):
+        raise row.error(mapping.text, "must be text, or a list of messages with role and content")
+    if len(turns) == 1:
+        return _string(turns[0], "content")
+    return "\n\n".join(f"{_string(turn, 'role')}: {_string(turn, 'content')}" for turn in turns)
 
 
 def _string(row: Row, column: str) -> str:

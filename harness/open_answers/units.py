@@ -140,6 +140,13 @@ def _objects(values: Iterable[Any]) -> ObjectArray:
     return column
 
 
+def number_values(column: ObjectArray) -> tuple[IntArray, list[Any]]:
+    """Number the different values of a column in the order of their first rows; and the values."""
+    values = column.tolist()
+    names = {value: number for number, value in enumerate(dict.fromkeys(values))}
+    return np.array([names[value] for value in values], dtype=np.int64), list(names)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
     """Every unit of every answer with what experts said of it; one row per unit and expert asked.
@@ -148,7 +155,7 @@ class Judgements:
 
     Attributes
     ----------
-    item, model, answer, unit, points, field
+    item, model, answer, unit, points, field, question
         As in `UnitTable`.
     asked
         Whether the question was put to the row's expert.
@@ -176,6 +183,7 @@ class Judgements:
     unit: ObjectArray
     points: FloatArray
     field: ObjectArray
+    question: IntArray
     asked: BoolArray
     propensity: FloatArray
     order: IntArray
@@ -184,9 +192,7 @@ class Judgements:
     gold: ObjectArray
 
     def __post_init__(self) -> None:
-        for name in ("model", "answer", "unit", "points", "field", "asked", "propensity", "order"):
-            _check_length(name, getattr(self, name), len(self))
-        for name in ("expert", "reply", "gold"):
+        for name in self.__slots__:
             _check_length(name, getattr(self, name), len(self))
         _check_rows("points", self.points, np.isfinite(self.points), "be a finite number")
         chance = self.propensity

@@ -18,6 +18,11 @@ from oversight.harness.errors import WrongType
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
+OPEN_ANSWER = "an answer in words"
+"""The one option of an item whose answer is a text."""
+UNIT_PREFIX = "unit:"
+"""Beginning of the ids of items that are made of an answer and a unit of it."""
+
 SECOND_QUESTIONS = "second-questions"
 """On questions about items whose first answer was no. They are no protocol of a study: only the estimate that
 knows how they were drawn counts their answers."""
@@ -87,7 +92,7 @@ class PredictionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question with K options, exactly one of which is true.
+    """A question with K options, exactly one of which is true; or with one option, see `is_statement`.
 
     Attributes
     ----------
@@ -96,7 +101,7 @@ class Item:
     text
         The question.
     options
-        The K ≥ 2 options in source order.
+        The K options in source order.
     permutation
         Display order: position j shows ``options[permutation[j]]``.
     meta
@@ -117,6 +122,11 @@ class Item:
             raise WrongType("options", "a list of texts, such as ('yes', 'no')", options)
         if isinstance(meta, str):
             raise WrongType("meta", "a dictionary of column to value", meta)
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether the item has one option: `OPEN_ANSWER`, or what an expert is asked about an open answer."""
+        return len(self.options) == 1
 
     @property
     def shown_options(self) -> tuple[str, ...]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from oversight.harness import DataError
 from oversight.harness.config import Study
 from oversight.harness.datasets import PRESETS
-from oversight.harness.types import Item
+from oversight.harness.types import Item, Verdict
+
+OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
+"""What replies to questions about open answers are called, if that differs from other questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,15 @@ class QuestionTexts:
                 raise DataError(told, file=study.path("study.toml"), field=field)
         # Label Studio takes text that begins with a dollar sign for the name of a field.
         own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
+        own_options = own_options and not study.is_open
         return cls(classes, descriptions, own_options)
 
     @staticmethod
     def ask(item: Item, option: int | None) -> str:
-        """Return the question about an option; for a panel, the question about all options."""
+        """Return the question about an option; for a panel, the question about all options.
+
+        The one option of an item about an open answer is the question itself.
+        """
+        if item.is_statement:
+            return item.options[0]
         return "Which one is the answer?" if option is None else f"Is the answer “{item.options[option]}”?"

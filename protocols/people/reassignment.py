@@ -90,4 +90,5 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
 
 
 def _name_class(question: Question, items: Mapping[str, Item]) -> str:
-    return items[question.item_id].options[question.option]
+    item = items[question.item_id]
+    return item.meta["field"] if item.is_statement else item.options[question.option]

@@ -18,11 +18,13 @@ from oversight.harness.llm.reading import (
     ReplyForm,
     ReplyReading,
     Step,
+    cut_thoughts,
     option_letters_of,
     read_reply,
 )
 from oversight.harness.output import redact
 from oversight.harness.types import (
+    OPEN_ANSWER,
     ForeignAnswer,
     Item,
     Prediction,
@@ -124,7 +126,15 @@ def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading
     """Return which of the options, in display order, a reply names."""
     if reply.finish_reason == FILTERED:
         return ReplyReading(None, reason="content filter")
+    if item.is_statement:
+        return read_open_answer(reply.text)
     return read_reply(reply.text, item.shown_options, asked, cut=reply.finish_reason == CUT)
+
+
+def read_open_answer(text: str) -> ReplyReading:
+    """An answer in words is the item's only option, unless nothing is left of it beside the thoughts."""
+    is_answer = bool(cut_thoughts(text).strip())
+    return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
 
 def answer_confidence(
@@ -192,9 +202,14 @@ def read_foreign_option(
     """
     if answer.status:
         return _read_exported(answer, item_id, options, file)
-    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     if answer.error:
         return None, PredictionStatus.FAILED, f"import: {answer.error}", ""
+    if options == (OPEN_ANSWER,):
+        read = read_open_answer(answer.raw)
+        return (
+            (0, PredictionStatus.OK, "", "") if read.step else (None, *make_unreadable(read, cut=False), "")
+        )
+    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     shown, said = answer.options or options, answer.answer
     named = _read_brief(said, shown) if isinstance(said, str) else ReplyReading(said, Step.LOG)
     if named.option is not None:

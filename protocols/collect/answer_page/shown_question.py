@@ -14,7 +14,7 @@ from oversight.harness.output import join_lines
 from oversight.harness.types import Item, Verdict
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer
 from oversight.protocols.collect.answer_page.page_queues import HeldQuestion
-from oversight.protocols.collect.question_texts import QuestionTexts
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
 
 _SKIPPED = Verdict.SKIP.value
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
@@ -45,7 +45,8 @@ class QuestionSheet:
         dict
             ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
             none; ``options`` of the item if items have different options; ``choices``, each with ``label``
-            and ``description``, if one of all options is to be chosen, otherwise None.
+            and ``description``, if one of all options is to be chosen, otherwise None;
+            ``words``: names of the verdicts, if they differ from the usual ones.
         """
         about = self._texts.descriptions
         text = join_lines(item.text)
@@ -60,6 +61,8 @@ class QuestionSheet:
             "description": about.get(name, ""),
             "choices": None,
         }
+        if item.is_statement:
+            shown["words"] = OPEN_WORDS
         return shown | ({"options": list(item.shown_options)} if self._texts.own_options else {})
 
     def read_value(self, held: HeldQuestion, item: Item, value: str) -> str:

@@ -105,7 +105,8 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
         not count.
     """
     if isinstance(asked, Question):
-        offered, skipped = {v.value: v.value for v in VERDICTS}, Verdict.SKIP.value
+        values = Verdict if item.is_statement else VERDICTS
+        offered, skipped = {v.value: v.value for v in values}, Verdict.SKIP.value
     else:
         offered, skipped = {str(j): option for j, option in enumerate(item.options)}, ""
     rejected: list[tuple[Revision, Reason, str]] = []

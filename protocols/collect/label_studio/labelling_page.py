@@ -7,7 +7,7 @@ right option of K. Neither shows a prediction, another's answer, or how often an
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -27,7 +27,9 @@ _COMMENT = (
 )
 
 
-def make_verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
+def make_verdict_page(
+    *, options: bool = False, descriptions: bool = False, words: Mapping[Verdict, str] | None = None
+) -> str:
     """Return the page that asks whether the answer is one option.
 
     Parameters
@@ -36,13 +38,17 @@ def make_verdict_page(*, options: bool = False, descriptions: bool = False) -> s
         Whether items have different options, which are then listed.
     descriptions
         Whether a description of the class is shown below the question.
+    words
+        Names of verdicts if they differ from the usual ones; may add one to yes, no and unsure.
     """
+    names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(
-        f'<Choice value="{v.value.capitalize()}" alias="{v.value}" hotkey="{v.value[0]}"/>' for v in VERDICTS
+        f'<Choice value={quoteattr(name)} alias="{v.value}" hotkey="{v.value[0]}"/>'
+        for v, name in names.items()
     )
     return _page(
         '<View className="ask-small"><Text name="list" value="$options"/></View>' if options else "",
-        _choices(choices, "Answer Yes, No or Unsure"),
+        _choices(choices, f"Answer {', '.join([*names.values()][:-1])} or {[*names.values()][-1]}"),
         descriptions=descriptions,
     )
 

@@ -21,7 +21,7 @@ from oversight.protocols.collect.label_studio.labelling_page import (
     make_panel_page,
     make_verdict_page,
 )
-from oversight.protocols.collect.question_texts import QuestionTexts
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
 from oversight.protocols.routing import Pending
 
 
@@ -66,7 +66,8 @@ class TaskSheet:
         elif study.experts.is_panel:
             page = make_panel_page(() if own_options else classes, descriptions=described)
         else:
-            page = make_verdict_page(options=own_options, descriptions=described)
+            words = OPEN_WORDS if study.is_open else None
+            page = make_verdict_page(options=own_options, descriptions=described, words=words)
         instructions = html.escape(section.instructions).replace("\n", "<br>")
         return cls(study.study.name, page, instructions, section.descriptions, own_options)
 

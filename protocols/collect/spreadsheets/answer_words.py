@@ -13,7 +13,6 @@ _KNOWN = {
     Verdict.YES: "y ja j oui si sí sim true wahr vrai vero verdadero verdadeiro 1",
     Verdict.NO: "n nein non não nao nej nee false falsch faux falso 0",
     Verdict.UNSURE: "unsicher incertain",
-    Verdict.SKIP: "",
 }
 """Besides the verdicts' names; words that mean yes in one language and no in another are none of them."""
 
@@ -43,6 +42,12 @@ class AnswerWords:
         return "; ".join(by_verdict)
 
 
+_PHRASES = {"cannot tell": Verdict.UNSURE.value, "not my field": Verdict.SKIP.value}
+"""What experts may write about open answers."""
+OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
+"""What a list of answers about open answers offers."""
+
+
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
     """Return the known words with additional ones, which may redefine a known word.
 
@@ -54,6 +59,7 @@ def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable
     meanings = {"": ""} | {verdict.value: verdict.value for verdict in Verdict}
     names = dict(meanings)
     meanings |= {word: verdict.value for verdict, words in _KNOWN.items() for word in words.split()}
+    meanings |= _PHRASES
     given = dict[str, str]()
     for verdict, words in ((Verdict.YES, yes), (Verdict.NO, no), (Verdict.UNSURE, unsure)):
         check_names(verdict.value, words)

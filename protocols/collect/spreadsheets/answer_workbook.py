@@ -33,7 +33,7 @@ def write_workbook(
     rows
         Column → text, with the same columns in each row.
     choices
-        Choices of each row; empty for yes/no questions.
+        Choices of each row; empty for yes, no and unsure.
 
     Raises
     ------

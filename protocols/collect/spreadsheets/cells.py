@@ -35,7 +35,12 @@ def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
 
 
 def write_options(options: tuple[str, ...], permutation: tuple[int, ...]) -> tuple[str, Sequence[str]]:
-    """Return the shown text of an item's options, and the question about each of them."""
+    """Return the shown text of an item's options, and the question about each of them.
+
+    The one option of an item about an open answer is the question itself.
+    """
+    if len(options) == 1:
+        return "", options
     shown = " | ".join([options[j] for j in permutation])
     return shown, [f"Is the answer: {option}?" for option in options]
 

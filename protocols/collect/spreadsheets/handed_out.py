@@ -17,6 +17,7 @@ from typing import IO
 from oversight.harness import BadInput, DataError, check_mapping, check_names
 from oversight.harness.datasets import read_filled_portions
 from oversight.harness.types import Item, Question, Rating
+from oversight.protocols.collect.spreadsheets.answer_words import OPEN_REPLIES
 from oversight.protocols.collect.spreadsheets.answer_workbook import refuse_long_text, write_workbook
 from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
@@ -97,7 +98,7 @@ def export_questions(
         if yes_no and key is not None and form == "csv":
             _add_checks(rows, key)
         if form == "xlsx":
-            choices = [() if yes_no else items[asked.item_id].shown_options for asked in queue]
+            choices = [_list_choices(asked, items[asked.item_id]) for asked in queue]
             _write_whole(paths[name], partial(write_workbook, rows=rows, choices=choices))
         else:
             _write_rows(paths[name], list(rows[0]), rows)
@@ -139,6 +140,13 @@ def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
         return {column: asked.id, **named, **shown, **said}
     write = guard if form == "csv" else escape
     return {column: prefix + asked.id, **{name: write(text) for name, text in (named | shown | said).items()}}
+
+
+def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
+    """What may be picked as the answer; empty for yes, no and unsure."""
+    if item.is_statement:
+        return OPEN_REPLIES
+    return () if isinstance(asked, Question) else item.shown_options
 
 
 def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
