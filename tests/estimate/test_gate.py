@@ -123,7 +123,7 @@ def test_outcomes_are_unbiased_for_any_accuracy_and_stay_within_their_bounds() -
         assert gains.sums.max() <= gains.high
 
 
-def test_what_counts_only_grows_as_answers_arrive() -> None:
+def test_the_counted_part_only_grows() -> None:
     """Passed-over items, too; and bounds do not move."""
     models, labels = study("disagreement", (0.8, 0.6), 300)
     rng, before, ends = np.random.default_rng(1), 0, set[tuple[float, float]]()
