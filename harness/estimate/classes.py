@@ -29,7 +29,7 @@ Shares of a class from labels: each is the accuracy of a constant answer on some
 Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
 is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
-them is estimated by equation (G), see `oversight.harness.estimate.routed.means`.
+them is estimated by equation (G), see `oversight.harness.estimate.routed_means`.
 
 The mean cost of a model's answers, or its utility: a number for every truth and prediction.
 
@@ -73,22 +73,20 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
-from oversight.harness.estimate.evidence import Evidence, enough_clusters, number_clusters
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.routed_means import (
     ROUTED_ASSUMPTIONS,
-    RoutedSample,
     informed,
     pseudo_outcomes,
-    read_item_answers,
     resolved_accuracy,
 )
+from oversight.harness.estimate.routed_sample import RoutedSample, read_item_answers
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
 from oversight.harness.types import Estimate, HtmlTable, Note, Shown, estimate_table

@@ -16,7 +16,7 @@ the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood
 
 What every item says of a mean, from the answers there are: outcomes to bet on.
 
-An outcome is equation (G) of `oversight.harness.estimate.routed.means` with a working posterior and a
+An outcome is equation (G) of `oversight.harness.estimate.routed_means` with a working posterior and a
 constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
 value and its bounds are known before any answer.
 
@@ -41,7 +41,7 @@ turns out to be, and the test of a fixed number of items may be looked at any ti
 
 Accuracy of one model against a bar, on items drawn with unequal, recorded chances.
 
-The bets are those of `oversight.harness.estimate.intervals.anytime`: an item's gain is weighted by v,
+The bets are those of `oversight.harness.estimate.anytime`: an item's gain is weighted by v,
 and each draw has its own bets, which follow from its chances alone. An unanswered question counts as the
 answer that speaks most against the side bet on. Items asked about until resolved count from the start: until
 they are known, as wrong for bets above the bar and as right for bets below it.
@@ -83,28 +83,20 @@ from oversight.harness.columns import (
     keep_predicted,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.anytime import DrawnAnswers, draw_wealth, obrien_fleming_level, weigh_outcomes
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
-from oversight.harness.estimate.evaluation import accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import Evidence, number_clusters
-from oversight.harness.estimate.intervals import (
-    DrawnAnswers,
-    draw_wealth,
-    obrien_fleming_level,
-    weigh_outcomes,
-)
+from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
+from oversight.harness.estimate.evidence import Evidence, collected_part, number_clusters
+from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
-from oversight.harness.estimate.model_estimates import accuracies
-from oversight.harness.estimate.planning import outcomes_to_settle
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
+from oversight.harness.estimate.routed_sample import (
     accuracy_target,
     difference_target,
     optimal_constant,
-    rate_ranges,
     read_item_answers,
 )
+from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Estimate

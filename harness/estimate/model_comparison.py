@@ -35,7 +35,6 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     bonferroni,
@@ -47,7 +46,8 @@ from oversight.harness.estimate.core import (
     range_tail,
     z_value,
 )
-from oversight.harness.estimate.evidence import Evidence, enough_clusters, find_unequal
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, find_unequal
+from oversight.harness.estimate.expert_errors import ErrorRanges
 from oversight.harness.estimate.paired import (
     TIED,
     Comparison,
@@ -58,14 +58,8 @@ from oversight.harness.estimate.paired import (
     pairs_table,
     sign_test,
 )
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
-    RoutedSample,
-    resolved_accuracy,
-    resolved_correctness,
-    routed_accuracy,
-    t_quantile,
-)
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy, t_quantile
+from oversight.harness.estimate.routed_sample import RoutedSample, resolved_correctness
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import HtmlTable, Note, Shown, percent
 
