@@ -66,7 +66,8 @@ from .paired import (
     sign_test as sign_test,
 )
 from .planning import (
-    PilotPlan as PilotPlan, PlannedRow as PlannedRow, REACHED as REACHED, SamplePlan as SamplePlan,
+    PilotPlan as PilotPlan, PlannedRow as PlannedRow, QuestionPlan as QuestionPlan, REACHED as REACHED,
+    SamplePlan as SamplePlan,
     accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, outcomes_to_settle as outcomes_to_settle, plan as plan,
