@@ -5,7 +5,7 @@ is the θ at which
 
     P( Σ_i E_i (a_i − θ b_i) + E_0 s (h − θ) ≥ 0 ) = α/2,   E independent standard exponentials,
 
-h the largest value that θ can have; the lower end mirrors it with the smallest. This is the Bayesian
+h the largest value of an item; the lower end mirrors it with the smallest. This is the Bayesian
 bootstrap (Rubin 1981, Ann. Stat. 9) with one more item at the end of the range, as heavy as the items are,
 s = Σb²/Σb. For items that are right or wrong it is the interval of Clopper & Pearson; for independent values
 in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
@@ -70,16 +70,21 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
         t = following
     part = residual / (1 - t * residual)
     spread = t * math.sqrt(float(count @ (part * part)))
-    if abs(spread) < _NEAR_ZERO:
-        return 0.5
     exponent = float(count @ np.log1p(-t * residual))
     signed = math.copysign(math.sqrt(max(0.0, 2 * exponent)), t)
+    if min(abs(spread), abs(signed)) < _NEAR_ZERO:
+        return 0.5
     density = math.exp(-signed * signed / 2) / math.sqrt(2 * math.pi)
     return min(1.0, max(0.0, float(ndtr(signed)) - density * (1 / spread - 1 / signed)))
 
 
 def bootstrap_interval(
-    a: FloatArray, b: FloatArray, ends: tuple[float, float], level: float
+    a: FloatArray,
+    b: FloatArray,
+    ends: tuple[float, float],
+    level: float,
+    *,
+    limits: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     """Interval of the θ that solves Σ (a − θ b) = 0.
 
@@ -89,6 +94,8 @@ def bootstrap_interval(
         Shape (N,): values of the items, with Σb > 0.
     ends
         Smallest and largest value that θ can have.
+    limits
+        Values of the items that are added at either end, by default `ends`.
 
     Examples
     --------
@@ -104,10 +111,10 @@ def bootstrap_interval(
     value = float(times @ a) / total
     at = float(ndtri((1 - level) / 2))
 
-    def end(limit: float, sign: int) -> float:
-        reach = sign * (limit - value)
+    def end(last: float, limit: float, sign: int) -> float:
+        reach = sign * (last - value)
         if reach <= 0:
-            return limit
+            return last
 
         def excess(step: float) -> float:
             theta = value + sign * step
@@ -119,10 +126,11 @@ def bootstrap_interval(
         return (
             value + sign * find_root(excess, 0.0, reach, at_ends, halvings=_HALVINGS)
             if at_ends[1] < 0
-            else limit
+            else last
         )
 
-    return end(ends[0], -1), end(ends[1], 1)
+    lowest, highest = limits or ends
+    return end(ends[0], lowest, -1), end(ends[1], highest, 1)
 
 
 def betting_sequence(
