@@ -28,7 +28,7 @@ from oversight.harness.estimate import find_equal, find_root
 
 _ROUNDS = 60
 _NEAR_ZERO = 1e-5
-_LEAST = 1e-30
+_LEAST, _ROUNDING = 1e-30, 1e-15
 _HALVINGS = 24
 _BETS = np.geomspace(0.01, 0.999, 16)
 """Shares of the largest bet that cannot ruin."""
@@ -120,7 +120,8 @@ def bootstrap_interval(
             theta = value + sign * step
             residual = sign * np.append(theta * b - a, weight * (theta - limit))
             # on the normal scale it is nearly a straight line, which the search for its root needs
-            return float(ndtri(max(_LEAST, chance_below(residual, count)))) - at
+            chance = min(1 - _ROUNDING, max(_LEAST, chance_below(residual, count)))
+            return float(ndtri(chance)) - at
 
         at_ends = excess(0.0), excess(reach)
         return (
@@ -148,22 +149,15 @@ def betting_sequence(
     a, b = a[first], b[first]
     low, high = ends
     grid = low + (high - low) * np.sin(np.pi * np.arange(_SHARES + 1) / (2 * _SHARES)) ** 2
-    largest = float(b.max())
-    kept = np.empty(len(grid), dtype=bool)
-    bound = -math.log1p(-level)
-    for place, theta in enumerate(grid.tolist()):
-        residual = a - theta * b
-        logs = []
-        for sign, room in ((1, theta - low), (-1, high - theta)):
-            if room <= 0:
-                # every residual of this sign is possible, and the smallest one of the other refutes
-                logs.append(np.full(len(_BETS), np.inf if (sign * residual > 1e-9).any() else 0.0))
-                continue
-            gain = np.maximum(sign * residual / (room * largest), -1.0)
-            logs.append(np.log1p(_BETS[:, None] * gain) @ times)
-        evidence = float(np.logaddexp.reduce(np.concatenate(logs))) - math.log(2 * len(_BETS))
-        kept[place] = evidence < bound
-    places = np.flatnonzero(kept)
+    residual = a - grid[:, None] * b
+    logs = []
+    for sign, room in ((1, grid - low), (-1, high - grid)):
+        # at an end of the range any residual of the other sign refutes it
+        largest = np.maximum(room, _ROUNDING)[:, None] * float(b.max())
+        gain = np.maximum(sign * residual / largest, -1.0)
+        logs += [np.log1p(bet * gain) @ times for bet in _BETS.tolist()]
+    evidence = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+    places = np.flatnonzero(evidence < -math.log1p(-level))
     if not places.size:
         value = float(times @ a / (times @ b))
         return value, value

@@ -48,6 +48,8 @@ SEEN, LOW, HIGH = "seen", "low", "high"
 _MOSTLY, _SKEWED = 0.5, 0.2
 """From which share of the variance, and which skewness over √N, the weights of items are doubted."""
 
+_ROUNDING = 1e-9
+
 
 class Withheld(Exception):
     """Why there is no number."""
@@ -282,7 +284,7 @@ def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())
-    if share**2 * spread <= _MOSTLY * float((residual**2).mean()):
+    if spread < _ROUNDING or share**2 * spread <= _MOSTLY * float((residual**2).mean()):
         return ""
     skewness = float((centred**3).mean()) / spread**1.5
     if abs(skewness) <= _SKEWED * math.sqrt(len(whole)):
