@@ -52,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
     _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct"):
+        if study.is_open:
+            raise BadInput(f"items {args.action} does not apply to a study of open answers; start a new study")
         return _remove(args, study) if args.action == "remove" else _correct(args, study)
     if args.skip_bad:
         study = study.model_copy(update={"items": study.items.model_copy(update={"skip_bad": True})})
