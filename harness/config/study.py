@@ -94,7 +94,7 @@ class ItemsSection(Section):
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, this one has 1")
         if len(set(self.classes)) < len(self.classes):
-            raise ValueError("classes: a class is there twice")
+            raise ValueError("classes: a class occurs twice")
         return self
 
 

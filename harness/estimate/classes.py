@@ -77,7 +77,7 @@ from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
-from oversight.harness.estimate.evidence import enough_clusters, find_unequal, number_clusters
+from oversight.harness.estimate.evidence import Evidence, enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
@@ -88,7 +88,6 @@ from oversight.harness.estimate.routed import (
     pseudo_outcomes,
     read_item_answers,
     resolved_accuracy,
-    routed_pool,
 )
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
@@ -453,10 +452,9 @@ class ItemTruths:
             items = np.flatnonzero(ran & labels.asked_items)
             data, truth = None, read_item_answers(labels).truth[items]
         else:
-            data, predicted, items = routed_pool(labels, models)
-            unequal = find_unequal(labels, np.logical_and.reduce([m.is_there for m in models]))
-            data = data if unequal is None else unequal.tilt(data)
-            data, truth = informed(predicted.astype(np.int64), data), np.zeros(0, np.int64)
+            evidence = Evidence.gather(models, labels, few_clusters=True)
+            data, items = informed(evidence.predicted.astype(np.int64), evidence.sample), evidence.items
+            truth = np.zeros(0, np.int64)
         return cls(
             items=items,
             data=data,

@@ -44,12 +44,12 @@ from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.evidence import (
     REFUSALS,
     Estimator,
+    Evidence,
     bound_missing,
     estimate_by_design,
     estimate_refusals,
     find_hidden,
     find_unequal,
-    find_weights,
     number_clusters,
 )
 from oversight.harness.estimate.intervals import (
@@ -58,7 +58,7 @@ from oversight.harness.estimate.intervals import (
     likelihood_sequence,
     score_betting_sequence,
 )
-from oversight.harness.estimate.routed import GoldCounts, RoutedSample, routed_accuracy, routed_pool
+from oversight.harness.estimate.routed import GoldCounts, RoutedSample
 from oversight.harness.estimate.tallies import Strata, Tally, estimate_tallies, tally, tally_pool
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import CORRECTED, Counts, Estimate, Interval, Note, NoteKind
@@ -88,13 +88,11 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
     NotIdentified
         If several models' predictions were asked about.
     """
-    data, predicted, items = routed_pool(labels, [predictions])
-    option, weight = predicted[:, 0].astype(np.int64), find_weights(items, labels)
-    if labels.pool is None or weight is None:
+    evidence = Evidence.gather([predictions], labels, tilted=False)
+    if labels.pool is None or evidence.weight is None:
         raise NotIdentified("items were drawn with equal chances")
-    now = routed_accuracy(option, data, weight=weight, level=level)
-    draws = _part_draws(_see_items(option, data), items, labels.pool, labels)
-    interval = draw_betting_sequence(draws, labels.pool.size, level=level)
+    now = evidence.accuracy(level)
+    interval = draw_betting_sequence(see_draws(predictions, labels), labels.pool.size, level=level)
     value = min(interval.high, max(interval.low, now.value))
     return Estimate.from_interval(
         value=value,
@@ -107,10 +105,11 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
     """Gather what was seen of the items of every draw; raises as `watch_unequal`."""
-    data, predicted, items = routed_pool(labels, [predictions])
+    evidence = Evidence.gather([predictions], labels, tilted=False)
     if labels.pool is None:
         raise NotIdentified("items were drawn with equal chances")
-    return _part_draws(_see_items(predicted[:, 0].astype(np.int64), data), items, labels.pool, labels)
+    seen = _see_items(evidence.option(), evidence.sample)
+    return _part_draws(seen, evidence.items, labels.pool, labels)
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:

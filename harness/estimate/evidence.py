@@ -22,12 +22,13 @@ estimate is made again with the missing answers put in, all of them for the mode
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
     YES,
@@ -47,6 +48,7 @@ from oversight.harness.estimate.intervals import DrawnStrata, scale_by_share
 from oversight.harness.estimate.routed import (
     FEW_OPEN,
     GoldCounts,
+    PoolKinds,
     RoutedSample,
     allows_gold_score,
     corrected_accuracy,
@@ -207,19 +209,19 @@ def _number_options(asked: QuestionColumns) -> IntArray:
     return number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """Answers to drawn options about N items that one model predicted.
+    """Answers to drawn options about N items that M models predicted.
 
     Attributes
     ----------
     sample
         Questions with their propensities, and answers. Propensities are those of answered questions: if
         experts answer unequally often about the options, they are corrected for it.
-    option
-        Shape (N,): the predicted option, −1 if unreadable.
-    items
-        Shape (N,): place of each item in the study.
+    predicted
+        Shape (N, M): the predicted options, −1 if unreadable.
+    index, items
+        The items of the study, and the place of each of the N, shape (N,).
     cluster
         Shape (N,): number of the cluster of each item; None if items are independent.
     weight
@@ -229,7 +231,8 @@ class Evidence:
     """
 
     sample: RoutedSample
-    option: IntArray
+    predicted: AnyIntArray
+    index: ItemIndex
     items: IntArray
     cluster: IntArray | None
     weight: FloatArray | None
@@ -265,24 +268,57 @@ class Evidence:
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
         refuse("estimate", labels.conditions, gold=not error_free, strata=strata is not None)
-        everything = predictions
-        if labels.is_uniform:
-            # a question there does not follow from a prediction, so an item without one tells nothing
-            predictions = predictions.on(labels.asked_items)
-        sample, predicted, items = routed_pool(labels, [predictions], error_free=error_free)
-        if error_free and (unequal := find_unequal(labels, predictions.is_there)) is not None:
-            sample = unequal.tilt(sample)
-        weight = find_weights(items, labels)
-        if strata is not None:
-            weight = _weigh_strata(items, everything, strata)
+        # a uniform draw does not follow from a prediction, so an item without a question tells nothing
+        asked = predictions.on(labels.asked_items) if labels.is_uniform else predictions
+        found = cls.gather([asked], labels, error_free=error_free, tilted=error_free)
+        if strata is None:
+            return found
+        return replace(found, weight=_weigh_strata(found.items, predictions, strata))
+
+    @classmethod
+    def gather(
+        cls,
+        models: Sequence[PredictionColumns],
+        labels: LabelColumns,
+        *,
+        error_free: bool = True,
+        tilted: bool = True,
+        few_clusters: bool = False,
+    ) -> Evidence:
+        """Gather the evidence about several models, of the items that all of them answered.
+
+        Parameters
+        ----------
+        tilted
+            Whether propensities are corrected for unequal answering rates (`find_unequal`).
+        few_clusters
+            Whether there may be fewer clusters than an interval needs.
+
+        Raises
+        ------
+        NotIdentified, EstimateError
+            As `of`.
+        """
+        sample, predicted, items = routed_pool(labels, models, error_free=error_free)
+        if tilted:
+            there = np.logical_and.reduce([model.is_there for model in models])
+            unequal = find_unequal(labels, there)
+            sample = sample if unequal is None else unequal.tilt(sample)
+        number = number_clusters if few_clusters else enough_clusters
         return cls(
             sample=sample,
-            option=predicted[:, 0].astype(np.int64),
+            predicted=predicted,
+            index=labels.index,
             items=items,
-            cluster=enough_clusters(items, labels.index, labels.cluster),
-            weight=weight,
+            cluster=number(items, labels.index, labels.cluster),
+            weight=find_weights(items, labels),
             strata=find_drawn_strata(items, labels),
         )
+
+    def option(self, model: int = 0) -> IntArray:
+        """The options that one of the models predicted, shape (N,)."""
+        found: IntArray = self.predicted[:, model].astype(np.int64)
+        return found
 
     @property
     def most_questions(self) -> int:
@@ -291,12 +327,18 @@ class Evidence:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every readable prediction was certain to be asked about, so that all is known."""
-        rows = np.flatnonzero(self.option >= 0)
-        return bool((self.sample.propensities[rows, self.option[rows]] > 1 - 1e-9).all())
+        """Whether every readable prediction of the first model was certain to be asked about."""
+        option = self.option()
+        rows = np.flatnonzero(option >= 0)
+        return bool((self.sample.propensities[rows, option[rows]] > 1 - 1e-9).all())
+
+    @cached_property
+    def kinds(self) -> PoolKinds | None:
+        """Equal items together, if items are independent and many are equal."""
+        return None if self.cluster is not None else PoolKinds.of(self.sample)
 
     def accuracy(self, level: float, working: FloatArray | None = None) -> Estimate:
-        """Estimate the accuracy.
+        """Estimate the accuracy of the first model.
 
         Parameters
         ----------
@@ -305,7 +347,7 @@ class Evidence:
             answer; None without. A misleading one costs width, not validity.
         """
         return routed_accuracy(
-            self.option,
+            self.option(),
             self.sample,
             level=level,
             cluster=self.cluster,
@@ -330,8 +372,9 @@ def estimate_by_design(
     evidence = Evidence.of(predictions, labels, error_free=gold is None)
     if gold is None:
         return evidence.accuracy(level)
-    estimate = gold_accuracy if allows_gold_score(evidence.option, evidence.sample) else corrected_accuracy
-    return estimate(evidence.option, evidence.sample, gold, level=level, cluster=evidence.cluster)
+    option, sample = evidence.option(), evidence.sample
+    estimate = gold_accuracy if allows_gold_score(option, sample) else corrected_accuracy
+    return estimate(option, sample, gold, level=level, cluster=evidence.cluster)
 
 
 def resolved_estimate(

@@ -36,13 +36,12 @@ from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, Predicti
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
 from oversight.harness.estimate.evaluation import complete
-from oversight.harness.estimate.evidence import enough_clusters
+from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
 from oversight.harness.estimate.routed import (
     FEW_OPEN,
     accuracy_target,
     optimal_constant,
-    routed_pool,
     tilted_accuracy,
 )
 from oversight.harness.estimate.side_information import Setting, SideInformation
@@ -246,8 +245,8 @@ class SecondQuestions(SideInformation):
         part, notes = collected_part(labels, predictions.is_there)
         if any(note.kind in PARTIAL_KINDS for note in notes):
             raise NotIdentified("first questions are open; second ones count once these are answered")
-        data, predicted, items = routed_pool(part, [predictions])
-        option = predicted[:, 0].astype(np.int64)
+        evidence = Evidence.gather([predictions], part, tilted=False)
+        data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
         number = np.bincount(data.item, minlength=len(items))
         if number.max() > 1:
             raise NotIdentified("items have several first questions, and second ones are used with one")
@@ -256,7 +255,6 @@ class SecondQuestions(SideInformation):
         if rows.size < np.count_nonzero(readable):
             raise NotIdentified("items with a readable prediction were not asked about")
         asked, yes = data.by_item
-        cluster = enough_clusters(items, labels.index, labels.cluster)
         c = accuracy_target(option, data.propensities.shape[1])
         place = np.full(labels.index.size, -1)
         place[items[rows]] = np.arange(rows.size)

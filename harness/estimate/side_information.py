@@ -248,7 +248,7 @@ def allow_for_errors(
     """
     part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
-    option, sample = evidence.option, evidence.sample
+    option, sample = evidence.option(), evidence.sample
     if not allows_gold_score(option, sample):
         raise NotIdentified(
             "without gold items experts' errors are told from one question an item, its option drawn "

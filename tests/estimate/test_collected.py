@@ -121,7 +121,7 @@ def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share
     assert note in h.compare(PREDICTIONS, labels).pairs[0].notes
 
 
-def test_what_is_kept_is_the_start_of_every_queue_whatever_arrived_first() -> None:
+def test_the_kept_part_is_the_start_of_every_queue() -> None:
     labels = reach("partitioned", **{EXPERTS[0]: 0.4})
     mixed = list(labels)
     np.random.default_rng(3).shuffle(mixed)  # type: ignore[arg-type]  # a list

@@ -87,7 +87,7 @@ def predict(item: int, option: int) -> Prediction:
     ],
 )
 @pytest.mark.parametrize("protocol", PLANS)
-def test_what_weighs_holds(
+def test_weighted_estimates_hold(
     protocol: str, K: int, accuracies: tuple[float, ...], size: int, number: int, sign: int
 ) -> None:
     held: dict[str, list[bool]] = {}

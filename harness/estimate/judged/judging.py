@@ -328,7 +328,7 @@ class Judges(SideInformation):
         else:
             strata = find_strata(predictions, part, setting.strata)
             evidence = Evidence.of(predictions, part, strata=strata)
-            data, option, items = evidence.sample, evidence.option, evidence.items
+            data, option, items = evidence.sample, evidence.option(), evidence.items
             if labels.pool is None and (option >= 0).any() and evidence.is_settled:
                 raise NotIdentified(
                     "every question settles a prediction, and a judge adds nothing to what is known"

@@ -51,6 +51,7 @@ from oversight.harness.errors import EstimateError, NotIdentified
 from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
+from oversight.harness.estimate.evidence import Evidence
 from oversight.harness.estimate.intervals import FAR_ITEMS, outcomes_at, plan_working, tilt_items, tilt_of
 from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
 from oversight.harness.estimate.judged import (
@@ -78,7 +79,6 @@ from oversight.harness.estimate.routed import (
     questions_asked,
     resolved_correctness,
     routed_accuracy,
-    routed_pool,
     settled_sample,
     t_quantile,
     targeted_propensities,
@@ -228,11 +228,12 @@ class PilotStudy:
 
     def _read_routed(self, predictions: PredictionColumns) -> tuple[RoutedSample, IntArray, IntArray, float]:
         part, _ = collected_part(self.labels, predictions.is_there)
-        data, predicted, items = routed_pool(part, [predictions])
-        if np.bincount(data.item).max() > 1:
+        evidence = Evidence.gather([predictions], part, tilted=False)
+        if evidence.most_questions > 1:
             raise NotIdentified("items have several questions, and a plan takes one an item")
         kinds = part.kind[predictions.ran[part.item]]
-        return data, predicted[:, 0].astype(np.int64), items, float((kinds != ABSTAINED).mean())
+        answered = float((kinds != ABSTAINED).mean())
+        return evidence.sample, evidence.option(), evidence.items, answered
 
     def _read_resolved(
         self, predictions: PredictionColumns

@@ -19,22 +19,22 @@ _KNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerWords:
-    """What words mean.
+    """Meanings of words.
 
     Attributes
     ----------
     meanings
-        Word in small letters → verdict; of nothing it is empty.
+        Word in lower case → verdict; the empty word means no answer.
     """
 
     meanings: Mapping[str, str]
 
     def read(self, said: str) -> str | None:
-        """The verdict that somebody wrote, empty where nothing is; None of a word that is not known."""
+        """Return the verdict of a cell's text, empty for an empty cell; None for an unknown word."""
         return self.meanings.get(_fold(said))
 
     def tell(self) -> str:
-        """The words of each verdict."""
+        """Return the words of each verdict."""
         by_verdict = (
             f"{verdict}: {', '.join(word for word, meant in self.meanings.items() if meant == verdict)}"
             for verdict in Verdict
@@ -49,12 +49,12 @@ OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
 
 
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
-    """The words that are known, with others; these may give a known word another meaning.
+    """Return the known words with additional ones, which may redefine a known word.
 
     Raises
     ------
     BadInput
-        If a word is empty, is given two meanings, or is the name of another verdict.
+        If a word is empty, has two meanings, or is the name of another verdict.
     """
     meanings = {"": ""} | {verdict.value: verdict.value for verdict in Verdict}
     names = dict(meanings)

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import World
 from oversight.agents.search import search
 from oversight.agents.search.checked_settings import check_settings
 from oversight.agents.search.fitness import count_fronts
@@ -15,7 +16,6 @@ from oversight.agents.search.policies import Recombine, Wordings
 from oversight.agents.search.policies.proposal import draw_any, draw_leader
 from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
-from tests.agents.search_world import World
 
 
 def test_only_the_best_on_an_item_count_there() -> None:

@@ -1,8 +1,8 @@
-"""A simulated task: programs with known accuracies that err together, and experts who label its items.
+"""A search over a simulated task: programs with known accuracies and correlated errors, and labels.
 
-A program is right where √ρ·u_i + √(1 − ρ)·e falls below its quantile, u_i the item's difficulty for
-all, ρ = ½; a wrong one falls for the item's one popular distractor with probability ½, else errs
-uniformly. A twentieth of e is drawn afresh in every run, as with a model at a temperature.
+A program is right if √ρ·u_i + √(1 − ρ)·e is below its quantile, with u_i the item's common difficulty and ρ
+= ½. A wrong one chooses the item's one popular distractor with probability ½, otherwise a uniform wrong
+option. A twentieth of e is redrawn in every run, as with a model at a positive temperature.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import ndtri
 
-from oversight.agents.search import ExpertLabels, Kind, simulated_labels
+from oversight.agents.search import Archive, ExpertLabels, Kind, SearchContext, simulated_labels
 from oversight.agents.search.policies.proposal import PolicyView, Proposal, draw_leader
 from oversight.harness import FloatArray, IntArray, derive_seed
+from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
 
 RHO, LURE, FRESH = 0.5, 0.5, 0.05
@@ -23,7 +24,7 @@ RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
 @dataclass
 class Task:
-    """Items, their truth, and everything that was answered."""
+    """Items, their truth, and all answers."""
 
     K: int
     n: int
@@ -48,7 +49,7 @@ class Task:
         return program
 
     def answers(self, program: Program, run: int = 0) -> IntArray:
-        """What a program answers to all items, shape (n,)."""
+        """Return a program's answers to all items, shape (n,)."""
         rng = np.random.default_rng(derive_seed(self.seed, program.id))
         own, offset = rng.standard_normal(self.n), 1 + rng.integers(self.K - 1, size=self.n)
         lured = rng.random(self.n) < LURE
@@ -61,7 +62,7 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `oversight.agents.search.context.Evaluate` asks; one call per item."""
+        """Answer as `oversight.agents.search.context.Evaluate` requires; one call per item."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
@@ -79,7 +80,7 @@ class Task:
 
 @dataclass
 class FreshDraws:
-    """A proposer whose programs are independent draws, as in an archive that is searched for novelty."""
+    """A proposer whose programs are independent draws, as in a search for novelty."""
 
     task: Task
     mean: float = 0.6
@@ -91,12 +92,12 @@ class FreshDraws:
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name)
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
 
 
 @dataclass
 class Steps:
-    """A proposer that changes a selected parent a little, for better or worse."""
+    """A proposer that changes a selected parent slightly, for better or worse."""
 
     task: Task
     sd: float = 0.04
@@ -108,7 +109,48 @@ class Steps:
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name, (parent,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
+
+
+@dataclass
+class World:
+    """Seven library programs around .6 on a task with selection and confirmation items."""
+
+    seed: int = 0
+    K: int = 5
+    select: int = 120
+    confirm: int = 0
+    test: int = 0
+    kind: Kind = "natural"
+    search_seed: int = 0
+    section: SearchSection = field(default_factory=lambda: SearchSection(candidates=8))
+
+    def __post_init__(self) -> None:
+        sizes = {"select": self.select, "confirm": self.confirm, "test": self.test}
+        self.task = Task(self.K, sum(sizes.values()), self.seed)
+        rng = np.random.default_rng([self.seed, 5])
+        accuracies = np.clip(0.6 + 0.08 * rng.standard_normal(7), 0.1, 0.9)
+        self.library = [self.task.program(f"lib{j}", float(a)) for j, a in enumerate(accuracies)]
+        self.asked: list[tuple[str, str, int]] = []
+        parts, labels, start = {}, {}, 0
+        for name, size in sizes.items():
+            rows = slice(start, start + size)
+            start += size
+            if size:
+                parts[name] = self.task.items[rows]
+                labels[name] = self.task.labelled(rows, self.kind, self.library)
+        self.state = SearchContext(
+            section=self.section,
+            seed=self.search_seed,
+            programs=self.library,
+            archive=Archive(parts),
+            labels=labels,
+            evaluate=self.evaluate,
+        )
+
+    async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
+        self.asked += [(program.id, item.id, run) for item in items]
+        return await self.task.evaluate(program, items, run)
 
 
 def spread(values: FloatArray) -> float:
