@@ -100,12 +100,12 @@ def test_healthbench_file_needs_only_its_columns_named(oversight: Oversight) -> 
             "prompt_id": name, "prompt": prompt, "rubrics": [rubric], "example_tags": ["theme:x"],
             "ideal_completions_data": None,
         }
-        for name, prompt in (("q1", [*turns, {"role": "user", "content": "My head aches"}]), ("q2", turns[:1]))
+        for name, prompt in (("q1", [*turns, {"role": "user", "content": "I ache"}]), ("q2", turns[:1]))
     ]  # fmt: skip
     begin(oversight, as_lines(*rows), 'id = "prompt_id"\ntext = "prompt"')
     checked = oversight("items", "check")
     assert checked["items"] == 2
-    assert checked["first"]["text"] == "user: Hello\n\nassistant: Hi\n\nuser: My head aches"
+    assert checked["first"]["text"] == "user: Hello\n\nassistant: Hi\n\nuser: I ache"
     oversight("label", "units")
     assert [(u.item_id, u.text, u.points, u.field) for u in read_stored()] == [
         (name, "asks for age", 7.0, "context") for name in ("q1", "q2")
@@ -217,3 +217,20 @@ def test_wrong_settings_are_refused(capsys: pytest.CaptureFixture[str], more: st
     Path("study.toml").write_text(STUDY.format(file="items.jsonl", more=more))
     assert main(["items", "check"]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_init_proposes_units_and_an_expert_per_field(
+    oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("experts.toml").unlink()
+    Path("items.jsonl").write_text(as_lines({"id": "q1", "text": "a?", "rubrics": LISTED}))
+    assert oversight("init", "--open", "--items", "items.jsonl")["fields"] == ["law"]
+    study = read_study("study.toml")
+    assert (study.is_open, study.open.units) == (True, "rubric")
+    assert 'classes = ["law"]' in Path("experts.toml").read_text()
+    Path("q.csv").write_text("id,question\nq1,a?\n")
+    assert oversight("init", "--open", "--items", "q.csv", "--folder", "other")["units"] == "sentences"
+    assert read_study("other/study.toml").items.text == "question"
+    assert main(["init", "--open", "--preset", "mmlu-pro", "--folder", "third"]) == 2
+    assert "leave out --preset" in capsys.readouterr().err
+    assert not Path("third").exists()
