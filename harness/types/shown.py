@@ -81,10 +81,10 @@ def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
     Parameters
     ----------
     result
-        An estimate, all estimates of one or several models, a comparison or ranking, a gate's verdict, a plan, a
-        report of a study or search, agreement, certificate, parity; a dictionary of these by name, which becomes the column
-        ``name``; or a list of records, whose fields become columns. Columns in an item's `meta` become
-        columns as well.
+        An estimate, all estimates of one or several models, a comparison or ranking, a verdict of a gate, a
+        plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
+        which becomes the column ``name``; or a list of records, whose fields become columns. Columns in the
+        `meta` of an item become columns as well.
 
     Raises
     ------
