@@ -13,7 +13,6 @@ import os
 import re
 import shlex
 import sqlite3
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -262,14 +261,6 @@ def test_the_console_script_is_the_root_command(capsys: pytest.CaptureFixture[st
     assert script.load() is main
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"oversight {VERSION}\n"
-
-
-def test_an_exported_winner_starts(tmp_path: Path) -> None:
-    exported = json.loads((ROOT / "search" / "expected" / "export.json").read_text(encoding="utf-8"))
-    program = tmp_path / "winner.py"
-    program.write_text("\n".join(exported["files"]["out/winner.py"]), encoding="utf-8")
-    done = subprocess.run([sys.executable, program, "--help"], check=True, capture_output=True, text=True)
-    assert "--endpoint" in done.stdout
 
 
 def test_nothing_is_expected_that_no_case_says() -> None:

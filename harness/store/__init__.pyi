@@ -24,6 +24,10 @@ from .labelling import (
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
     hash_annotation as hash_annotation,
 )
+from .open_answers import (
+    DrawnExpert as DrawnExpert, OpenAnswerRepository as OpenAnswerRepository,
+    StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
+)
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (

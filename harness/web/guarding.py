@@ -54,5 +54,5 @@ def is_same_secret(given: str, secret: str) -> bool:
 
 
 def derive_session(token: str) -> str:
-    """Derive the value of the cookie: it proves that its owner had the token, but does not tell it."""
+    """Return the value that a browser keeps instead of the token, from which the token cannot be derived."""
     return hmac.new(token.encode(errors="surrogateescape"), b"session", sha256).hexdigest()

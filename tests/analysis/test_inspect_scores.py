@@ -68,7 +68,7 @@ def read(file: str) -> list[dict[str, Any]]:
         *(("partitioned", "quick", more) for more in SETTINGS),
     ],
 )
-def test_what_scores_carry_gives_the_study_s_own_estimate(
+def test_the_scores_give_the_estimate_of_the_study(
     study: str, model: str, more: dict[str, str], lay_out: Callable[..., None], oversight: Callable[..., Any]
 ) -> None:
     lay_out(study, **more)
@@ -119,7 +119,7 @@ def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight
         unpack_scores([{"oversight": one[0]["oversight"] | {"scores": "all"}}])
 
 
-def test_what_scores_nothing_is_refused_and_nothing_is_written(
+def test_a_log_without_scores_is_refused_and_nothing_is_written(
     lay_out: Callable[..., None], oversight: Callable[..., Any]
 ) -> None:
     lay_out("panel")

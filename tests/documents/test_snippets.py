@@ -5,11 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-import json
 import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -77,18 +73,10 @@ def test_a_workflow_of_workflows_md() -> None:
 
 def test_the_winner_of_search_md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    questions = "id,text\n" + "".join(f"{item.id},{item.text}\n" for item in ITEMS)
     with fake_openai(answer_colours) as server:
         lay_out(tmp_path, server.url)
         assert main(["search", "start"]) == 0
-        assert main(["search", "export", "winner.py"]) == 0
-        (tmp_path / "questions.csv").write_text(questions, encoding="utf-8")
-        command = snippet("search.md", "winner").replace("NAME", "m").replace("URL", server.url)
-        program, *words = shlex.split(command, comments=True)
-        assert program == "python"
-        done = subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True)
-    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {item.id for item in ITEMS}
-    monkeypatch.syspath_prepend(tmp_path)
+        assert main(["search", "export", "winner.json"]) == 0
+        assert main(["run", "--workflow", "winner.json"]) == 0
     names = run_snippet(snippet("search.md", "winner in Python"), items=ITEMS, model=Scripted())
-    monkeypatch.delitem(sys.modules, "winner")
     assert all(prediction.option is not None for prediction in names["predictions"])

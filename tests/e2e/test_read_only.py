@@ -58,9 +58,7 @@ def _without_override() -> None:
 
 
 @pytest.mark.parametrize("while_open", [False, True])
-def test_what_reads_works_and_what_writes_is_refused(
-    study: Path, tmp_path: Path, *, while_open: bool
-) -> None:
+def test_reading_works_and_writing_is_refused(study: Path, tmp_path: Path, *, while_open: bool) -> None:
     store = Store(f"sqlite:///{study / 'study.db'}") if while_open else None  # and so has its log beside it
     if store is not None:
         with store.transaction() as connection:

@@ -113,7 +113,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         ("parquet", ["predictions", "import", "all.parquet", "--model", "m"]),
     ],
 )
-def test_what_is_not_installed_is_named_with_its_extra(
+def test_a_missing_package_is_named_with_its_extra(
     smallest: Path, tmp_path: Path, extra: str, words: list[str]
 ) -> None:
     (tmp_path / "items.csv").write_text(ITEMS)

@@ -65,7 +65,7 @@ def test_it_goes_on_there(
     assert oversight("label", "route")["new"] == 0
 
 
-def test_what_cannot_be_copied_is_refused(
+def test_a_study_that_cannot_be_copied_is_refused(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))

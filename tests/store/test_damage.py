@@ -85,7 +85,7 @@ def test_a_study_file_that_is_no_utf_8_is_named_by_line(
     assert f"study.toml:{line}: not UTF-8 here" in capsys.readouterr().err
 
 
-def test_what_is_written_in_one_transaction_is_written_whole_or_not(study: Path) -> None:
+def test_a_transaction_is_written_completely_or_not_at_all(study: Path) -> None:
     with Store("sqlite:///study.db") as store:
         before, items = store.count_rows(), store.content.read_items()
         with pytest.raises(StoreError), store.together():  # noqa: PT012

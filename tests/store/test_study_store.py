@@ -33,7 +33,7 @@ def fill(store: Store, items: list[Item]) -> None:
     store.runs.store_predictions([(SPEC.id, Prediction(i.id, 2, raw="c", seconds=0.5)) for i in items])
 
 
-def test_what_is_written_comes_back(url: str, items: list[Item]) -> None:
+def test_written_records_are_read_back(url: str, items: list[Item]) -> None:
     with Store(url) as store:
         fill(store, items)
         assert store.content.read_items() == items

@@ -176,7 +176,7 @@ def test_items_that_come_later_are_found_and_failed_imports_leave_nothing(url: s
         store.content.add_items([item("i", "first")])
         store.content.add_items([item("i", "first"), item("j", "second")])
         assert (find(store, "first"), find(store, "second")) == ([0], [1])
-        with pytest.raises(DataError, match="is there twice"):
+        with pytest.raises(DataError, match="occurs twice"):
             store.content.add_items([item("k", "third"), item("k", "third")])
         assert find(store, "third") == []
         store.content.add_items([item("k", "fourth")])
@@ -203,7 +203,7 @@ def test_killed_on_the_way_the_next_search_goes_on(url: str) -> None:
         assert find(store, "text 449") == [449]
 
 
-def test_what_cannot_be_written_is_not_searched_in_part(tmp_path: Path) -> None:
+def test_an_unfinished_index_is_not_searched(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     make_old(url, 3)
     with Store(url) as store:
