@@ -214,7 +214,7 @@ def test_what_is_not_refuted_is_doubted_as_much_as_it_should_be() -> None:
 
     async def go() -> float | None:
         await search(world.state, Adas(Optimizer(never, "", "")))
-        return world.state.board().avoided[world.library[0].id]
+        return world.state.board().avoided(world.library[0].id)
 
     async def never(*_: object) -> Any:
         raise AssertionError
