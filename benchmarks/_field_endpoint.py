@@ -1,4 +1,4 @@
-"""How much of an endpoint's limit a search keeps in use: a loopback server of known latency that counts."""
+"""Measure how much of an endpoint's limit a search uses, with a loopback server of known latency."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 
 @dataclass(frozen=True)
 class Usage:
-    """Mean number of calls under way between the first call and the last reply, all calls, most at once."""
+    """Mean number of calls under way between the first call and the last reply, all calls, the maximum."""
 
     mean: float
     calls: int
@@ -56,7 +56,7 @@ class Usage:
 
 
 class _Connection(asyncio.Protocol):
-    """Answers every part that is asked for, as fast as it can, after the latency."""
+    """Answers every requested part after the latency."""
 
     def __init__(self, state: Any) -> None:
         self._state, self._data = state, b""
@@ -93,7 +93,7 @@ class _Connection(asyncio.Protocol):
 
 
 def _reply(body: bytes) -> bytes:
-    """Every part that the request names: of choices one by the item's number, else some words."""
+    """Return every part that the request names: a choice by the item's number, otherwise some words."""
     cases = _CASE.findall(body)
     number = int(cases[-1]) if cases else 0
     lines = []

@@ -27,16 +27,16 @@ Picked = tuple[float, float, int]
 
 @dataclass
 class Trial:
-    """What a rule has tried: instructions, and their scores.
+    """State of a rule: instructions and their scores.
 
     Attributes
     ----------
     task, labels, calls, start
-        The task, what experts said, calls that may be made, and the method to begin with.
+        The task, the experts' answers, the number of calls allowed, and the method at the start.
     rng
-        Where everything random is drawn from.
+        Source of all random draws.
     items
-        Validation items: so many of the selection items, or all that are labelled.
+        Validation items: this number of the selection items, or all labelled ones.
     runs
         Validation runs of every instruction.
     raw
@@ -122,12 +122,12 @@ def _as_labels(truth: IntArray, refused: IntArray, K: int) -> ExpertLabels:
 
 
 def random_search(trial: Trial) -> Picked:
-    """Parents are drawn uniformly among all that were tried."""
+    """Draw parents uniformly among all instructions so far."""
     return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
 
 
 def around_start(trial: Trial) -> Picked:
-    """All edits are of the start."""
+    """Edit the start every time."""
     return trial.go(lambda _: 0)
 
 
@@ -142,7 +142,7 @@ def small_batches(trial: Trial) -> Picked:
 
 
 def aflow(trial: Trial) -> Picked:
-    """Parents are drawn among the start and the three best others, by the published formula."""
+    """Draw parents among the start and the three best others, by the published formula."""
 
     def draw(scores: FloatArray) -> int:
         others = sorted(range(1, len(scores)), key=lambda j: -scores[j])

@@ -1,4 +1,4 @@
-"""A study with a search of as many candidates as wanted, written into the store without one call."""
+"""Write a study with a search of any number of candidates into the store without a call."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ rungs = {rungs}
 
 @dataclass(frozen=True, kw_only=True)
 class MadeSize:
-    """How many items are in each split, how far candidates may come, and which share of them ends there."""
+    """Number of items in each split, how far candidates may come, and the share that ends there."""
 
     splits: Mapping[str, int] = field(
         default_factory=lambda: {"feedback": 20, "select": 120, "confirm": 60, "test": 60}
@@ -58,7 +58,7 @@ class MadeSize:
 
     @property
     def first_fresh(self) -> int:
-        """Number of the first item that finalists alone answer."""
+        """Number of the first item that only finalists answer."""
         return self.splits["feedback"] + self.splits["select"]
 
 
@@ -66,7 +66,7 @@ USUAL = MadeSize()
 
 
 def source_of(j: int) -> str:
-    """The source of the j-th candidate: one call whose instruction says its number."""
+    """Return the source of the j-th candidate: one call whose instruction contains its number."""
     return (
         f'INSTRUCTION = "Answer {j}."\n\n\nasync def forward(task):\n'
         '    thinking, answer = await task.ask(["thinking", "answer"], [task], INSTRUCTION)\n'
@@ -83,7 +83,7 @@ def make_search(
     store: str = "",
     size: MadeSize = USUAL,
 ) -> Study:
-    """Lay out a study whose experts have answered, and a search in it; one in four went to the end."""
+    """Create a study with answers and a search in it; one candidate in four reached the end."""
     rng = np.random.default_rng(1)
     (folder / "study.toml").write_text(
         _STUDY.format(store=store and f'store = "{store}"', rungs=list(size.rungs))

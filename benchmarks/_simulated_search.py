@@ -1,8 +1,8 @@
-"""A search over a simulated task: programs with known accuracies that err together, and experts' labels.
+"""A search over a simulated task: programs with known accuracies and correlated errors, and labels.
 
-A program is right where √ρ·u_i + √(1 − ρ)·e falls below its quantile, u_i the item's difficulty for
-all, ρ = ½; a wrong one falls for the item's one popular distractor with probability ½, else errs
-uniformly. A twentieth of e is drawn afresh in every run, as with a model at a temperature.
+A program is right if √ρ·u_i + √(1 − ρ)·e is below its quantile, with u_i the item's common difficulty and ρ
+= ½. A wrong one chooses the item's one popular distractor with probability ½, otherwise a uniform wrong
+option. A twentieth of e is redrawn in every run, as with a model at a positive temperature.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RHO, LURE, FRESH = 0.5, 0.5, 0.05
 
 @dataclass
 class Task:
-    """Items, their truth, and everything that was answered."""
+    """Items, their truth, and all answers."""
 
     K: int
     n: int
@@ -49,7 +49,7 @@ class Task:
         return program
 
     def answers(self, program: Program, run: int = 0) -> IntArray:
-        """What a program answers to all items, shape (n,)."""
+        """Return a program's answers to all items, shape (n,)."""
         rng = np.random.default_rng(derive_seed(self.seed, program.id))
         own, offset = rng.standard_normal(self.n), 1 + rng.integers(self.K - 1, size=self.n)
         lured = rng.random(self.n) < LURE
@@ -62,7 +62,7 @@ class Task:
         return answers
 
     async def evaluate(self, program: Program, items: Sequence[Item], run: int) -> list[Prediction]:
-        """Answer as `oversight.agents.search.context.Evaluate` asks; one call per item."""
+        """Answer as `oversight.agents.search.context.Evaluate` requires; one call per item."""
         self.calls += len(items)
         answers = self.answers(program, run)
         return [Prediction(x.id, int(answers[int(x.id)]), sample=run, output_tokens=1) for x in items]
@@ -80,7 +80,7 @@ class Task:
 
 @dataclass
 class FreshDraws:
-    """A proposer whose programs are independent draws, as in an archive that is searched for novelty."""
+    """A proposer whose programs are independent draws, as in a search for novelty."""
 
     task: Task
     mean: float = 0.6
@@ -92,12 +92,12 @@ class FreshDraws:
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name)
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
 
 
 @dataclass
 class Steps:
-    """A proposer that changes a selected parent a little, for better or worse."""
+    """A proposer that changes a selected parent slightly, for better or worse."""
 
     task: Task
     sd: float = 0.04
@@ -109,7 +109,7 @@ class Steps:
         return Proposal(self.task.program(f"p{view.slot}", accuracy), self.name, (parent,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
 
 
 @dataclass

@@ -224,7 +224,7 @@ def show_usage(usages: Sequence[Usage]) -> None:
 
 
 def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], used: float) -> None:
-    """Say plainly which targets are met."""
+    """Print which targets are met."""
     for kind, field in fields.items():
         for rival, lead in field["leads"].items():
             if lead is not None:
@@ -241,7 +241,7 @@ def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], us
 
 
 def say_real_targets(real: dict[Any, dict[str, Any]]) -> None:
-    """Say of every kind of labels whether the numbers about real answers hold."""
+    """Print for every kind of labels whether the numbers in the world of real answers hold."""
     for kind, found in real.items():
         bias, tested, held = (
             found[name] for name in ("reported_minus_true", "tested_minus_true", "winner_coverage")

@@ -100,7 +100,7 @@ def _reason(error: Any) -> str:
         return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
     # A key that was written where its variable belongs must not be shown.
-    hidden = error["loc"][-1] == "api_key_env" or isinstance(error["input"], dict)
+    hidden = error["loc"][-1:] == ("api_key_env",) or isinstance(error["input"], dict)
     shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown
 

@@ -154,7 +154,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
 
 
 @pytest.mark.parametrize("K", [4, 5, 10, 16])
-def test_what_complementary_labels_can_show_is_told_before_the_search(K: int) -> None:
+def test_the_power_of_complementary_labels_is_printed_before_the_search(K: int) -> None:
     found = measure_power(World(K=K, kind="complementary").state.labels["select"])
     per_no = difference_variances(K, 0.6)["uniform, sign test"] * (K - 1) / K
     assert found.detectable == pytest.approx(minimum_detectable((per_no / 120) ** 0.5), rel=0.1)

@@ -82,7 +82,7 @@ def test_a_reply_is_read_generously(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_there_is_not_guessed(name: str) -> None:
+def test_missing_values_are_not_guessed(name: str) -> None:
     assert "code" in parse_fields(BAD[name], FIELDS)[1]
 
 
@@ -209,7 +209,7 @@ def test_prompts_hold_the_noise_and_no_right_answer(policy: str) -> None:
         assert "of those answers are wrong, too" in prompt
 
 
-def test_what_is_not_refuted_is_doubted_as_much_as_it_should_be() -> None:
+def test_unrefuted_answers_are_scored_with_the_right_uncertainty() -> None:
     world = world_of()
 
     async def go() -> float | None:

@@ -49,7 +49,7 @@ def test_a_study_with_other_options_refuses_an_exported_winner(
         assert store.runs.read_runs() == []
 
 
-def test_what_cannot_be_exported_is_refused(
+def test_a_search_without_a_winner_is_not_exported(
     searched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["search", "export", "winner.txt", "--study", str(searched / "study.toml")]) == 2

@@ -6,7 +6,6 @@ import ast
 import asyncio
 import inspect
 import re
-import shutil
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -21,6 +20,7 @@ from tests.cli.search_study import CLASSES, lay_out
 from tests.cli.search_study import answer as answer_colours
 from tests.conftest import ROOT
 from tests.fakes.openai_server import fake_openai
+from tests.studies.opened import copy_study
 
 ITEMS = [Item(f"i{j}", f"The colour of number {j}.", CLASSES, (0, 1, 2, 3)) for j in range(3)]
 
@@ -45,9 +45,9 @@ def run_snippet(text: str, **names: Any) -> dict[str, Any]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A finished study."""
-    shutil.copytree(ROOT / "tests" / "studies" / "partitioned", tmp_path / "study")
-    monkeypatch.chdir(tmp_path / "study")
-    return tmp_path / "study"
+    folder = copy_study("partitioned", tmp_path)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def test_the_pictures_of_view_md(folder: Path) -> None:

@@ -18,7 +18,7 @@ item whose mean over the items *is* the estimate.
 An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
 texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
 whose option was drawn with other than uniform propensities score by the doubly robust outcome of
-`oversight.harness.estimate.routed.means`. Items of different K are separate samples, weighted by
+`oversight.harness.estimate.routed_means`. Items of different K are separate samples, weighted by
 their number.
 
 Where experts of some classes answered fewer of their questions, items weigh differently
@@ -75,7 +75,7 @@ def score_items(
     EstimateError
         If the estimator is unknown, or an answer is not one of the item's options.
     NotIdentified
-        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed.means`).
+        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed_means`).
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")

@@ -24,7 +24,7 @@ SAID = [
 ]
 
 
-def test_what_was_answered_is_there_and_nothing_else() -> None:
+def test_the_table_holds_exactly_the_answers() -> None:
     table = AnswerTable(IDS)
     table.put("p", 0, SAID)
     table.put("p", 1, SAID[:1])

@@ -119,12 +119,12 @@ def test_the_page_says_q(tmp_path: Path) -> None:
         ({"split": {"select": 0.5, "confirm": 0.2, "test": 0.3}}, "split.confirm"),
     ],
 )
-def test_what_contradicts_is_refused_by_name(given: dict[str, Any], named: str) -> None:
+def test_a_contradiction_is_refused_by_name(given: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"contradicts {named}"):
         as_published(SearchSection(parity="raw", policy="aflow", **given))
 
 
-def test_what_agrees_is_taken_and_settles() -> None:
+def test_an_agreeing_setting_is_accepted() -> None:
     section, words = as_published(SearchSection(parity="raw", policy="aflow", rungs=[88], labels="no"))
     assert (section.rungs, section.labels, section.replicates) == ([88], "no", 3)
     assert words
