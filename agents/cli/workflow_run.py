@@ -35,15 +35,15 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     refuse_mark(study.store_url)
-    if args.patience is not None:
-        raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     program, prices = load_program(args.workflow), study_prices(study)
     items = study_items(study)
     shape, roles = read_workflow_settings(study.folder, items)
     names = dict.fromkeys(args.model or study.models)
-    plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    plans = [
+        WorkflowPlan(program, roles, shape, study.search.tier, name, study.model(name)) for name in names
+    ]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
     first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)

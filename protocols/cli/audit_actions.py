@@ -12,7 +12,7 @@ from oversight.harness.output import counted
 
 def export_audit(args: argparse.Namespace, study: Study) -> int:
     """Write the audit, and print its head, which somebody else has to note."""
-    done = write_bundle(study, args.out, comments=args.comments)
+    done = write_bundle(study, args.file, comments=args.comments)
     counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
     text = (
         f"{counted(done.lines, 'line')} in {done.path}: {counted(counts['event'], 'event')}, "

@@ -263,7 +263,7 @@ def test_a_study_without_a_database_is_refused(tmp_path: Path, oversight: Oversi
     lay_out(tmp_path)
     where = ("--study", tmp_path / "study.toml")
     assert "no database" in oversight("verify", *where, code=2)["error"]
-    assert "no database" in oversight("label", "audit", *where, "--out", tmp_path / "a", code=2)["error"]
+    assert "no database" in oversight("label", "audit", *where, tmp_path / "a", code=2)["error"]
     assert not (tmp_path / "study.db").exists()
 
 

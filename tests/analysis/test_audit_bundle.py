@@ -76,16 +76,16 @@ def test_texts_of_comments_are_in_it_only_if_asked_for(folder: Path, oversight: 
 
 def test_what_is_no_audit_of_this_study_stays(folder: Path, oversight: Oversight, tmp_path: Path) -> None:
     Path("notes.jsonl").write_text("mine\n")
-    assert "no audit of the study" in oversight("label", "audit", "--out", "notes.jsonl", code=2)["error"]
+    assert "no audit of the study" in oversight("label", "audit", "notes.jsonl", code=2)["error"]
     assert Path("notes.jsonl").read_text() == "mine\n"
     oversight("label", "audit")
     other = lay_out_audited(tmp_path / "other")
     assert other.study.name == "s"
     words = ("--study", tmp_path / "other" / "study.toml", "--out", "audit.jsonl")
     assert "another study named 's'" in oversight("label", "audit", *words, code=2)["error"]
-    assert "is no file" in oversight("label", "audit", "--out", tmp_path, code=2)["error"]
+    assert "is no file" in oversight("label", "audit", tmp_path, code=2)["error"]
     Path("file").write_text("")
-    assert "cannot be written" in oversight("label", "audit", "--out", "file/audit.jsonl", code=2)["error"]
+    assert "cannot be written" in oversight("label", "audit", "file/audit.jsonl", code=2)["error"]
 
 
 def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, oversight: Oversight) -> None:

@@ -88,10 +88,10 @@ def test_missing_item_is_named_until_it_is_removed(
 def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) -> None:
     before = study("estimate")["models"]["m"]
     write_items("fever and a cough", *TEXTS[1:])
-    study("items", "correct", "i0", "--reason", "typo", "--keep-answers")
+    study("items", "correct", "i0", "--reason", "typo", "--answers", "keep")
     assert study("estimate")["models"]["m"] == before
     write_items("no fever", *TEXTS[1:])
-    again = study("items", "correct", "i0", "--reason", "wrong", "--ask-again")
+    again = study("items", "correct", "i0", "--reason", "wrong", "--answers", "withdraw")
     assert again["questions"] == again["answers"] > 0
     status = study("label", "status")
     assert status["experts"]["ana"]["open"] == again["questions"]

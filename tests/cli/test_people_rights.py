@@ -112,9 +112,9 @@ def test_erased_expert_without_labels_leaves_open_questions(study: Callable[...,
     assert done["answers"] == 0
     assert done["open"] > 0
     assert oversight("verify")["holds"]
-    oversight("label", "reassign", done["name"], "--to", "bea")
+    oversight("label", "reassign", done["name"], "bea")
     assert oversight("verify")["holds"]
-    oversight("label", "export", "--folder", "again")
+    oversight("label", "export", "again")
     assert b"Annabella" not in stored_bytes()
 
 

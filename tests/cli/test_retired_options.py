@@ -7,14 +7,20 @@ from pathlib import Path
 import pytest
 
 from oversight.harness.cli.main import main
-from oversight.harness.cli.retired_options import RETIRED
+from oversight.harness.cli.retired_options import RETIRED, RETIRED_VERBS
 from oversight.harness.config import read_study
 from oversight.harness.errors import DataError
 
 OPTIONS = [(verb, option, told) for verb, options in RETIRED.items() for option, told in options.items()]
 NEEDED = {
-    "parity": ["--model", "m"],
-    "label-studio": ["status"],
+    "experts export": ["ana"],
+    "experts replace": ["ana", "bea"],
+    "items": ["check"],
+    "label import": ["a.csv"],
+    "label reassign": ["ana", "bea"],
+    "panel parity": ["--model", "m"],
+    "predictions": ["export"],
+    "server": ["status", "model"],
 }
 
 
@@ -25,6 +31,14 @@ def test_removed_option_is_refused_with_its_replacement(
     with pytest.raises(SystemExit, match="2"):
         main([*verb.split(), *NEEDED.get(verb, []), option])
     assert f"this option is gone: {told}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("verb", "now"), RETIRED_VERBS.items())
+def test_removed_verb_is_refused_with_its_replacement(
+    verb: str, now: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([verb, "--help"]) == 2
+    assert capsys.readouterr().err == f"oversight: there is no verb {verb!r}; it is now: oversight {now}\n"
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_what_cannot_be_exported_is_refused(
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         study = str(tmp_path / "study.toml")
-        assert main(["search", "start", "--tokens", "100", "--study", study]) == 0
+        assert main(["search", "start", "--set", "search.tokens=100", "--study", study]) == 0
     capsys.readouterr()
     assert main(["search", "export", str(tmp_path / "w.py"), "--study", study]) == 2
     assert "has no winner yet" in capsys.readouterr().err

@@ -35,7 +35,7 @@ def test_what_saves_questions_prints_what_the_page_shows(tour: None) -> None:
 def test_the_page_walks_every_feature_that_saves_questions() -> None:
     text = (DOCS / "saving.md").read_text(encoding="utf-8")
     commands = "\n".join(line for line in text.splitlines() if line.startswith("$ "))
-    for feature in ("route --questions", "route --more", "plan --width", "--metrics", "experts quality"):
+    for feature in ("--questions", "--more", "plan --width", "estimate.metrics", "experts quality"):
         assert feature in commands
     for setting in ("judge =", "gold =", "repeat =", "overlap ="):
         assert setting in text

@@ -179,7 +179,7 @@ def second_week(month: Month, desk: Desk, ana: Page, cem: Page) -> None:
     until = (datetime.now(UTC).date() + timedelta(days=14)).isoformat()
     call("experts", "absent", "cem", "--until", until, "--reason", "holiday")
     before = month.status()["experts"]
-    moved = call("label", "reassign", "cem", "--to", "cleo", "--reason", "holiday")["moved"]
+    moved = call("label", "reassign", "cem", "cleo", "--reason", "holiday")["moved"]
     assert moved == before["cem"]["open"]
     expect(cem.get_by_role("heading", level=1)).to_have_text(re.compile("All 5 questions are answered"))
     now = month.status()["experts"]
@@ -193,7 +193,7 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
     call = month.bench.call
     call("label", "pull")
     before = month.status()["experts"]
-    moved = call("experts", "replace", "ben", "--with", "bea")["moved"]
+    moved = call("experts", "replace", "ben", "bea")["moved"]
     assert moved == before["ben"]["open"] > 0
     call("experts", "return", "cem")
     shown = desk.state(dict(dan))["questions"][0]
@@ -213,7 +213,7 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
 def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[str, str]:
     """The study is copied while people answer; afterwards they answer more, one of them on a sheet."""
     call, folder = month.bench.call, month.bench.folder
-    call("label", "export", "--folder", "sheets")
+    call("label", "export", "sheets")
     copying = subprocess.Popen(
         command("store", "copy", "backup.db", "--json"),
         cwd=folder,
@@ -315,5 +315,5 @@ def holds(month: Month) -> None:
     assert found["low"] <= month.accuracy <= found["high"]
     assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 2, 2)
     assert call("verify")["holds"]
-    head = call("label", "audit", "--out", "audit.jsonl")["head"]
+    head = call("label", "audit", "audit.jsonl")["head"]
     assert call("verify", "audit.jsonl", "--head", head)["holds"]

@@ -71,7 +71,7 @@ def test_what_reads_works_and_what_writes_is_refused(
         done = call(study, verb)
         assert done.returncode == 0, done.stderr
         assert "90 of 90 questions answered" in done.stdout
-    assert call(study, "report", "--out", str(tmp_path / "report.html")).returncode == 0
+    assert call(study, "report", str(tmp_path / "report.html")).returncode == 0
     assert (tmp_path / "report.html").exists()
     for line in ("run", "predictions import log.csv --model x"):
         done = call(study, *line.split())

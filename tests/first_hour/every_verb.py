@@ -48,7 +48,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("partitioned", "init --folder new --items items.csv --classes a,b"),
+    Command("partitioned", "init new --items items.csv --classes a,b"),
     Command("partitioned", "items check", "sqlmodel"),
     Command("partitioned", "label route", "sqlmodel"),
     Command("fresh", "label route", "sqlmodel"),
@@ -63,7 +63,7 @@ COMMANDS = (
     Command("colours", "run", "sqlmodel tqdm aiohttp"),
     Command("colours", "run --dry-run", "sqlmodel"),
     Command("partitioned", "predictions import careful.csv --model careful", "sqlmodel"),
-    Command("partitioned", "predictions items samples_choices.jsonl --out made.jsonl", "sqlmodel"),
+    Command("partitioned", "predictions items samples_choices.jsonl made.jsonl", "sqlmodel"),
     Command("partitioned", "predictions export all.csv", "sqlmodel"),
     Command("partitioned", "estimate", _STATISTICS),
     Command("partitioned", "compare", _STATISTICS),

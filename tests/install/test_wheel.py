@@ -99,7 +99,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         call(oversight, "run", folder=tmp_path)
     shown = json.loads(call(oversight, "estimate", "--json", folder=tmp_path).stdout)
     assert shown["models"]["served"]["items"]["predicted"] == 30
-    call(oversight, "report", "--out", "report.html", folder=tmp_path)
+    call(oversight, "report", "report.html", folder=tmp_path)
     assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
 
 
@@ -109,7 +109,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         ("labelling", ["label", "push"]),
         ("openai", ["run", "--batch"]),
         ("workflows", ["run", "--workflow", "cot"]),
-        ("local", ["model", "start"]),
+        ("local", ["server", "start", "model"]),
         ("parquet", ["predictions", "import", "all.parquet", "--model", "m"]),
     ],
 )
@@ -150,7 +150,7 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
             for number in ("estimate", "low", "high"):
                 assert now[number] == pytest.approx(before[number], abs=1e-7)
     call(smallest / "oversight", "label", "status", folder=tmp_path / study)
-    call(smallest / "oversight", "report", "--out", "report.html", folder=tmp_path / study)
+    call(smallest / "oversight", "report", "report.html", folder=tmp_path / study)
     assert _revision(database) == schema.HEAD
 
 

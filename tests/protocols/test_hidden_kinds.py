@@ -78,7 +78,7 @@ def test_ids_in_sheets_and_page_and_tasks_give_no_kind_away(
 ) -> None:
     seen = {"page": list(walk_page(study)), "tasks": make_tasks(study)}
     for form in ("csv", "jsonl"):
-        oversight("label", "export", "--folder", form, "--format", form)
+        oversight("label", "export", form, "--format", form)
         seen[form] = read_sheets(Path(form))
     with Store(study.store_url) as store:
         kinds = {c.id: c.kind.value for c in store.controls.read_controls()}
@@ -147,7 +147,7 @@ def test_the_key_is_in_the_database_alone(
     with Store(study.store_url) as store:
         key = store.question_key.read_key()
     assert len(key) == 32
-    oversight("label", "export", "--folder", "out")
+    oversight("label", "export", "out")
     oversight("label", "audit", "--comments")
     oversight("store", "copy", f"sqlite:///{tmp_path}/copy.db")
     with Store(f"sqlite:///{tmp_path}/copy.db") as store:
@@ -164,11 +164,11 @@ def test_init_draws_a_seed_that_nobody_guesses(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in "ab":
-        oversight("init", "--classes", "red,green", "--folder", folder)
+        oversight("init", "--classes", "red,green", folder)
     seeds = {tomllib.loads(Path(f, "study.toml").read_text())["study"]["seed"] for f in "ab"}
     assert len(seeds) == 2
     assert max(seeds) > 2**50
-    oversight("init", "--classes", "red,green", "--folder", "c", "--seed", "7")
+    oversight("init", "--classes", "red,green", "c", "--seed", "7")
     assert tomllib.loads(Path("c/study.toml").read_text())["study"]["seed"] == 7
 
 
