@@ -53,13 +53,9 @@ VERBS = {
         "open the page to work in: labels arriving, items behind numbers",
     ),
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
-    "verify": (
-        "oversight.harness.cli.database_verbs.verify",
-        "check that no answer, event or design was altered",
-    ),
     "store": (
         "oversight.harness.cli.database_verbs.store",
-        "copy the study's database to a server, or back to a file",
+        "copy, move, check or upgrade the study's database",
     ),
     "server": ("oversight.protocols.cli.server", "start, stop and find Label Studio or a small local model"),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),

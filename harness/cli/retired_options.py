@@ -16,6 +16,8 @@ RETIRED_VERBS = {
     "label-studio": "server start label-studio",
     "model": "server start model",
     "parity": "panel parity",
+    "upgrade": "store upgrade",
+    "verify": "store verify",
 }
 """Former verb: what to write in its place."""
 

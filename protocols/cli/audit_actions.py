@@ -20,7 +20,9 @@ def export_audit(args: argparse.Namespace, study: Study) -> int:
     )
     if done.uncovered:
         text += f", {done.uncovered:,} of them not covered: stored by a version without a trail"
-    text += f"\nhead: {done.head}\ngive it to whoever is to check: oversight verify {done.path} --head HASH"
+    text += (
+        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.path} --head HASH"
+    )
     payload = {
         "file": str(done.path), "lines": done.lines, "counts": done.counts, "not_covered": done.uncovered,
         "head": done.head, "link": done.link,

@@ -191,10 +191,10 @@ def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight
     path = Path("study.toml")
     begin("partitioned", {"m": (0.8, N)}, answered=0.5)
     path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
-    (told,) = oversight("verify", code=1)["findings"]
+    (told,) = oversight("store", "verify", code=1)["findings"]
     assert "looks" in told
     oversight("label", "route")  # planned anew, after answers were in, which stays visible
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]
     assert "study.toml plans 2 looks" in oversight("estimate", "--look", "2/4", code=2)["error"]
     assert oversight("estimate", "--look", "1/2")["models"]
 

@@ -245,7 +245,7 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
     """The disk with the study is lost; the copy becomes the study. Returns what only the page had."""
     call, folder = month.bench.call, month.bench.folder
     lost = {name: way for name, way in month.answered().items() if name not in saved}
-    head = call("verify")["head"]
+    head = call("store", "verify")["head"]
     (folder / "lost").mkdir()
     for path in folder.glob("study.db*"):
         path.rename(folder / "lost" / path.name)
@@ -254,8 +254,10 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
         assert "oversight store adopt" in call("label", verb, code=2)["error"]
     assert month.check_counts() == len(saved)  # which may be read as it is
     call("store", "adopt")
-    assert call("verify")["holds"]
-    assert not call("verify", "--head", head, code=1)["holds"]  # noted after the backup: that is told
+    assert call("store", "verify")["holds"]
+    assert not call("store", "verify", "--head", head, code=1)[
+        "holds"
+    ]  # noted after the backup: that is told
     assert month.answered() == saved
     sheet = folder / "sheets" / "questions-ada.csv"
     for way, words in (("label_studio", ("pull",)), ("offline", ("import", sheet))):
@@ -314,6 +316,6 @@ def holds(month: Month) -> None:
     found = shown["estimates"]["ml"]
     assert found["low"] <= month.accuracy <= found["high"]
     assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 2, 2)
-    assert call("verify")["holds"]
+    assert call("store", "verify")["holds"]
     head = call("label", "audit", "audit.jsonl")["head"]
-    assert call("verify", "audit.jsonl", "--head", head)["holds"]
+    assert call("store", "verify", "audit.jsonl", "--head", head)["holds"]

@@ -183,7 +183,7 @@ def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
     monkeypatch.chdir(tmp_path / "study")
     assert main(["label", "route", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["new"] == 0
-    assert main(["verify"]) == 0
+    assert main(["store", "verify"]) == 0
     assert "computed again from the seed alone" in capsys.readouterr().out
     with Store("sqlite:///study.db") as store:
         assert store.question_key.read_key() == b""
@@ -192,14 +192,18 @@ def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
 def test_verify_computes_sealed_ids_with_the_database_at_hand_only(
     study: Study, oversight: Callable[..., Any]
 ) -> None:
-    told = oversight("verify")
+    told = oversight("store", "verify")
     number = told["ids"]["checked"]
     assert told["ids"] == {"sealed": True, "checked": number, "unchecked": 0}
     assert number > N + 150
     oversight("label", "audit")
-    assert oversight("verify", "audit.jsonl")["ids"] == {"sealed": True, "checked": 0, "unchecked": number}
+    assert oversight("store", "verify", "audit.jsonl")["ids"] == {
+        "sealed": True,
+        "checked": 0,
+        "unchecked": number,
+    }
     with Store(study.store_url) as store, store.transaction() as connection:
         connection.exec_driver_sql("UPDATE question_key SET secret = x'00'")
-    found = oversight("verify", code=1)
+    found = oversight("store", "verify", code=1)
     assert found["number"] == number
     assert "does not follow from the study's secret key" in found["findings"][0]

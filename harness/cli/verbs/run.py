@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_study(parser)
     add("--model", action="append", help="name in study.toml [models]; may be repeated")
-    add("--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model")
+    add("--workflow", metavar="NAME", help="a workflow of the library, a .py file or an exported .json file")
     add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
     add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
