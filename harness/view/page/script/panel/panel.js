@@ -16,7 +16,7 @@ function drawPanel(found) {
   if (found.undefined.ratings) return el("p", { class: "notice" }, found.undefined.ratings);
   return el("div", {},
     el("p", {}, `${plural(found.annotators, "annotator")} gave ${plural(found.ratings, "rating")} to `
-      + `${plural(found.items, "item")}. Numbers are those of oversight agree, certify and parity with their defaults.`),
+      + `${plural(found.items, "item")}. Numbers are those of oversight panel agree, certify and parity with their defaults.`),
     el("h2", {}, "Agreement"),
     found.agreement ? drawAgreement(found.agreement, found.reliable) : notComputed("agreement", found.undefined.agreement),
     found.models.map((model, place) =>
