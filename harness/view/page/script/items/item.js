@@ -3,13 +3,14 @@
 import { el } from "../core/dom.js";
 import { NOTHING, count, decimal, isNumber, percent } from "../core/format.js";
 import { filterOf, outcomeBadge, predictionText } from "./items.js";
+import { studyStrip } from "../models/verdict.js";
 import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
 
 let neighbours = {};
 
-export async function showItemPage(params) {
+export async function showItemPage(params, frame) {
   const wanted = filterOf(params);
   const item = await readPart("item", { ...wanted, id: params.id ?? "" });
   neighbours = { ...item, wanted };
@@ -19,6 +20,7 @@ export async function showItemPage(params) {
       item.previous !== null && el("a", { href: linkTo("item", { ...wanted, id: item.previous }), rel: "prev" }, "← previous (k)"),
       item.next !== null && el("a", { href: linkTo("item", { ...wanted, id: item.next }), rel: "next" }, "next (j) →")),
     el("h1", { class: "isolate" }, item.id),
+    studyStrip(frame),
     item.text === null ? el("p", { class: "quiet" }, "This file was written without texts.") : el("p", { class: "text" }, item.text),
     el("ol", { class: "options" }, item.options.map((option) => el("li", { class: "isolate" }, option))),
     pairList([["place in the source", count(item.position + 1)],
