@@ -1,8 +1,8 @@
-"""gepa on the task of `search_field`; runs in its own environment (see `_peers`).
+"""Run gepa on the task of `search_field`, in a separate environment (see `_peers`).
 
     python _field_gepa.py RUNS.json
 
-Every run's labels are in the file; for every setting the true and the reported accuracy of its pick and the
+The file has every run's labels. For every setting, the true and the reported accuracy of its pick and the
 number of edits are printed.
 """
 
@@ -51,7 +51,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 class Adapter:
-    """Answers items with an instruction, scores them by their labels, and edits it as all searches do."""
+    """Answers items, scores answers by labels, and edits instructions as all searches do."""
 
     def __init__(self, task: Any, run: dict[str, Any], rng: Any) -> None:
         self._task, self._rng = task, rng
@@ -71,7 +71,7 @@ class Adapter:
         )
 
     def make_reflective_dataset(self, _: Any, batch: Any, components: list[str]) -> Any:
-        """What a reflecting model would read; the editor of this task reads nothing."""
+        """Return what a reflecting model would read; the editor of this task reads nothing."""
         return dict.fromkeys(components, batch.trajectories)
 
     def propose_new_texts(self, candidate: dict[str, str], _: Any, components: list[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Random search and AFlow's published rule on the task of `search_field`, with as many calls as ours made."""
+"""Random search and AFlow's published rule on the task of `search_field`, with as many calls as ours."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ Picked = tuple[float, float, int]
 
 @dataclass
 class Trial:
-    """What a rule has tried: instructions, and their scores.
+    """State of a rule: instructions and their scores.
 
     Attributes
     ----------
     task, labels, calls, start
-        The task, what experts said, calls that may be made, and the method to begin with.
+        The task, the experts' answers, the number of calls allowed, and the method at the start.
     rng
-        Where everything random is drawn from.
+        Source of all random draws.
     items
-        Validation items: so many of the selection items, or all that are labelled.
+        Validation items: this number of the selection items, or all labelled ones.
     runs
         Validation runs of every instruction.
     raw
-        Whether a score is the share of items that experts' answers do not refute, else on the accuracy scale.
+        Whether a score is the share of items that experts' answers do not refute; otherwise it is on the
+        accuracy scale.
     """
 
     task: FieldTask | RealTask
@@ -54,7 +55,7 @@ class Trial:
         self.scores = [self._validate(self.tried[0])]
 
     def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
-        """Edit drawn parents while calls last, and pick the largest score's."""
+        """Edit drawn parents while calls remain, and pick the one with the highest score."""
         n = len(self.labels.rows[self._part]) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
@@ -75,17 +76,17 @@ class Trial:
 
 
 def random_search(trial: Trial) -> Picked:
-    """Parents are drawn uniformly among all that were tried."""
+    """Draw parents uniformly among all instructions so far."""
     return trial.go(lambda scores: int(trial.rng.integers(len(scores))))
 
 
 def around_start(trial: Trial) -> Picked:
-    """All edits are of the start."""
+    """Edit the start every time."""
     return trial.go(lambda _: 0)
 
 
 def aflow(trial: Trial) -> Picked:
-    """Parents are drawn among the start and the three best others, by the published formula."""
+    """Draw parents among the start and the three best others, by the published formula."""
 
     def draw(scores: FloatArray) -> int:
         others = sorted(range(1, len(scores)), key=lambda j: -scores[j])

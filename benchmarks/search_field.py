@@ -39,9 +39,9 @@ from benchmarks._field_rivals import SETTINGS, Picked, Trial
 from benchmarks._field_task import FieldTask, write_method
 from benchmarks._field_worlds import KINDS, REAL_ITEMS, WORLDS, draw_real, draw_world
 from benchmarks._peers import run_peers
+from benchmarks._simulated_search import spread
 from oversight.agents.search import Kind
 from oversight.harness import FloatArray
-from tests.agents.population import spread
 
 K, START = 4, 0.44
 GEPA = ("gepa==0.1.4", "numpy")
@@ -132,7 +132,7 @@ def _rival(
     rule: Callable[[Trial], Picked],
     given: dict[str, Any],
 ) -> FloatArray:
-    """What a rule picked, one row a run."""
+    """The pick of a rule, one row per run."""
     rows = []
     for seed, (found, labels) in zip(seeds, searched, strict=True):
         rng = np.random.default_rng([seed, 7])
@@ -185,7 +185,7 @@ def _trial_real(
 
 
 def _gepa(seeds: range, searched: Sequence[Searched]) -> dict[str, FloatArray]:
-    """The same by setting of gepa; nothing if it is not to be had."""
+    """The same by setting of gepa; empty if gepa cannot be installed."""
     runs = [
         {
             "seed": seed,
@@ -244,7 +244,7 @@ def show_usage(usages: Sequence[Usage]) -> None:
 
 
 def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], used: float) -> None:
-    """Say plainly which targets are met."""
+    """Print which targets are met."""
     for kind, field in fields.items():
         for rival, lead in field["leads"].items():
             if lead is not None:
@@ -261,7 +261,7 @@ def say_targets(fields: dict[str, dict[str, Any]], covered: dict[str, float], us
 
 
 def say_real_targets(real: dict[Any, dict[str, Any]]) -> None:
-    """Say of every kind of labels whether the numbers about real answers hold."""
+    """Print for every kind of labels whether the numbers in the world of real answers hold."""
     for kind, found in real.items():
         bias, tested, held = (
             found[name] for name in ("reported_minus_true", "tested_minus_true", "winner_coverage")

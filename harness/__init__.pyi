@@ -30,7 +30,9 @@ from .estimate import (
 )
 from .expected import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run
-from .registry import load_protocol as load_protocol, name_protocol as name_protocol
+from .registry import (
+    OPEN_PROTOCOL as OPEN_PROTOCOL, load_protocol as load_protocol, name_protocol as name_protocol,
+)
 from .report import study_report as study_report
 from .release import __version__ as __version__
 from .seeding import derive_seed as derive_seed, derive_seeds as derive_seeds

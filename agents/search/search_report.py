@@ -15,7 +15,8 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness import Archive, Board, compare_paired, score_items
 from oversight.agents.search.item_splits import AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
-from oversight.harness import EstimateError
+from oversight.agents.standalone import Workflow
+from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
@@ -60,6 +61,28 @@ def report_search(
         power=context.describe_labels(),
         spent=count_spent(archive),
         settings=section.model_dump(),
+    )
+
+
+def export_winner(context: SearchContext) -> Workflow:
+    """Return the winner of a search with all that it was chosen with.
+
+    Raises
+    ------
+    BadInput
+        If the search has no winner yet.
+    """
+    noted = context.archive.events.get("winner")
+    if noted is None:
+        raise BadInput(f"search {context.id} has no winner yet; go on with: oversight search resume")
+    shared = {item.options for part in context.archive.splits.values() for item in part}
+    return Workflow(
+        program=context.archive.candidates[str(noted["candidate"])].program,
+        options=shared.pop() if len(shared) == 1 else (),
+        shape=context.shape,
+        roles=context.roles,
+        tier=context.section.tier,
+        search=context.id,
     )
 
 

@@ -29,7 +29,7 @@ Shares of a class from labels: each is the accuracy of a constant answer on some
 Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
 is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
-them is estimated by equation (G), see `oversight.harness.estimate.routed.means`.
+them is estimated by equation (G), see `oversight.harness.estimate.routed_means`.
 
 The mean cost of a model's answers, or its utility: a number for every truth and prediction.
 
@@ -73,23 +73,20 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
-from oversight.harness.estimate.evidence import enough_clusters, find_unequal, number_clusters
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.routed_means import (
     ROUTED_ASSUMPTIONS,
-    RoutedSample,
     informed,
     pseudo_outcomes,
-    read_item_answers,
     resolved_accuracy,
-    routed_pool,
 )
+from oversight.harness.estimate.routed_sample import RoutedSample, read_item_answers
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
 from oversight.harness.types import (
@@ -461,10 +458,9 @@ class ItemTruths:
             items = np.flatnonzero(ran & labels.asked_items)
             data, truth = None, read_item_answers(labels).truth[items]
         else:
-            data, predicted, items = routed_pool(labels, models)
-            unequal = find_unequal(labels, np.logical_and.reduce([m.is_there for m in models]))
-            data = data if unequal is None else unequal.tilt(data)
-            data, truth = informed(predicted.astype(np.int64), data), np.zeros(0, np.int64)
+            evidence = Evidence.gather(models, labels, few_clusters=True)
+            data, items = informed(evidence.predicted.astype(np.int64), evidence.sample), evidence.items
+            truth = np.zeros(0, np.int64)
         return cls(
             items=items,
             data=data,

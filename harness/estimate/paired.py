@@ -62,31 +62,20 @@ from oversight.harness.estimate.core import (
     effective_clusters,
     sign_p_value,
 )
-from oversight.harness.estimate.intervals import (
-    TiltedRows,
-    collapse_rows,
-    effective_size,
-    scale_by_share,
-    score_at,
-    share_interval,
-    tilted_score,
-)
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.expert_errors import (
     GOLD_ASSUMPTIONS,
     ErrorRanges,
     GoldCounts,
-    RoutedSample,
-    check_predicted,
     corrected_mean,
-    difference_target,
-    informed,
     rate_ranges,
-    routed_mean,
-    tilt_sample,
     youden_interval,
 )
-from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
-from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.routed_means import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.estimate.routed_means import informed, routed_mean, tilt_sample
+from oversight.harness.estimate.routed_sample import RESOLUTION_ASSUMPTIONS as RESOLVED
+from oversight.harness.estimate.routed_sample import RoutedSample, check_predicted, difference_target
+from oversight.harness.estimate.tilting import TiltedRows, collapse_rows, score_at, tilted_score
 from oversight.harness.types import HtmlTable, Interval, Note, Noted, NoteKind, Shown, plain_fields
 
 TIED = "tie"

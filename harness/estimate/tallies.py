@@ -81,15 +81,8 @@ from oversight.harness.estimate.core import (
 )
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.estimators import POINTS, check_estimator, make_point
-from oversight.harness.estimate.intervals import (
-    check_method,
-    join_rows,
-    make_interval,
-    scale_by_share,
-    tilted_score,
-    uniform_rows,
-    weighted_score,
-)
+from oversight.harness.estimate.intervals import check_method, make_interval, scale_by_share, weighted_score
+from oversight.harness.estimate.tilting import join_rows, tilted_score, uniform_rows
 from oversight.harness.types import (
     Counts,
     Estimate,

@@ -33,6 +33,7 @@ from oversight.harness.store.database import PORTION, Database
 from oversight.harness.store.engines import has_database
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
+from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.planned_looks import LookRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
@@ -78,6 +79,7 @@ class Store(Database):
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)
+        self.open_answers = OpenAnswerRepository(self)
         self.labelling = LabellingRepository(self)
         self.looks = LookRepository(self)
         self.searches = SearchRepository(self)

@@ -50,6 +50,7 @@ from oversight.harness.store.tables import (
     QuestionRow,
     RatingRow,
     RunColumnsRow,
+    UnitDrawRow,
     execute_many,
 )
 from oversight.harness.store.words import clear_words
@@ -75,6 +76,7 @@ _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (_TASK, "expert"),
     (_REVISION, "expert"),
     (_QUARANTINE, "expert"),
+    (UnitDrawRow.__table__, "expert"),
 )
 """Tables and columns that name a person and stay when the name is erased."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (

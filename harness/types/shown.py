@@ -1,4 +1,4 @@
-"""Results: a short text, a table in a notebook, a frame of pandas and a picture.
+"""Results: a short text, a table in a notebook, a pandas frame and a plot.
 
 Pandas and matplotlib are imported only by the calls that need them.
 """
@@ -43,14 +43,14 @@ class Shown(ABC):
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of one form."""
+        """The rows as dictionaries with the same keys."""
 
     @abstractmethod
     def html_tables(self) -> Sequence[HtmlTable]:
-        """What a notebook shows."""
+        """HTML shown in a notebook."""
 
     def to_frame(self) -> DataFrame:
-        """The rows as a frame of pandas, see `to_frame`."""
+        """The rows as a pandas frame, see `to_frame`."""
         return to_frame(self)
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -76,15 +76,15 @@ class Shown(ABC):
 
 
 def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
-    """Results, or records such as items, questions, labels and predictions, as a frame of pandas.
+    """Convert results, or records such as items and labels, to a pandas frame.
 
     Parameters
     ----------
     result
-        An estimate, all estimates of one or several models, a comparison or ranking, a gate's verdict,
-        a plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
-        which becomes the column ``name``; or a list of records, whose fields are the columns. The columns
-        that an item keeps in its `meta` stand beside its fields.
+        An estimate, all estimates of one or several models, a comparison or ranking, a verdict of a gate, a
+        plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
+        which becomes the column ``name``; or a list of records, whose fields become columns. Columns in the
+        `meta` of an item become columns as well.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _records(result: object) -> list[dict[str, Any]]:
 
 
 def _fields(record: object) -> dict[str, Any]:
-    """The fields of a record, words in place of enumerated values, its own columns beside them."""
+    """The fields of a record, with words instead of enumerated values, and its own columns."""
     if isinstance(record, Shown):
         (only,) = record.records()
         return only

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from benchmarks._simulated_search import World
 from oversight.agents.runtime import Broker, Workbench, WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
@@ -33,7 +34,6 @@ from oversight.harness.types import (
 )
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
-from tests.agents.search_world import World
 from tests.agents.test_search_loop import run
 
 WITH_PYTHON = tuple(tier for tier in TIERS if tier != "monty")

@@ -90,7 +90,7 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame, id="no")
     with pytest.raises(h.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
         h.read_items(frame.assign(id="a"))
-    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column is there twice"):
+    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column occurs twice"):
         h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
     with pytest.raises(h.DataError, match=r"^frame: there are no items in it"):
         h.read_items(frame.head(0))
@@ -137,7 +137,7 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
     ("change", "message"),
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
-        ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' is there twice"),
+        ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' occurs twice"),
         ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
         ({"confidence": 2}, r"row 0, column 'confidence': must lie between 0 and 1, is 2"),
     ],
@@ -204,7 +204,7 @@ def test_options_that_are_none_are_named(given: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
-def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
+def test_a_source_that_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__
     with pytest.raises(TypeError, match=rf"^source: expected a path or a frame \(.*\), got {kind}$"):
         h.read_items(given)

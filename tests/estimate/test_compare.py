@@ -15,7 +15,7 @@ from oversight.harness.estimate import (
     paired_proportions,
     sign_test,
 )
-from oversight.harness.estimate.core.distributions import sign_p_value
+from oversight.harness.estimate.core import sign_p_value
 from oversight.harness.estimate.paired import TIED
 
 

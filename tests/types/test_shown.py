@@ -167,7 +167,7 @@ def test_records_become_frames() -> None:
 
 
 @pytest.mark.parametrize("given", [5, "text", [5], None])
-def test_what_is_no_result_is_named(given: Any) -> None:
+def test_a_value_that_is_no_result_is_named(given: Any) -> None:
     with pytest.raises(h.WrongType, match=r"^result: expected a result or a list of records, got"):
         h.to_frame(given)
 
@@ -187,7 +187,7 @@ def test_results_are_shown_without_pandas() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
 
 
-def test_what_has_rows_says_which() -> None:
+def test_results_with_rows_name_them() -> None:
     for kind in Shown.__subclasses__():
         assert not inspect.isabstract(kind), kind
 

@@ -20,6 +20,9 @@ from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
 )
+from .open_tables import (
+    OpenAnswerRow as OpenAnswerRow, UnitDrawRow as UnitDrawRow, UnitRow as UnitRow,
+)
 from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )

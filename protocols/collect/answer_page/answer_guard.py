@@ -1,7 +1,7 @@
-"""Who may ask: a page of this server in a browser that was shown a personal link.
+"""Access control: a request must come from this server's page in a browser that opened a personal link.
 
-The names in Host and Origin are held against those the page is known by; what is told of a study goes to the
-holder of a link alone, and why another was refused is told to nobody.
+Host and Origin must be names of the page. Only the holder of a link receives data of the study, and the
+reason for a refusal is not disclosed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _SEEN_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class AnswerGuard:
-    """What requests are held against.
+    """Settings that requests are checked against.
 
     Attributes
     ----------
     store
-        Where links are.
+        Database with the links.
     address
-        The names that the page is known by.
+        Names of the page.
     tokens, requests
-        How many wrong tokens an address may try, and how much a link may ask.
+        Limits on wrong tokens per address and on requests per link.
     """
 
     store: Store
@@ -48,13 +48,13 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Name of a link's cookie; browsers share cookies among the ports of a machine."""
+        """Name of a link's cookie; it differs by port, because browsers share cookies among ports."""
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what comes by another name, from another page, or without a link that opens it."""
+        """Refuse requests to another host, from another page, or without a valid link."""
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or not self.address.knows(hosts[0]):
             return refuse(403, "this server is not known by that name")
@@ -106,14 +106,14 @@ class AnswerGuard:
         return response
 
     async def end_session(self, request: web.Request) -> web.StreamResponse:
-        """Take the cookie of a link back from this browser."""
+        """Remove the cookie of a link from this browser."""
         response = web.json_response({})
         name, is_secure = self.cookie_of(request["link"].id), self.address.is_secure
         response.del_cookie(name, path="/", secure=is_secure, httponly=True, samesite="Strict")
         return response
 
     async def _find_link(self, request: web.Request) -> AnswerLink | None:
-        """The link that a request names, if its cookie says that its browser was shown it."""
+        """Return the link that a request names, if its cookie shows that this browser opened it."""
         link_id = request.headers.get("X-Link", "")
         if len(link_id) != _LINK_ID or not (link_id.isascii() and link_id.isalnum()):
             return None
@@ -129,7 +129,7 @@ class AnswerGuard:
         return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Who asks: behind a proxy on this machine whom that names last; what others name is not believed."""
+        """Return the client's address; only a proxy on this machine may name another one."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

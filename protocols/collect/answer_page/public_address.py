@@ -1,4 +1,4 @@
-"""The addresses by which browsers know the page, and the names that their requests may come by."""
+"""The addresses under which browsers reach the page, and the host names that requests may use."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _HOST = re.compile(r"(?P<name>\[[^]]*\]|[^:]*)(?::(?P<port>\d{1,5}))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicAddress:
-    """Where a page is reached.
+    """Addresses of a page.
 
     Attributes
     ----------
     host, port
-        Where the server listens.
+        Address that the server listens on.
     public
-        Scheme and host under which a proxy offers it, such as ``https://answers.example.org``; empty if none
-        does.
+        Scheme and host of the page behind a proxy, for example ``https://answers.example.org``; empty if
+        there is none.
     """
 
     host: str
@@ -40,21 +40,21 @@ class PublicAddress:
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers reach it by TLS alone."""
+        """Whether browsers reach it with TLS only."""
         return self.public.startswith("https://")
 
     @property
     def is_readable(self) -> bool:
-        """Whether tokens and answers may travel over a network unencrypted."""
+        """Whether tokens and answers may cross a network unencrypted."""
         plain = self.public.startswith("http://") and not is_loopback(urlsplit(self.public).hostname or "")
         return plain or not is_loopback(self.host)
 
     def knows(self, host: str) -> bool:
-        """Whether a name with its port, as in the header Host, is one of the page's own."""
+        """Whether a name with its port, as in the header Host, belongs to the page."""
         return (bool(self.public) and host.lower() == urlsplit(self.public).netloc) or self._is_own(host)
 
     def sent_from_here(self, origin: str, host: str) -> bool:
-        """Whether an origin is the page itself, asked for by this Host."""
+        """Whether an origin is the page itself, for a request to this Host."""
         if self.public and origin == self.public:
             return True
         return origin == f"http://{host}" and self._is_own(host)
@@ -71,12 +71,12 @@ class PublicAddress:
 
 
 def read_public_url(text: str) -> str:
-    """Scheme and host of an address under which a proxy offers the page.
+    """Return scheme and host of an address behind a proxy.
 
     Raises
     ------
     ConfigError
-        If it is no ``http`` or ``https`` address, or has a path or anything else.
+        If it is not an ``http`` or ``https`` address, or has a path or other parts.
     """
     try:
         parts = urlsplit(text.strip().rstrip("/").lower())

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import World
 from oversight.agents.search.fitness import Kind
 from oversight.agents.search.fitness.answer_table import AnswerTable
 from oversight.agents.search.fitness.board import ScoredRows
 from oversight.agents.search.fitness.scores import ESTIMATORS, score_items
 from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus
-from tests.agents.search_world import World
 
 ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))
 SAID = [
@@ -23,7 +23,7 @@ SAID = [
 ]
 
 
-def test_what_was_answered_is_there_and_nothing_else() -> None:
+def test_the_table_holds_exactly_the_answers() -> None:
     table = AnswerTable()
     table.put("p", 0, SAID)
     table.put("p", 1, SAID[:1])

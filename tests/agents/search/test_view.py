@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from matplotlib import pyplot
 
+from benchmarks._made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
 from oversight.agents.search import open_search, report_search
 from oversight.agents.search.view import read_candidate, read_exported_parts, read_searches
 from oversight.agents.search.view.candidate import compare_sources
@@ -21,7 +22,6 @@ from oversight.harness.config import Study
 from oversight.harness.report import search_text
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
-from tests.agents.search.made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
 
 pytestmark = pytest.mark.xdist_group("thousand")  # one process makes the search of a thousand candidates
 
@@ -264,7 +264,7 @@ def test_a_file_holds_of_each_candidate_what_its_page_says(tmp_path: Path) -> No
             assert kept == read_candidate(study, store, id=row["id"], search=SEARCH)
 
 
-def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_names_are_named(tmp_path: Path) -> None:
     study = make_search(tmp_path, 5)
     for function, params, words in (
         (read_searches, {"id": "x"}, "there is no search 'x'"),
