@@ -8,6 +8,7 @@ import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
 
+const MOST_OPEN = 3;
 let neighbours = {};
 
 export async function showItemPage(params, frame) {
@@ -28,7 +29,7 @@ export async function showItemPage(params, frame) {
     questionsSection(item),
     el("section", {}, el("h2", {}, "Models"),
       item.predictions.length === 0 ? el("p", {}, "No model was asked about this item.")
-        : item.predictions.map((made) => predictionPart(made, item))),
+        : item.predictions.map((made) => predictionPart(made, item, item.predictions.length <= MOST_OPEN))),
   ];
 }
 
@@ -60,9 +61,9 @@ function questionsSection(item) {
         isNumber(revision.seconds) ? `, ${revision.seconds.toFixed(0)} s` : ""))))));
 }
 
-function predictionPart(made, item) {
-  return el("article", {},
-    el("h3", {}, el("span", { class: "isolate" }, made.model), ": ", predictionText(made, item), " ", outcomeBadge(made.outcome)),
+function predictionPart(made, item, open) {
+  return el("article", {}, el("details", { open },
+    el("summary", {}, el("b", { class: "isolate" }, made.model), ": ", predictionText(made, item), " ", outcomeBadge(made.outcome)),
     made.samples.map((sample) => [
       pairList([
         ["read as", readAs(sample, item)],
@@ -73,7 +74,7 @@ function predictionPart(made, item) {
       ]),
       sample.raw === null ? el("p", { class: "quiet" }, "The reply is left out.")
         : el("pre", { tabindex: "0", "aria-label": `raw reply of ${made.model}` }, sample.raw || "(no reply)"),
-    ]));
+    ])));
 }
 
 function readAs(sample, item) {

@@ -5,6 +5,7 @@ import { NOTHING, count, decimal, plural } from "../core/format.js";
 import { foldedSection } from "../core/strip.js";
 import { dataTable, pairList } from "../core/table.js";
 
+const MOST_CHECKS = 8;
 const STATES = { passed: "passed", failed: "FAILED", "not made": "not made" };
 
 /** Checks of the assumptions, of all models or of one; open if one failed. */
@@ -40,6 +41,7 @@ function checksTable(caption, models, rows) {
     name: caption.replaceAll(" ", "-").toLowerCase(),
     caption,
     rows,
+    most: MOST_CHECKS,
     columns: [
       { title: "check", value: (row) => row.name },
       ...(models.length > 1 ? [{ title: "models", value: (row) => (row.models.length === models.length && models.length > 2

@@ -57,10 +57,12 @@ function leadersOf({ ranking, comparisons = [] }) {
 }
 
 function warningOf(models) {
-  const failed = models.flatMap((model) => model.checks.filter((check) => check.state === "failed"));
-  const names = [...new Set(failed.map((check) => check.name))].join(", ");
-  if (failed.length)
-    return `${plural(failed.length, "check")} FAILED (${names}): do not report these numbers before you have read the checks.`;
+  const failed = models.map((model) => model.checks.filter((check) => check.state === "failed").map((check) => check.name));
+  const names = [...new Set(failed.flat())];
+  const about = failed.filter((checks) => checks.length).length;
+  if (names.length)
+    return `${plural(names.length, "check")} FAILED (${names.join(", ")})${models.length > 1 ? ` for ${about} of ${models.length} models` : ""}: `
+      + `do not report ${models.length > 1 ? "these numbers" : "this number"} before you have read the checks.`;
   const doubtful = models.map(headlineOf).filter((quoted) => quoted && !quoted.holds);
   return doubtful.length ? `${plural(doubtful.length, "interval")} of ${models.length} may not hold: ${doubtful[0].why}.` : null;
 }

@@ -136,7 +136,7 @@ function searchStrip(search) {
       `${level} interval ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`
         + `${found.answers ? `, from ${plural(found.answers, "answer")}` : ""}. ${found.words}`,
       difference && `Against the start: ${difference}.`,
-      ratio && `${ratio.toFixed(1)} times as many tokens per item as the start.`,
+      ratio && `${ratio.toFixed(1)} times the start's tokens per item.`,
     ],
   });
 }
@@ -217,7 +217,6 @@ function candidatesTable(search, order) {
       { title: "unreadable", ...share("unreadable") },
       { title: "failed", ...share("failed") },
       { title: "made by", value: (row) => row.op },
-      { title: "id", value: (row) => row.id },
     ],
   });
 }
