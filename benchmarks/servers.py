@@ -119,7 +119,7 @@ def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
+        "--json",
         "--port",
         str(port),
         "--json",

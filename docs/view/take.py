@@ -100,7 +100,7 @@ def served(folder: Path) -> Iterator[str]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
+        "--json",
         "--port",
         "0",
         "--json",
