@@ -85,7 +85,8 @@ from .routed_sample import (
     vote_posterior as vote_posterior,
 )
 from .sample_size import (
-    REACHED as REACHED, SamplePlan as SamplePlan, accuracy_variances as accuracy_variances,
+    QuestionPlan as QuestionPlan, REACHED as REACHED, SamplePlan as SamplePlan,
+    accuracy_variances as accuracy_variances,
     complementary_design_variance as complementary_design_variance,
     difference_variances as difference_variances, outcomes_to_settle as outcomes_to_settle, plan as plan,
     synthesise_population as synthesise_population, targeted_design_variance as targeted_design_variance,
