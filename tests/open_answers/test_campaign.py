@@ -102,7 +102,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
         assert score["low"] <= truth <= score["high"], model
     assert found["differences"][0]["low"] > 0  # amber is better than birch
     assert set(found["fields"]) == {"finance", "medicine", "physics"}
-    assert oversight("verify")["findings"] == []
+    assert oversight("store", "verify")["findings"] == []
 
 
 def test_equal_answers_are_asked_once(
