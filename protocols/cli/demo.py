@@ -25,8 +25,10 @@ from oversight.protocols.demo_study import run_demo
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight demo``."""
-    parser.add_argument("--folder", default="demo", help="where the study goes (default: %(default)s)")
-    parser.add_argument("--limit", type=int, help="use only the first so many notes, or questions")
+    parser.add_argument(
+        "folder", nargs="?", default="demo", help="where the study goes (default: %(default)s)"
+    )
+    parser.add_argument("--limit", type=int, help="use only the first LIMIT notes or questions")
     told = "answers in words to 40 questions, beside three models that come with the data"
     parser.add_argument("--open", action="store_true", help=told)
 

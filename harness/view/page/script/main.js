@@ -4,6 +4,7 @@ import { showAnswersPage } from "./answers/answers.js";
 import { showCollectionPage } from "./collection/collection.js";
 import { showComparePage } from "./models/compare.js";
 import { el, replaceContent } from "./core/dom.js";
+import { fillDownloads } from "./core/download.js";
 import { count, plural } from "./core/format.js";
 import { goByKey, showItemPage } from "./items/item.js";
 import { showItemsPage } from "./items/items.js";
@@ -49,6 +50,8 @@ async function start() {
     replaceContent(place("main"), trouble(error));
     return;
   }
+  fillDownloads(place("downloads"));
+  window.addEventListener("beforeprint", () => document.querySelectorAll("main details").forEach((part) => { part.open = true; }));
   window.addEventListener("hashchange", () => drawPage());
   window.addEventListener("resize", redrawSoon);
   document.addEventListener("keydown", (event) => currentRoute().page === "item" && goByKey(event));
@@ -81,6 +84,7 @@ async function drawPage({ again = false } = {}) {
   if (again && main.firstElementChild?.isEqualNode(next)) return;
   const kept = again ? keepPlace(main) : null;
   replaceContent(main, next);
+  if (!again) place("downloads").open = false;
   if (kept) kept();
   else if (shownRoute !== null && shownRoute !== page) {
     window.scrollTo(0, 0);
