@@ -171,14 +171,7 @@ def estimate_open(
         If the level, a metric or `clip` is unknown, an expert has no field, or an item has no positive
         points.
     """
-    check_level(level)
-    for metric in metrics:
-        if metric not in METRICS:
-            raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
-    if clip not in CLIPS:
-        raise EstimateError(f"clip must be one of {', '.join(CLIPS)}, is {clip!r}")
-    if judge is not None and judge.shape != (len(judgements),):
-        raise EstimateError(f"judge must have {len(judgements)} rows, has the shape {judge.shape}")
+    _check(level, metrics, clip, judge, len(judgements))
     models, items = read_units(judgements, experts, None if anytime else judge)
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
@@ -195,6 +188,17 @@ def estimate_open(
         for model, other in [*((model, None) for model in models), *pairs]
     ]
     return OpenResult(estimates=tuple(estimates), experts=people, level=level)
+
+
+def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
+    check_level(level)
+    for metric in metrics:
+        if metric not in METRICS:
+            raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
+    if clip not in CLIPS:
+        raise EstimateError(f"clip must be one of {', '.join(CLIPS)}, is {clip!r}")
+    if judge is not None and judge.shape != (rows,):
+        raise EstimateError(f"judge must have {rows} rows, has the shape {judge.shape}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
