@@ -112,7 +112,8 @@ def draw_questions(
     Raises
     ------
     EstimateError
-        If n < 1, the scheme is unknown, a probability is missing, or a field has no expert.
+        If n < 1, the scheme is unknown, a probability is missing, an item has no positive points, or a field
+        has no expert.
 
     Examples
     --------
@@ -126,6 +127,7 @@ def draw_questions(
     [0.25]
     """
     _check(n, scheme, judge)
+    _check_points(table)
     rng = np.random.default_rng(seed)
     if scheme == FIRST_NO:
         row, propensity, order = _draw_items(table, n, judge, rng)
@@ -146,6 +148,14 @@ def _check(n: int, scheme: str, judge: FloatArray | None) -> None:
         good = (judge >= 0) & (judge <= 1)
         for row in np.flatnonzero(~good)[:1]:
             raise EstimateError(f"judge[{row}] must lie in [0, 1], is {judge[row]}")
+
+
+def _check_points(table: UnitTable) -> None:
+    """Refuse answers that can have no score."""
+    answer = number_values(table.answer)[0]
+    most = np.bincount(answer, np.maximum(table.points, 0.0))
+    for row in np.flatnonzero(most[answer] <= 0)[:1]:
+        raise EstimateError(f"item {table.item[row]!r} has no positive points, so that it has no score")
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:

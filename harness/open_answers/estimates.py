@@ -168,8 +168,8 @@ def estimate_open(
     Raises
     ------
     EstimateError
-        If the level, a metric or `clip` is unknown, an expert has no field, or an item has no positive
-        points.
+        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, or an
+        item has no positive points.
     """
     _check(level, metrics, clip, judge, len(judgements))
     models, items = read_units(judgements, experts, None if anytime else judge)
@@ -192,6 +192,8 @@ def estimate_open(
 
 def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
     check_level(level)
+    if not rows:
+        raise EstimateError("there are no judgements")
     for metric in metrics:
         if metric not in METRICS:
             raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
@@ -218,6 +220,9 @@ class _Maker:
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
             sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
+            if not common.size:
+                nothing = self._count(metric, field, sides, model, other)
+                return replace(nothing, withheld="no item was answered by both models")
         nothing = self._count(metric, field, sides, model, other)
         try:
             return self._fill(nothing, sides)

@@ -130,6 +130,11 @@ def test_replies_are_joined_whatever_the_order_of_the_draws_rows() -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
+def test_item_that_can_have_no_score_is_not_drawn_from() -> None:
+    with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
+        draw_questions(rubric_table([[1], [-1, -2]]), 1, "equal", 1, experts=EXPERTS)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

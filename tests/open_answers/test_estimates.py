@@ -183,8 +183,25 @@ def test_bad_settings_are_refused(changed: dict[str, object], message: str) -> N
         estimate_open(judged, **({"experts": EXPERTS} | changed))  # type: ignore[arg-type]
 
 
+def test_models_without_a_common_item_are_not_compared() -> None:
+    table = rubric_table([[1]] * 12, ("a", "b"))
+    judged = judge_all(table, {})
+    first = np.array([int(item[1:]) < 6 for item in judged.item])
+    judged = judged.take(np.flatnonzero(first == (judged.model == "a")))
+    result = estimate_open(judged, experts=EXPERTS)
+    assert result.find("score", "a").value == 1
+    assert result.find("score", "a", other="b").withheld == "no item was answered by both models"
+
+
+def test_no_judgements_are_refused() -> None:
+    judged = judge_all(rubric_table([[1]]), {})
+    with pytest.raises(EstimateError, match="no judgements"):
+        estimate_open(judged.take(np.array([], dtype=np.int64)), experts=EXPERTS)
+
+
 def test_item_without_positive_points_is_refused() -> None:
-    judged = judge_all(rubric_table([[1], [-1]]), {})
+    judged = judge_all(rubric_table([[1], [1]]), {})
+    judged = replace(judged, points=np.array([1.0, -1.0]))
     with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
         estimate_open(judged, experts=EXPERTS)
 
