@@ -19,6 +19,7 @@ LATER = {
     "0024": "prediction.step",
     "0025": "question_key",
     "0026": "database_mark",
+    "0030": "judge_probability",
 }
 """Revision → tables and columns that it added."""
 TASKS = """CREATE TABLE label_task_old (

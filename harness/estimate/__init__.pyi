@@ -20,7 +20,7 @@ from .core import (
     chernoff_low as chernoff_low, clopper_pearson as clopper_pearson, compare_rates as compare_rates,
     count_effective as count_effective, effective_clusters as effective_clusters,
     find_equal as find_equal, find_root as find_root, holm as holm,
-    success_probability as success_probability,
+    success_probability as success_probability, z_value as z_value,
 )
 from .decoding import (
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS as UNIFORM_CHECKS, decode as decode,
@@ -33,7 +33,10 @@ from .estimators import (
 from .evaluation import (
     accuracy as accuracy, check_watchable as check_watchable, growing_accuracy as growing_accuracy,
 )
-from .evidence import Evidence as Evidence, find_unequal as find_unequal, number_clusters as number_clusters
+from .evidence import (
+    Evidence as Evidence, enough_clusters as enough_clusters, find_unequal as find_unequal,
+    find_weights as find_weights, number_clusters as number_clusters,
+)
 from .gate import (
     ANY_TIME as ANY_TIME, FAIL as FAIL, GateVerdict as GateVerdict, PASS as PASS, UNDECIDED as UNDECIDED,
     gate_accuracy as gate_accuracy, gate_at_look as gate_at_look, gate_difference as gate_difference,
@@ -49,9 +52,11 @@ from .item_draws import (
     split_by_agreement as split_by_agreement,
 )
 from .judged import (
-    AnswersSoFar as AnswersSoFar, JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, Judges as Judges,
+    AnswersSoFar as AnswersSoFar, JUDGED as JUDGED, JudgeOpinion as JudgeOpinion, JudgeWorth as JudgeWorth,
+    Judges as Judges, WorkingMaker as WorkingMaker, estimate_working as estimate_working,
     guess_by_judges as guess_by_judges, judge_probabilities as judge_probabilities,
-    judged_accuracy as judged_accuracy, measure_worth as measure_worth,
+    judged_accuracy as judged_accuracy, measure_working as measure_working,
+    measure_worth as measure_worth, split_items_evenly as split_items_evenly,
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
@@ -84,8 +89,9 @@ from .routed import (
     flat_posterior as flat_posterior, item_variance as item_variance, next_option as next_option,
     neyman_rates as neyman_rates, predicted_counts as predicted_counts,
     propensities_for as propensities_for, pseudo_outcomes as pseudo_outcomes,
-    questions_asked as questions_asked, resolved_accuracy as resolved_accuracy,
-    routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    questions_asked as questions_asked, read_item_answers as read_item_answers,
+    resolved_accuracy as resolved_accuracy, resolved_correctness as resolved_correctness,
+    routed_accuracy as routed_accuracy, routed_mean as routed_mean, routed_pool as routed_pool,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )

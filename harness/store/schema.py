@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
-HEAD = "0029"
+HEAD = "0030"
 """Version of the tables; raise it with every change in ``tables``, so that older databases are brought up."""
 
 _ONE_AT_A_TIME = 0x6F76657273  # the number of an advisory lock; any would do

@@ -25,7 +25,8 @@ from .row_values import (
 )
 from .run_tables import (
     BatchRow as BatchRow, CallRow as CallRow, CallsUnderWayRow as CallsUnderWayRow, ChargeRow as ChargeRow,
-    GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow,
+    GuessedUsageRow as GuessedUsageRow, JudgeProbabilityRow as JudgeProbabilityRow,
+    PredictionRow as PredictionRow,
     ProbeRow as ProbeRow, ReservationRow as ReservationRow, RunColumnsRow as RunColumnsRow,
     RunLockRow as RunLockRow, RunRow as RunRow, RunVersionRow as RunVersionRow,
     ServedModelRow as ServedModelRow, SpentRow as SpentRow,
