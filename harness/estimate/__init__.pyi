@@ -20,7 +20,7 @@ from .core import (
     chernoff_low as chernoff_low, clopper_pearson as clopper_pearson, compare_rates as compare_rates,
     count_effective as count_effective, effective_clusters as effective_clusters,
     find_equal as find_equal, find_root as find_root, holm as holm,
-    success_probability as success_probability, z_value as z_value,
+    success_probability as success_probability,
 )
 from .decoding import (
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS as UNIFORM_CHECKS, decode as decode,
@@ -92,7 +92,8 @@ from .routed import (
     questions_asked as questions_asked, read_item_answers as read_item_answers,
     resolved_accuracy as resolved_accuracy, resolved_correctness as resolved_correctness,
     routed_accuracy as routed_accuracy, routed_mean as routed_mean, routed_pool as routed_pool,
-    shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
+    shared_propensities as shared_propensities, t_quantile as t_quantile,
+    targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )
 from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions

@@ -16,13 +16,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import FloatArray
-from oversight.harness.estimate import clopper_pearson
+from oversight.harness.estimate import clopper_pearson, count_effective
 from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import Measure, by_cluster
 
 LEAST_ERRORS = 10
 """Errors, and questions without one, of either machine below which their correlation is withheld."""
+LEAST_EFFECTIVE = 5.0
+"""The same of effective numbers, where answers weigh unequally."""
 _CERTAIN = 0.999
 
 
@@ -96,15 +98,17 @@ def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArr
 
 def _correlate(
     first: FloatArray, second: FloatArray, questions: JudgedQuestions, level: float
-) -> tuple[Measure, FloatArray, int]:
-    """The correlation of two columns of errors, the influence of every question, and the fewest errors."""
+) -> tuple[Measure, FloatArray, float]:
+    """The correlation of two columns of errors, every question's influence, and effective errors."""
     both = ~np.isnan(first) & ~np.isnan(second)
     n, influence = int(both.sum()), np.zeros(len(first))
     x, y = first[both], second[both]
-    fewest = int(min(x.sum(), n - x.sum(), y.sum(), n - y.sum())) if n else 0
-    if fewest < LEAST_ERRORS:
+    groups = [one == kind for one in (x, y) for kind in (0, 1)]
+    fewest = min(int(group.sum()) for group in groups)
+    effective = min(count_effective(questions.weight[both][group]) for group in groups) if fewest else 0.0
+    if fewest < LEAST_ERRORS or effective < LEAST_EFFECTIVE:
         told = f"{fewest} errors or right answers of one of them, at least {LEAST_ERRORS} are needed"
-        return Measure.withheld(told, n), influence, fewest
+        return Measure.withheld(told, n), influence, effective
     share = questions.weight[both] / questions.weight[both].sum()
     a, b = x - share @ x, y - share @ y
     a, b = a / np.sqrt(share @ a**2), b / np.sqrt(share @ b**2)
@@ -116,15 +120,15 @@ def _correlate(
         most = clopper_pearson(0, n, level)[1]
         spread = float(share @ (x - share @ x) ** 2)
         low = max(-1.0, 1 - most / (2 * spread))
-        return Measure(value=value, low=low, high=1.0, n=n), influence, fewest
-    low, high = _fisher(value, se, level, fewest)
-    return Measure(value=value, low=low, high=high, n=n), influence, fewest
+        return Measure(value=value, low=low, high=1.0, n=n), influence, effective
+    low, high = _fisher(value, se, level, effective)
+    return Measure(value=value, low=low, high=high, n=n), influence, effective
 
 
-def _fisher(value: float, se: float, level: float, fewest: int) -> tuple[float, float]:
-    """Fisher's interval; the fewest errors of a machine, less one, are the degrees of freedom."""
-    centre, freedom = float(np.arctanh(value)), fewest - 1
-    t = float(stdtrit(freedom, 0.5 + level / 2)) * float(np.sqrt(fewest / freedom))
+def _fisher(value: float, se: float, level: float, errors: float) -> tuple[float, float]:
+    """Fisher's interval; the effective number of errors, less one, gives the degrees of freedom."""
+    centre, freedom = float(np.arctanh(value)), errors - 1
+    t = float(stdtrit(freedom, 0.5 + level / 2)) * float(np.sqrt(errors / freedom))
     half = t * se / (1 - value**2)
     return float(np.tanh(centre - half)), float(np.tanh(centre + half))
 
@@ -133,7 +137,7 @@ def _worth(
     number: int,
     between: list[ErrorCorrelation],
     influences: list[FloatArray],
-    fewest: list[int],
+    errors: list[float],
     questions: JudgedQuestions,
     level: float,
 ) -> Measure:
@@ -145,7 +149,7 @@ def _worth(
     mean = float(np.mean([value for value in values if value is not None]))
     n = min(one.correlation.n for one in between)
     se = float(np.sqrt((by_cluster(np.mean(influences, axis=0), questions.cluster) ** 2).sum()))
-    low, high = _fisher(min(mean, _CERTAIN), se, level, min(fewest))
+    low, high = _fisher(min(mean, _CERTAIN), se, level, min(errors))
 
     def judges(correlation: float) -> float:
         return number / (1 + (number - 1) * max(0.0, correlation))

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import find_root, z_value
+from oversight.harness.estimate import find_root, t_quantile
 from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import (
@@ -250,7 +250,7 @@ def _area_variance(area: float, m: float, n: float) -> float:
 
 def _area_end(area: float, sizes: Sequence[float], excess: float, level: float, side: int) -> float:
     """The end of the interval below (−1) or above (1) the area."""
-    z, limit = z_value(level), 1e-9 if side < 0 else 1 - 1e-9
+    z, limit = t_quantile(level, max(1.0, min(sizes) - 1)), 1e-9 if side < 0 else 1 - 1e-9
 
     def outside(value: float) -> float:
         return (value - area) ** 2 - z**2 * excess * _area_variance(value, *sizes)

@@ -1,4 +1,4 @@
-"""``oversight judge`` measures, corrects, checks transport, and takes probabilities from files and servers."""
+"""``oversight judge`` measures, corrects and checks transport, from files and endpoints."""
 
 from __future__ import annotations
 
