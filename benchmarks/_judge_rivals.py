@@ -53,7 +53,8 @@ def main() -> None:
     rows: list[Any] = []
     for right, score, drawn in zip(saved["right"], saved["score"], saved["drawn"], strict=True):
         try:
-            rows.append(call(right.astype(float), score.astype(float), drawn))
+            row = call(right.astype(float), score.astype(float), drawn)
+            rows.append(row if np.isfinite(row).all() else "no finite interval")
         except Exception as error:  # noqa: BLE001  a rival that refuses a draw is told of
             rows.append(f"{type(error).__name__}: {error}"[:200])
     print(json.dumps({"rows": rows}))

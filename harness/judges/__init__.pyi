@@ -1,6 +1,7 @@
 from .dependence import (
     Dependence as Dependence, ErrorCorrelation as ErrorCorrelation, error_dependence as error_dependence,
 )
+from .mixes import PricedPlan as PricedPlan, mix_sentence as mix_sentence, price_plans as price_plans
 from .probabilities import JudgeProbabilities as JudgeProbabilities, share_of_samples as share_of_samples
 from .quality import (
     CalibrationBin as CalibrationBin, ClassQuality as ClassQuality, JudgeQuality as JudgeQuality,
