@@ -1,4 +1,4 @@
-"""How often do checks of the assumptions fail: in studies where nothing is wrong, and with each fault?
+"""Measure how often checks of assumptions fail, in sound studies and with each fault.
 
 Studies are drawn as columns: models of unequal accuracy whose errors are correlated, classes that are not
 equally common or equally easy, questions by each protocol's propensities, answers without error or with a
@@ -39,16 +39,16 @@ MOST_FALSE_ALARMS = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class CheckDesign:
-    """A study of which the checks are run.
+    """A study on which the checks are run.
 
     Attributes
     ----------
     accuracy
-        Mean over the models, which lie up to .15 above and below it.
+        Mean over the models, which range from .15 below it to .15 above it.
     skew
         Spread of the classes' frequencies and difficulties, as the standard deviation of their logits.
     fault
-        One of `FAULTS`: what experts answer, or that the model in the middle follows half of the answers.
+        One of `FAULTS`: how experts answer, or that the middle model follows half of the answers.
     """
 
     protocol: str = "partitioned"
@@ -63,7 +63,7 @@ class CheckDesign:
 
 @dataclass(frozen=True, slots=True)
 class FailedShare:
-    """Share of the studies of a design in which any check of any model failed, and how often each failed."""
+    """Share of a design's studies in which any check of any model failed, and the share of each check."""
 
     design: CheckDesign
     share: float
@@ -72,13 +72,13 @@ class FailedShare:
 
     @property
     def is_high(self) -> bool:
-        """Whether a sound design fails more often than 5 %, by more than 2.6 standard errors."""
+        """Whether a sound design fails more often than 5 % by more than 2.6 standard errors."""
         error = (MOST_FALSE_ALARMS * (1 - MOST_FALSE_ALARMS) / self.draws) ** 0.5
         return self.design.fault == "none" and self.share > MOST_FALSE_ALARMS + 2.6 * error
 
 
 def count_failed(design: CheckDesign, draws: int, seed: int = 1) -> FailedShare:
-    """Draw studies of a design and run all checks of all models."""
+    """Draw studies of a design and run all checks on all models."""
     rng = np.random.default_rng([seed, sum(map(ord, str(design)))])
     failing, by_check = 0, Counter[str]()
     for _ in range(draws):
@@ -249,7 +249,7 @@ def quick_check_designs() -> list[CheckDesign]:
 
 
 def measure_false_alarms(draws: int, *, quick: bool = False) -> list[FailedShare]:
-    """Share of sound studies with any failed check, by design; high ones are drawn once more."""
+    """Share of sound studies with a failed check, by design; high ones are drawn once more."""
     designs = quick_check_designs() if quick else sound_designs()
     cells = [count_failed(design, draws) for design in designs]
     return [count_failed(cell.design, 4 * draws, seed=2) if cell.is_high else cell for cell in cells]

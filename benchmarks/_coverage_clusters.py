@@ -1,4 +1,4 @@
-"""Cells of the coverage matrix on items in clusters of equal and of very different sizes."""
+"""Cells of the coverage matrix with items in clusters of equal and of unequal sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAIRS = ((0.8, 0.7), (0.95, 0.94))
 
 
 def cluster_designs() -> list[Design]:
-    """Accuracies by three protocols and differences by four, for several sizes and correlations."""
+    """Accuracies under three protocols and differences under four, for several sizes and correlations."""
     protocols = ("partitioned", "targeted", "sequential")
     accuracies = [
         Design(protocol=p, K=(K,), accuracies=(a,), correlation=r, cluster=sizes)

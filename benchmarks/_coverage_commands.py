@@ -32,7 +32,7 @@ COMMAND_CELLS = [
 
 
 def run_commands(draws: int) -> dict[str, float]:
-    """Coverage over all draws of all cells, and how many commands were run."""
+    """Coverage over all draws of all cells, and the number of commands."""
     covered, printed, withheld = 0, 0, 0
     for number, design in enumerate(COMMAND_CELLS):
         for seed in range(draws):
@@ -52,7 +52,7 @@ def run_commands(draws: int) -> dict[str, float]:
 
 
 def _draw_one(design: Design, rng: np.random.Generator, seed: int) -> tuple[float, float, float, bool] | None:
-    """Ends of the printed interval of the first model (or difference), truth, and whether it holds."""
+    """Ends of the printed interval of the first model (or difference), the truth, and `holds`."""
     items, models, truth = world(design, rng)
     with tempfile.TemporaryDirectory() as folder, _inside(Path(folder)):
         _write(design, items, models, truth, seed)
@@ -95,7 +95,7 @@ def _write(
     truth: dict[str, int],
     seed: int,
 ) -> None:
-    """The files of a study, and the models' predictions as tables."""
+    """Write the files of a study, and the models' predictions as tables."""
     classes = list(CLASSES[: design.K[0]])
     cluster = 'cluster = "patient"\n' if design.cluster else ""
     Path("study.toml").write_text(

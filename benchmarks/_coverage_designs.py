@@ -45,7 +45,7 @@ class Design:
     protocol
         Name of the rule.
     K
-        Numbers of options, as many items of each.
+        Numbers of options, each for an equal number of items.
     accuracies
         True accuracies of the models; the last `later` of them are run after the draw.
     n
@@ -53,21 +53,22 @@ class Design:
     together
         Correlation of the models' latent difficulty.
     unreadable, failed, abstained
-        Shares, blind to the truth.
+        Shares, independent of the truth.
     strata
         Number of strata; accuracies differ between them.
     slow
-        Share of their queues that one of two halves of the experts has answered; the others all.
+        Share of their queues that half of the experts have answered; the others have answered all.
     cluster
-        Items a cluster, or a name of `CLUSTER_SIZES`.
+        Items per cluster, or a name of `CLUSTER_SIZES`.
     correlation
         Latent correlation of the items of a cluster.
     asked
-        Questions an item (partitioned).
+        Questions per item (partitioned).
     gold
-        Gold items of either kind, for experts who say yes to 5 % of what is not and no to 10 % of what is.
+        Number of gold items of each kind, for experts who say yes to 5 % of wrong options and no to 10 % of
+        right ones.
     rare
-        Share of the items whose truth is the first option; 0: all are as frequent.
+        Share of the items whose truth is the first option; 0 means equal frequencies.
     options
         Passed on to the call.
     """
@@ -92,7 +93,7 @@ class Design:
     options: dict[str, Any] = field(default_factory=dict, hash=False)
 
     def __str__(self) -> str:
-        """What differs from a plain design, in a line."""
+        """The differences from a plain design, on one line."""
         known = Design(kind=self.kind)
         shown = {
             name: getattr(self, name)
@@ -138,7 +139,7 @@ class Drawn:
 
 
 def item_of(number: int, K: int) -> Item:
-    """An item, made once."""
+    """Return an item, created once."""
     key = number, K
     if key not in _ITEMS:
         _ITEMS[key] = Item(f"{number}-{K}", "?", CLASSES[:K], tuple(range(K)))
@@ -176,7 +177,7 @@ def _draw_truth(design: Design, K: IntArray, rng: np.random.Generator) -> IntArr
 
 
 def draw(design: Design, rng: np.random.Generator) -> Drawn:
-    """Draw a world and collect it."""
+    """Draw a world and collect answers."""
     items, models, truth, stratum = _world(design, rng)
     labels = collect(design, items, models, truth, rng)
     names = {item.id: f"s{s}" for item, s in zip(items, stratum, strict=True)} if design.strata else None
@@ -190,7 +191,7 @@ def draw(design: Design, rng: np.random.Generator) -> Drawn:
 def _predict(
     design: Design, K: IntArray, y: IntArray, stratum: IntArray, rng: np.random.Generator
 ) -> list[IntArray]:
-    """Every model's options: right by a latent normal that models (and clusters) share, as are wrong ones."""
+    """Draw every model's options; models and clusters share a latent normal of right and wrong ones."""
     n = len(y)
     shared = rng.normal(size=n) * np.sqrt(design.together)
     if design.cluster:
@@ -227,7 +228,7 @@ def _predictions(
 
 
 def true_result(design: Design, model: int = 0) -> dict[str, float]:
-    """Results by class of a model that estimates are of: of the first class, and their means."""
+    """Add results by class for one model: of the first class, and their means."""
     return _true_results(replace(design, n=_MANY, cluster=0), model)
 
 
@@ -286,7 +287,7 @@ def collect(
 
 
 def _reach(drawn: Sequence[Question], share: float) -> set[str]:
-    """Questions that are reached: every second expert's, and the first share of the others' queues."""
+    """Return the reached questions: all of half the experts, and a first share of the others' queues."""
     found = set[str]()
     for j, expert in enumerate(sorted({q.expert for q in drawn})):
         queue = sorted((q for q in drawn if q.expert == expert), key=lambda q: q.place or 0)
@@ -295,6 +296,6 @@ def _reach(drawn: Sequence[Question], share: float) -> set[str]:
 
 
 def true_accuracies(design: Design) -> list[float]:
-    """Accuracies that estimates are of: an unreadable prediction is wrong, a failed one is left out."""
+    """Return the estimated accuracies: an unreadable prediction is wrong, a failed one is left out."""
     readable = 1 - design.unreadable / (1 - design.failed)
     return [a * readable for a in design.accuracies]

@@ -1,8 +1,8 @@
-"""Do intervals and gates hold if experts leave questions open because of what the answers would be?
+"""Measure intervals and gates if experts leave questions open because of their answers.
 
-Each expert leaves the hardest questions open, on which models are wrong more often, or those whose answers
-speak against the model; or answers easy questions first. Only intervals that say that they hold count, except
-those of the ``worst_case`` row, which must cover whatever is open.
+Each expert leaves open the hardest questions, on which models are wrong more often, or those whose answers
+contradict the model; or answers easy questions first. Only intervals with `holds` true count, except those
+of the ``worst_case`` row, which must cover whatever is open.
 
     python benchmarks/_coverage_gaps.py [--draws 200] [--quick]
 """
@@ -35,16 +35,16 @@ NEAR = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class GapCell:
-    """Share of the studies of a design in which an interval covered, or in which a gate stayed undecided.
+    """Share of a design's studies in which an interval covered, or in which a gate stayed undecided.
 
     Attributes
     ----------
     coverage
-        Share of the `counted` studies, whose interval was printed and says that it holds.
+        Share of the `counted` studies, whose interval was printed with `holds` true.
     width
         Mean width of these intervals; NaN for gates.
     unsure
-        Share of all studies whose interval was withheld or says that it may not hold.
+        Share of all studies whose interval was withheld or had `holds` false.
     """
 
     name: str
@@ -80,7 +80,7 @@ def _one(truth: float, found: Any, *, always: bool = False) -> Seen:
 
 
 def see_accuracies(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
-    """The main accuracy of the first model, and what covers whatever is open."""
+    """The main accuracy of the first model, and the interval that covers whatever is open."""
     try:
         found = h.accuracies(study.models["m0"], study.collect(gaps))
     except EstimateError:
@@ -102,7 +102,7 @@ def see_difference(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
 
 
 def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
-    """The running interval at ten looks; all that say that they hold must do so."""
+    """The running interval at ten interim analyses; all with `holds` true must cover."""
     seen = []
     for look in range(1, LOOKS + 1):
         try:
@@ -116,7 +116,7 @@ def see_anytime(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
 
 
 def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
-    """Gates with the bar at the truth, watched ten times: whether one ever passes, or fails."""
+    """Gates with the bar at the truth, evaluated ten times: whether one ever passes, or fails."""
     m = study.models
     parts = [study.collect(gaps, look / LOOKS) for look in range(1, LOOKS + 1)]
     found = {}
@@ -132,7 +132,7 @@ def see_gates(study: GapStudy, gaps: Gaps) -> Iterator[tuple[str, Seen]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Watch:
-    """What is looked at in the same studies: a protocol, what experts leave open, and the calls."""
+    """A protocol, the pattern of open questions, and the calls that are measured on the same studies."""
 
     protocol: str
     see: Callable[[GapStudy, Gaps], Iterator[tuple[str, Seen]]]
@@ -141,7 +141,7 @@ class Watch:
 
 
 def measure_watch(watch: Watch, draws: int, seed: int = 1) -> list[tuple[Gaps, GapCell]]:
-    """Draw studies, and count for every pattern of open questions and every result."""
+    """Draw studies, and count every result for every pattern of open questions."""
     seen = defaultdict[tuple[Gaps, str], list[Seen]](list)
     for draw in range(draws):
         study = GapStudy(watch.protocol, watch.n, 1_000_000 * seed + draw)
@@ -177,7 +177,7 @@ ORDERS = (
 
 
 def quick_watches() -> list[Watch]:
-    """Some of every kind, about half a second of one core per draw."""
+    """A part of the designs, about half a second of one core per draw."""
     first = (Gaps(share=0.04), Gaps(share=0.15, known=False), TELLING[0])
     orders = (ORDERS[0], ORDERS[3])
     return [
@@ -209,7 +209,7 @@ def full_watches() -> list[Watch]:
 
 
 def _measure_twice(task: tuple[Watch, int]) -> list[GapCell]:
-    """Measure a watch; patterns with a low cell are drawn once more, with more draws."""
+    """Measure one design; patterns with a low cell are drawn once more with more draws."""
     watch, draws = task
     measured = measure_watch(watch, draws)
     bad = tuple(dict.fromkeys(gaps for gaps, cell in measured if cell.low))

@@ -14,7 +14,7 @@ DRAWN = ("partitioned", "targeted", "sequential")
 
 
 def full_grid() -> list[Design]:
-    """More than 400 cells, twenty or more of every kind."""
+    """Return more than 400 cells, at least twenty of every kind."""
     return [
         *_accuracies((20, 50, 100, 300), (0.02, 0.2, 0.5, 0.8, 0.95, 0.99)),
         *_shared((20, 50, 100, 300)),
@@ -35,7 +35,7 @@ def full_grid() -> list[Design]:
 
 
 def quick_grid() -> list[Design]:
-    """More than 100 cells: those in which intervals once failed, and some of every kind."""
+    """Return more than 100 cells: those in which intervals once failed, and some of every kind."""
     return [
         *_accuracies((20, 100), (0.02, 0.8, 0.99)),
         *_shared((20, 100)),
@@ -130,7 +130,7 @@ def _joint(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _assisted(sizes: tuple[int, ...]) -> list[Design]:
-    """Votes of other models: good, bad, all alike, many, of clusters; also where questions were targeted."""
+    """Votes of other models: good, bad, identical, many, of clusters; also with targeted questions."""
     groups = ((0.8, 0.7), (0.95, 0.97, 0.96), (0.7, *(0.05,) * 4), (0.1, 0.9, 0.9, 0.9), (0.6, *(0.6,) * 11))
     return [
         Design(kind="assisted", protocol=protocol, accuracies=group, K=K, n=n)
@@ -141,7 +141,7 @@ def _assisted(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _judged(sizes: tuple[int, ...]) -> list[Design]:
-    """Judges that know something, say the reverse, lie or always say the same; of clusters, and targeted."""
+    """Judges that are informative, reversed, lying or constant; with clusters, and targeted."""
     return [
         Design(kind="judged", protocol=protocol, accuracies=(a, 0.6), K=K, n=n, options={"judge": judge})
         for (protocol, K), a, n, judge in product(
@@ -154,7 +154,7 @@ def _judged(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _classes(sizes: tuple[int, ...]) -> list[Design]:
-    """Results by class: frequent and rare classes, other protocols, what goes wrong; differences of two."""
+    """Results by class: frequent and rare classes, other protocols, faults; differences of two models."""
     recall, results = f"recall[{CLASSES[0]}]", ("macro_precision", "macro_recall", "macro_f1", "cost")
     first = (f"precision[{CLASSES[0]}]", recall, f"f1[{CLASSES[0]}]")
     cells = list[tuple[str, dict[str, Any]]]()
@@ -188,7 +188,7 @@ def _anytime(sizes: tuple[int, ...]) -> list[Design]:
 
 
 def _pools(sizes: tuple[int, ...]) -> list[Design]:
-    """Items drawn from a pool: strata that tell much, the contrary and all; one target and several."""
+    """Items drawn from a pool: informative strata, the reverse, and both mixed; one target and several."""
     groups = ((0.8, 0.7, 0.75), (0.97, 0.9, 0.95, 0.6), (0.1, 0.9, 0.9, 0.9), (0.5, *(0.05,) * 4))
     plain = [
         Design(kind="pool", protocol=p, accuracies=a, n=n, options={"targets": t, "strata": s})

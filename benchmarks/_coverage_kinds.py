@@ -1,4 +1,4 @@
-"""What is covered in one draw of a design, through the public calls: one function for every kind."""
+"""Check the interval of one draw of a design through the public calls, with one function per kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oversight.harness.types import Labels, Prediction, design_of
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether an interval covered (None: withheld), whether it says that it holds, and its width."""
+    """Whether an interval covered (None: withheld), its `holds`, and its width."""
 
     covered: bool | None
     holds: bool = True
@@ -38,7 +38,7 @@ def _one(truth: float, found: Any) -> Outcome:
 
 
 def cover_accuracy(design: Design, drawn: Drawn) -> list[Outcome]:
-    """Every model's accuracy by `oversight.harness.accuracy`; a model run later from the same labels."""
+    """Accuracy of every model by `oversight.harness.accuracy`; a later model uses the same labels."""
     found, options = [], dict(design.options)
     if drawn.gold is not None:
         options["gold"] = drawn.gold
@@ -100,7 +100,7 @@ def cover_judged(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
-    """One result by class of the first model; of two models its difference."""
+    """One result by class of the first model, or the difference of two models."""
     K, name = design.K[0], design.options["result"]
     costs = 1.0 - np.eye(K)
     costs[0, 1:] = MISSED
@@ -124,7 +124,7 @@ def cover_class(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
-    """All differences at once by `oversight.harness.compare` of three models and more, and no wrong order."""
+    """All differences at once by `oversight.harness.compare` of three or more models, and no wrong order."""
     truth = dict(zip(drawn.models, true_accuracies(design), strict=True))
     try:
         pairs = h.compare(drawn.models, drawn.labels).pairs
@@ -139,13 +139,13 @@ def cover_ranking(design: Design, drawn: Drawn) -> list[Outcome]:
 
 
 def cover_anytime(design: Design, drawn: Drawn) -> list[Outcome]:
-    """The running interval at ten looks, all of which must hold."""
+    """The running interval at ten interim analyses, all of which must cover."""
     (truth,), (predictions,) = true_accuracies(design), drawn.models.values()
     n_options = {x.item_id: x.n_options for x in drawn.labels}
     outcomes = []
     for look in range(1, 11):
         first = drawn.labels[: max(1, len(drawn.labels) * look // 10)]
-        # answers come in that order: what is open is left out of the design
+        # answers arrive in that order, so the design has no open questions
         part = Labels(first, replace(design_of(drawn.labels), drawn=()))
         try:
             running = h.accuracy(predictions, part, interval="anytime", n_options=n_options)
@@ -163,7 +163,7 @@ def _all_of(outcomes: list[Outcome]) -> list[Outcome]:
 
 
 def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """A model as good as the average annotator, its errors its own: certified as rarely as allowed."""
+    """A model as good as the average annotator with independent errors must rarely be certified."""
     n, classes = design.n, design.K[0]
     people, human = int(design.options.get("annotators", 3)), design.accuracies[0]
     y = rng.integers(0, classes, n)
@@ -175,7 +175,7 @@ def cover_certificate(design: Design, rng: np.random.Generator) -> list[Outcome]
 
 
 def cover_parity(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """A model that answers as any annotator does: the gap to the panel is 0 and its interval holds it."""
+    """A model that answers as any annotator does: the interval of the gap to the panel contains 0."""
     n, classes = design.n, design.K[0]
     people = int(design.options.get("annotators", 5))
     y = rng.integers(0, classes, n)
@@ -210,12 +210,12 @@ def cover_winner(design: Design, rng: np.random.Generator) -> list[Outcome]:
 
 
 def cover_pool(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """The accuracy on a whole pool, from the items drawn of it."""
+    """The accuracy on a whole pool, from the drawn items."""
     return [WITHHELD if found is None else _one(truth, found) for truth, found in draw_from_pool(design, rng)]
 
 
 def cover_panel(design: Design, rng: np.random.Generator) -> list[Outcome]:
-    """One score of a panel, the ``score`` of the options."""
+    """A score of a panel, named by ``score`` of the options."""
     truth, found = draw_panel_score(design, rng)
     return [WITHHELD if found is None else _one(truth, found)]
 

@@ -47,7 +47,7 @@ def _design(score: str, n: int, panel: tuple[int, float, float, float, int], **o
 
 
 def draw_panel_score(design: Design, rng: np.random.Generator) -> tuple[float, Agreement | Share | None]:
-    """A score of the population, and the one of a draw; None where it is undefined or withheld."""
+    """A score of the population, and that of a draw; None if undefined or withheld."""
     score = design.options["score"]
     if str(design) not in _TRUE:
         many = _measure(*_draw(design, np.random.default_rng(0), _MANY), score)

@@ -1,8 +1,8 @@
-"""Does the planner keep its word? Shares of studies that reach a planned half-width, and power reached.
+"""Measure whether the planner keeps its promises on half-widths and power.
 
-Every cell asks the call behind `oversight plan` for the questions of a half-width, or of a difference. The
-protocol's own rule then asks that many on average about items of a stand-in population, experts answer
-without error, and the public call estimates or compares.
+Every cell uses the call behind `oversight plan` to get the number of questions for a half-width or a
+difference. The protocol's own rule then asks this number on average about items of a stand-in population,
+experts answer without error, and the public call estimates or compares.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Promise:
     size
         The half-width, or the difference of the two models.
     centred
-        Whether the models of a comparison lie on both sides of the guessed accuracy; else the first has it.
+        Whether the models of a comparison lie on both sides of the assumed accuracy; otherwise the first
+        has it.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class Promise:
 
     @property
     def row(self) -> str:
-        """The protocol in the planner's words."""
+        """The protocol in the planner's terms."""
         return _ROWS[self.kind, self.protocol, self.models]
 
     @property
@@ -103,7 +104,7 @@ def _questions_per_item(promise: Promise) -> float:
 
 
 def planned_items(promise: Promise) -> tuple[int, int]:
-    """Number of questions that the planner asks for, and number of items that need so many on average."""
+    """Number of questions that the planner requests, and number of items that need this many on average."""
     made = plan(promise.K, promise.accuracy, models=promise.models, half_width=promise.size)
     rows = made.accuracy if promise.kind == "width" else made.difference
     questions = next(row.questions for row in rows if row.protocol == promise.row)
@@ -153,7 +154,7 @@ def full_promises() -> Iterator[Promise]:
 
 
 def quick_promises() -> list[Promise]:
-    """One of every kind, small."""
+    """One small cell of every kind."""
     return [
         Promise(kind="width", protocol="partitioned", K=4, accuracy=0.8, size=0.1),
         Promise(kind="width", protocol="targeted", K=4, accuracy=0.9, size=0.06),

@@ -1,4 +1,4 @@
-"""Items drawn from a pool in proportion within strata: does the interval hold the whole pool's accuracy?"""
+"""Check the interval for a whole pool from items drawn in proportion within strata."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TIMES = 6
 
 
 def draw_from_pool(design: Design, rng: np.random.Generator) -> list[tuple[float, Estimate | None]]:
-    """Accuracy on the pool, and the estimate, of the first model: the protocol's own, and with all votes.
+    """Accuracy on the pool, and the estimates of the first model: the protocol's own, and with all votes.
 
-    The first of the design's `options` is how many models are ``targets``; the rest are side information, on
-    whose ``strata`` the draw is made: of ``agreement``, the same ``reversed``, of ``noise``, or of the
-    ``truth`` of the first model.
+    The first of the design's `options` is the number of ``targets``. The other models are side information
+    that defines the ``strata`` of the draw: by ``agreement``, the same ``reversed``, by ``noise``, or by
+    the ``truth`` of the first model.
     """
     items, models, truth = world(replace(design, n=TIMES * design.n), rng)
     rows = [[-1 if p.option is None else p.option for p in each] for each in models.values()]

@@ -1,9 +1,9 @@
-"""Widths of other intervals on the same draws.
+"""Widths of reference intervals on the same draws.
 
-Where options are drawn uniformly and K is one number, the exact interval of the likelihood (times that of the
-readable share); else the narrowest that covers of Student's t with an item added at either end, hedged
-betting and empirical Bernstein. Of winners of archives whose candidates are all equal, a bound below which no
-interval holds that does so for a lead, too.
+If options are drawn uniformly and K is the same for all items, the reference is the exact interval of the
+likelihood (times that of the readable share). Otherwise it is the narrowest one that covers among Student's
+t with an item added at either end, hedged betting and empirical Bernstein. For winners of archives of equal
+candidates, it is a lower bound for every interval that also holds for a lead.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Ends = tuple[float, float]
 
 
 def reference_widths(design: Design, draws: int) -> tuple[float, float]:
-    """Mean width of ours, and of the narrowest reference that covers; NaN where they do not apply."""
+    """Mean width of our interval, and of the narrowest reference that covers; NaN if not applicable."""
     if design.kind == "winner" and design.options["archive"] == "all equal":
         return winner_widths(
             design.options["labels"], design.K[0], design.n, design.options["candidates"], draws
@@ -99,14 +99,14 @@ def _betting(g: FloatArray, low: float, high: float, level: float = 0.95, points
         down += np.log1p(-np.minimum(bet, cap_down) * (value - means))
         alive &= np.maximum(up, down) < threshold
         kept = means[alive]
-        # All refuted happens with probability at most 1 − level; the last interval stands.
+        # All are refuted with probability at most 1 − level; then the last interval is returned.
         ends = (float(kept[0]), float(kept[-1])) if kept.size else ends
     step = 1 / points
     return low + (high - low) * max(ends[0] - step, 0.0), low + (high - low) * min(ends[1] + step, 1.0)
 
 
 def _bets(x: FloatArray, alpha: float) -> FloatArray:
-    """Predictable plug-in bets: the t-th uses x_1..x_{t−1} alone, with one pseudo-value at ½."""
+    """Predictable plug-in bets: the t-th uses only x_1..x_{t−1}, with one pseudo-value at ½."""
     t = np.arange(1, len(x) + 1)
     mean = (0.5 + np.cumsum(x)) / (t + 1)
     variance = (0.25 + np.cumsum((x - mean) ** 2)) / (t + 1)

@@ -1,7 +1,7 @@
-"""Widths that could shrink: coverage, and the factor by which both ends could move in and still cover.
+"""Measure by which factor both ends of an interval could move in and still cover.
 
-Accuracies from questions that were drawn for other models, and from targeted questions, where other models'
-votes help or mislead (all wrong on one option).
+The designs are accuracies from questions drawn for other models, and from targeted questions, where other
+models' votes help or mislead (all wrong on one option).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEVEL, STRICT = 0.95, 2.6
 
 @dataclass(frozen=True)
 class WidthCell:
-    """What was seen of a design: the factor is 1 where no narrower interval around the estimates covers."""
+    """Results of a design; the factor is 1 if no narrower interval around the estimates covers."""
 
     name: str
     coverage: float
@@ -49,7 +49,7 @@ ROUTED = [
 def accuracy_cells(
     draws: int, designs: Sequence[Design] = (*LATER, *ROUTED), seed: int = 0
 ) -> list[WidthCell]:
-    """The accuracy of the last model of each design if it was added later, else of the first."""
+    """Accuracy of the last model of each design if it was added later, otherwise of the first."""
     return [_measure(str(design), _shared_draw(design, draws, seed)) for design in designs]
 
 
@@ -59,7 +59,7 @@ def misled_cell(draws: int, seed: int = 0) -> WidthCell:
 
 
 def _needed(truth: float, value: float, low: float, high: float) -> float:
-    """How far the truth lies on the way from the estimate to the end of the interval on its side."""
+    """Share of the way from the estimate to the end on its side at which the truth lies."""
     room = high - value if truth > value else value - low
     return abs(truth - value) / max(room, 1e-9)
 

@@ -1,4 +1,4 @@
-"""The interval of a search's winner in one draw, by the standings that its report prints."""
+"""Check the interval of a search's winner in one draw, by the standings in its report."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ def draw_winner(
 ) -> tuple[float, float, float]:
     """The winner's true accuracy, and the ends of its interval."""
     board, best, own = _score(accuracies_of(archive, rng, size), kind, K, n, rng)
-    return own, max(0.0, board.fitness[best].low), min(1.0, board.fitness[best].high)
+    return own, max(0.0, board.standing(best).low), min(1.0, board.standing(best).high)
 
 
 def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[float, float]:
-    """Where all are equal: mean width of the winner's interval, and the least of one that holds for leads.
+    """With equal candidates: mean width of the winner's interval, and a lower bound for such intervals.
 
-    The least is a bound after Neyman and Pearson. An interval that misses at most one winner in twenty whose
-    lead is real has to reach up to it in the draws whose winner stands out as much as nineteen in twenty of
-    those do, and such draws come by luck, too. Elsewhere it is the interval of the crowd alone, which holds
-    where all are equal and nowhere else. The largest over leads counts, as one interval must do for all.
+    The lower bound follows Neyman and Pearson. An interval that misses at most one winner in twenty with a
+    real lead must reach this far in the draws whose winner stands out as much as nineteen in twenty of
+    those do, and equal candidates also produce such draws by chance. In other draws the bound is the width
+    of the crowd's interval, which holds for equal candidates only. The largest bound over leads counts,
+    because one interval must hold for all.
     """
     rng = np.random.default_rng([4, n, K])
     equal = [_stand_out(np.full(size, LEVEL), kind, K, n, rng) for _ in range(draws)]
@@ -58,9 +59,9 @@ def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[fl
 def _stand_out(
     true: NDArray[np.float64], kind: Kind, K: int, n: int, rng: np.random.Generator
 ) -> tuple[float, float, float, float]:
-    """Width of the winner's interval, ends of the crowd's, and how far it leads in standard errors."""
+    """Width of the winner's interval, ends of the crowd's interval, and the lead in standard errors."""
     board, best, _ = _score(true, kind, K, n, rng)
-    standing, row = board.fitness[best], board.ids.index(best)
+    standing, row = board.standing(best), board.ids.index(best)
     half = 1.96 * float(np.hypot(board.shrunk.sd[row], board.shrunk.level_se))
     means = np.nanmean(board.scores, axis=1)
     rest = board.scores - np.nanmean(board.scores, axis=0)
@@ -86,4 +87,4 @@ def _score(
         kept.record(candidate.id, 0, made)
     board = score_candidates(kept, items, labels)
     best = board.ranked()[0]
-    return board, best, float(true[list(board.fitness).index(best)])
+    return board, best, float(true[board.ids.index(best)])

@@ -1,4 +1,4 @@
-"""How much of an endpoint's limit a search keeps in use: a loopback server of known latency that counts."""
+"""Measure how much of an endpoint's limit a search uses, with a loopback server of known latency."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ concurrency = {limit}
 [search]
 model = "small"
 """
-_FIELD = re.compile(rb'- \\"(\w+)\\": (only[^:]*: ([^,\\]+))?')
+_PART = re.compile(rb"\\n([A-Z ]+): (?:your |only [^:\\]*: ([^\\]+))")
 _CASE = re.compile(rb"Case (\d+)")
 _COMPLETION = (
     '{"id":"c","object":"chat.completion","created":0,"model":"bench","choices":[{"index":0,"message":'
@@ -47,7 +47,7 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 
 @dataclass(frozen=True)
 class Usage:
-    """Mean number of calls under way between the first call and the last reply, all calls, most at once."""
+    """Mean number of calls under way between the first call and the last reply, all calls, the maximum."""
 
     mean: float
     calls: int
@@ -56,7 +56,7 @@ class Usage:
 
 
 class _Connection(asyncio.Protocol):
-    """Answers every field that is asked for, as fast as it can, after the latency."""
+    """Answers every requested part after the latency."""
 
     def __init__(self, state: Any) -> None:
         self._state, self._data = state, b""
@@ -93,14 +93,14 @@ class _Connection(asyncio.Protocol):
 
 
 def _reply(body: bytes) -> bytes:
-    """Every field that the request names: of choices one by the item's number, else some words."""
+    """Return every part that the request names: a choice by the item's number, otherwise some words."""
     cases = _CASE.findall(body)
     number = int(cases[-1]) if cases else 0
-    found = {}
-    for name, only, _ in _FIELD.findall(body):
-        options = only.partition(b": ")[2].partition(b"\\n")[0].decode().split(", ") if only else ["words"]
-        found[name.decode()] = options[number % len(options)]
-    text = (_COMPLETION % json.dumps(json.dumps(found))).encode()
+    lines = []
+    for name, only in _PART.findall(body):
+        options = only.decode().split(", ") if only else ["words"]
+        lines.append(f"{name.decode()}: {options[number % len(options)]}")
+    text = (_COMPLETION % json.dumps("\n".join(lines))).encode()
     return _HEAD % len(text) + text
 
 

@@ -53,16 +53,16 @@ labels = "{labels}"
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """What every search may know of the items before the test, in one order.
+    """The data that every search may use before the test, in one order.
 
     Attributes
     ----------
     rows
-        Numbers of the items: those to learn from, to select on, to confirm on.
+        Numbers of the items: for learning, for selection, for confirmation.
     truth, refused
-        Of each, the option that was said yes or no to; −1 where there is none.
+        Options answered yes or no, by item; −1 if there is none.
     sizes
-        How many items the three parts have.
+        Numbers of items in the three parts.
     """
 
     rows: IntArray
@@ -73,7 +73,7 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """What a search found: true accuracy, what it reported and between what, calls and edits made."""
+    """Result of a search: true accuracy, reported accuracy with interval, numbers of calls and edits."""
 
     true: float
     reported: float
@@ -84,7 +84,7 @@ class Found:
 
 
 def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labels]:
-    """One search through the commands, with default settings, and the labels it had."""
+    """Run one search through the commands with default settings; return also its labels."""
     task = SOLVER.tasks[seed] = FieldTask(K, ITEMS, seed)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -113,7 +113,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
 
 
 def lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
-    """Write the study; labels are all that experts said if `kind` is "natural", else no-answers alone."""
+    """Write the study; labels are all answers if `kind` is "natural", otherwise no answers only."""
     classes = CLASSES[: task.K]
     rows = [{"id": f"{i:04}", "text": f"Case {i} of {task.seed}"} for i in range(task.n)]
     files = {
@@ -133,7 +133,7 @@ def lay_out(folder: Path, task: FieldTask, kind: str, start: float) -> None:
 
 
 def _join(parts: list[ExpertLabels]) -> Labels:
-    """Each part in the order of the items' numbers, which says nothing of their answers, as ours does."""
+    """Return each part in the order of item numbers, which is independent of the answers."""
     feedback, select, confirm = (len(part.items) for part in parts)
     orders = [np.argsort([int(name) for name in part.items]) for part in parts]
     refused = [np.where(p.refused.any(axis=1), p.refused.argmax(axis=1), -1) for p in parts]

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oversight.harness import IntArray
-
+IntArray = NDArray[np.int64]
+"""Nothing of the project is imported: rivals in environments of their own have the same methods."""
 DATA = Path(__file__).parent / "data" / "mmlu_pro_answers.csv.gz"
 MOST = 5
 RULES = ("vote", "cascade", "route")
@@ -30,7 +31,7 @@ FIRST = "Qwen1.5-72B-Chat"
 
 @cache
 def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
-    """Names of the models; of every question its category, shape (N,), its answer, and theirs, (M, N)."""
+    """Model names; category of every question, shape (N,); its answer; the models' answers, (M, N)."""
     with gzip.open(DATA, "rt", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     names, body = tuple(rows[0][2:]), np.array(rows[1:])
@@ -41,7 +42,7 @@ def read_answers() -> tuple[tuple[str, ...], IntArray, IntArray, IntArray]:
 
 @dataclass
 class RealTask:
-    """Questions that a search labels, and all others, which tell how good a method is.
+    """Questions that a search labels, and all others, on which methods are scored.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class RealTask:
         self.truth = read_answers()[2][self._rows]
 
     def answers(self, text: str, run: int = 0) -> IntArray:  # noqa: ARG002  published answers are one run
-        """The option answered to every labelled question, shape (n,); −1 if none could be read."""
+        """Return the option answered to every labelled question, shape (n,); −1 if unreadable."""
         return _answer(text)[self._rows]
 
     def accuracy(self, text: str) -> float:
@@ -71,7 +72,7 @@ class RealTask:
         return float((_answer(text) == read_answers()[2])[self._others].mean())
 
     def edit(self, text: str, rng: Any) -> str:
-        """A method that differs from another in one thing."""
+        """Return a method that differs from another in one respect."""
         method = json.loads(text)
         models, names = method["models"], read_answers()[0]
         what = rng.choice(["swap", "add", "drop", "rule", "route"], p=[0.3, 0.3, 0.15, 0.1, 0.15])
@@ -90,14 +91,14 @@ class RealTask:
 
 
 def first_method() -> str:
-    """The method that a search begins with: one model."""
+    """Return the method at the start of a search: one model."""
     routes = [0] * (int(read_answers()[1].max()) + 1)
     return json.dumps({"rule": "vote", "models": [FIRST], "routes": routes})
 
 
 @cache
 def _answer(text: str) -> IntArray:
-    """The option answered to every question, shape (N,)."""
+    """Return the option answered to every question, shape (N,)."""
     method = json.loads(text)
     names, category, _, said = read_answers()
     own = said[[names.index(name) for name in method["models"]]]
@@ -111,7 +112,7 @@ def _answer(text: str) -> IntArray:
 
 
 def _vote(said: IntArray) -> IntArray:
-    """The most frequent option; the first model's of those that tie; −1 if no answer could be read."""
+    """Return the most frequent option; ties go to the first model; −1 if no answer is readable."""
     counts = (said[:, :, None] == np.arange(10)).sum(axis=0)
     best = counts.max(axis=1)
     chosen: IntArray = np.full(said.shape[1], -1)

@@ -1,4 +1,4 @@
-"""The models of a study of `search_field`, as Python callables: one answers items, one edits programs."""
+"""The models of a `search_field` study as Python callables: one answers items, one edits programs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _INSTRUCTION = re.compile(r"Method \d\.\d{4}-\d+")
 
 @dataclass
 class Solver:
-    """Tasks by number, and what was asked of them."""
+    """Tasks by number, and the items asked of them."""
 
     tasks: dict[int, FieldTask] = field(default_factory=dict)
     asked: Counter[tuple[int, str, int]] = field(default_factory=Counter)
 
     async def answer(self, conversation: str) -> str:
-        """Answer the last question of a conversation as its instruction makes it."""
+        """Answer the last question of a conversation as its instruction determines."""
         question = conversation[conversation.rindex("### Question") :]
         found, instruction = _CASE.search(question), _INSTRUCTION.search(question)
         assert found is not None
@@ -39,7 +39,7 @@ class Solver:
         return json.dumps({"answer": LETTERS[option]})
 
     def calls(self, number: int) -> int:
-        """How many answers were asked for on a task."""
+        """Number of answers requested on a task."""
         return sum(count for (task, _, _), count in self.asked.items() if task == number)
 
 
@@ -52,7 +52,7 @@ async def answer(conversation: str) -> str:
 
 
 async def propose(conversation: str) -> str:
-    """The model that edits: the program it is shown, with another instruction."""
+    """The model that edits: it returns the given program with another instruction."""
     seed = int.from_bytes(hashlib.sha256(conversation.encode()).digest()[:8], "big")
     source = next(text for text in _SOURCE.findall(conversation) if _INSTRUCTION.search(text))
     old = _INSTRUCTION.search(source)

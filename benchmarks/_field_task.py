@@ -1,11 +1,11 @@
-"""The task of `search_field`: a solver whose accuracy stands in its instruction, and edits of instructions.
+"""The task of `search_field`: instructions that determine a solver's accuracy, and edits of them.
 
-An instruction reads ``Method 0.4400-17``: the accuracy it makes, and which method of that accuracy it is. The
-solver is right about item i where √ρ·u_i + √(1 − ρ)·e lies below that accuracy's quantile, u_i the item's
-difficulty for all, ρ = ½; where it is wrong it falls for the item's one popular distractor with probability
-½, else it errs uniformly. A twentieth of e is drawn afresh in every run, as at a temperature. An edit moves
-the accuracy by a normal step, up as often as down. It needs numpy alone, so that rivals in environments of
-their own have the same solver.
+An instruction reads ``Method 0.4400-17``: its accuracy, and the number of the method with that accuracy.
+The solver is right about item i if √ρ·u_i + √(1 − ρ)·e lies below the quantile of that accuracy, with u_i
+the item's common difficulty and ρ = ½. If it is wrong it chooses the item's one popular distractor with
+probability ½, otherwise a uniform wrong option. A twentieth of e is redrawn in every run, as at a positive
+temperature. An edit moves the accuracy by a normal step, up as often as down. The module needs only numpy,
+so that rivals in separate environments have the same solver.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _METHOD = re.compile(r"Method (\d\.\d{4})-(\d+)")
 
 @dataclass
 class FieldTask:
-    """Items, their truth, and what every instruction makes of them.
+    """Items, their truth, and the answers under every instruction.
 
     Attributes
     ----------
     K, n, seed
-        Options of every item, number of items, and the seed of all that is drawn.
+        Options per item, number of items, and the seed of all draws.
     truth
         The right options, shape (n,).
     """
@@ -65,16 +65,16 @@ class FieldTask:
         return self._known[key]
 
     def accuracy(self, text: str) -> float:
-        """The accuracy that an instruction makes."""
+        """Return the accuracy of an instruction."""
         return read_method(text)[0]
 
     def edit(self, text: str, rng: Any) -> str:
-        """An instruction that makes about the same accuracy."""
+        """Return an instruction with about the same accuracy."""
         return edit_method(text, rng)
 
 
 def read_method(text: str) -> tuple[float, int]:
-    """Accuracy and number of the method that a text names."""
+    """Return accuracy and number of the method that a text names."""
     found = _METHOD.search(text)
     if found is None:
         raise ValueError("the text names no method")
@@ -87,14 +87,14 @@ def write_method(accuracy: float, number: int) -> str:
 
 
 def edit_method(instruction: str, rng: Any) -> str:
-    """The same instruction, changed a little: the one mutation operator that all searches share."""
+    """Return a slightly changed instruction; all searches share this mutation operator."""
     accuracy, _ = read_method(instruction)
     moved = min(MOST, max(LEAST, accuracy + STEP * float(rng.standard_normal())))
     return write_method(moved, int(rng.integers(1, 2**31)))
 
 
 def transformed(answers: Any, truth: Any, refused: Any, K: int) -> Any:
-    """Per-item scores on the accuracy scale, for rules that have none of their own.
+    """Return per-item scores on the accuracy scale, for rules without their own.
 
     Parameters
     ----------

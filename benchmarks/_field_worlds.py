@@ -1,7 +1,7 @@
-"""Whether the winner's interval holds: worlds of `search_field` through the project's loop, in memory.
+"""Check the winner's interval in several worlds of `search_field`, through the project's loop in memory.
 
-Edits are those of the task. In the other worlds a proposal's accuracy has nothing to do with its parent's:
-one is right nine times in ten where all others are right five and a half times, or all are bad.
+Edits are those of the task. In the other worlds a proposal's accuracy is independent of its parent's: one
+is right nine times in ten while all others are right 55 times in a hundred, or all are bad.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BY_ITEM = ("n_options", "truth", "refused", "propensities", "routed")
 
 @dataclass
 class _Proposer:
-    """Changes a parent that is drawn as the project draws it, to the accuracy that the world says."""
+    """Changes a parent drawn as the project draws it to the accuracy of the world."""
 
     world: str
     leap: int
@@ -57,7 +57,7 @@ class _Proposer:
         return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
 
 
 def draw_world(world: str, kind: Kind, seed: int) -> Found:
@@ -66,7 +66,7 @@ def draw_world(world: str, kind: Kind, seed: int) -> Found:
 
 
 def draw_real(kind: Kind, seed: int) -> tuple[Found, Labels, float]:
-    """One search of the real world, the labels that it had, and what the sealed test says of its winner."""
+    """Return one search of the real world, its labels, and the sealed test's result for its winner."""
     task = RealTask(REAL_ITEMS, seed)
     return asyncio.run(_search_real(task, kind, seed))
 
@@ -93,7 +93,7 @@ async def _search_real(task: RealTask, kind: Kind, seed: int) -> tuple[Found, La
 
 @dataclass
 class _Editor:
-    """Edits a parent that is drawn as the project draws it."""
+    """Edits a parent drawn as the project draws it."""
 
     task: RealTask
     name: str = "edited"
@@ -104,7 +104,7 @@ class _Editor:
         return Proposal(Program(f"p{view.slot}", text), self.name, (parent.id,))
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> None:
-        """Nothing is ever refused."""
+        """Do nothing, because nothing is refused."""
 
 
 async def _search(world: str, kind: Kind, seed: int) -> Found:
@@ -120,12 +120,12 @@ async def _search(world: str, kind: Kind, seed: int) -> Found:
 def _set_up(
     task: FieldTask | RealTask, said: ExpertLabels, start: str, seed: int
 ) -> tuple[SearchContext, list[int]]:
-    """A search with default settings, and a list to which the number of calls is added each time."""
+    """Return a search with default settings, and a list that collects the numbers of calls."""
     options = tuple(str(k) for k in range(task.K))
     items = [Item(f"{i:04}", "", options, tuple(range(task.K))) for i in range(task.n)]
     select = np.arange(SELECT)
     rows = {
-        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # as a study's search has them
+        "select": select[np.argsort(-said.ruled_out[select], kind="stable")],  # as in the search of a study
         "confirm": np.arange(SELECT, SELECT + CONFIRM),
         "test": np.arange(SELECT + CONFIRM, task.n),
     }
@@ -167,7 +167,7 @@ def _predict(item: Item, option: int, run: int) -> Prediction:
 async def _confirm(
     context: SearchContext, task: FieldTask | RealTask, counted: Sequence[int]
 ) -> tuple[Found, str]:
-    """What the winner is, and its source."""
+    """Return the winner and its source."""
     winner = await confirm_finalists(context)
     source = context.archive.candidates[winner.id].program.source
     found = Found(

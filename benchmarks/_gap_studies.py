@@ -24,18 +24,18 @@ MODELS = {"partitioned": 2, "targeted": 3, "targeted for one": 1, "disagreement"
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Which questions experts leave open.
+    """Pattern of the questions that experts leave open.
 
     Attributes
     ----------
     share
-        Share of every expert's questions that stays open.
+        Share of every expert's questions that remains open.
     telling
-        Whether they are those whose answers speak against the first model; else the hardest.
+        Whether these are the ones whose answers contradict the first model; otherwise the hardest.
     known
-        Whether the order in which questions are handed out is stored.
+        Whether the order of asking is stored.
     easy_first
-        Whether experts answer in the order of difficulty; else in that in which questions are handed out.
+        Whether experts answer by difficulty; otherwise in the order of asking.
     """
 
     share: float = 0.0
@@ -80,19 +80,19 @@ class GapStudy:
 
     @cached_property
     def queues(self) -> list[list[Question]]:
-        """The questions of every expert in the order in which they are handed out."""
+        """Return every expert's questions in the order of asking."""
         found = defaultdict[str, list[Question]](list)
         for question in self.questions:
             found[question.expert].append(question)
         return [[q for q in order_queue(own) if isinstance(q, Question)] for own in found.values()]
 
     def speaks_against(self, question: Question) -> bool:
-        """Whether the answer speaks against the first model."""
+        """Whether the answer contradicts the first model."""
         is_predicted = self.said["m0"][question.item_id] == question.option
         return bool(is_predicted != (self.truth[question.item_id] == question.option))
 
     def collect(self, gaps: Gaps, part: float = 1.0) -> Labels:
-        """Labels of the first part of what every expert works through."""
+        """Return labels of the first part of every expert's work."""
         answers = [
             Answer(q, q.expert, self._judge(q), "simulated")
             for queue in self.queues
@@ -108,7 +108,7 @@ class GapStudy:
         return Verdict.YES if self.truth[question.item_id] == question.option else Verdict.NO
 
     def _work(self, queue: list[Question], gaps: Gaps) -> list[Question | None]:
-        """Questions in the order in which an expert comes to them, None for one that stays open."""
+        """Return questions in an expert's order, None for one that remains open."""
         hardest = sorted(queue, key=lambda q: self.ease[q.item_id])
         order = hardest[::-1] if gaps.easy_first else queue
         first = [q for q in queue if self.speaks_against(q)] if gaps.telling else hardest

@@ -1,4 +1,4 @@
-"""Studies that `benchmarks.gate` looks at again and again: designs at a bar, and one study's looks."""
+"""Studies that `benchmarks.gate` evaluates repeatedly: designs at a bar, and one study's looks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LEVEL, MARGIN = 0.95, 0.02
 
 @dataclass(frozen=True, kw_only=True)
 class GateCell:
-    """A design whose truth is at a distance above its bar, looked at after every so many answers.
+    """A design whose truth is at a distance above its bar, evaluated after a fixed number of answers.
 
     Attributes
     ----------
     kind
         ``accuracy`` of the last model, or ``difference`` of the first two.
     above
-        How far the truth lies above the bar; 0 is the boundary.
+        Distance of the truth above the bar; 0 is the boundary.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class GateCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What the looks at one study gave: verdicts ever reached, and answers in at the first one (0: none)."""
+    """Results for one study: verdicts ever reached, and number of answers at the first one (0: none)."""
 
     passed: bool
     failed: bool
@@ -49,7 +49,7 @@ class Seen:
 
 
 def _find_places(labels: LabelColumns) -> IntArray:
-    """Place by which the question of every label is handed out; labels are complete."""
+    """Return the place of every label's question in its queue; labels are complete."""
     places = np.empty(len(labels), np.int64)
     if labels.drawn is not None:
         places[labels.answers] = labels.drawn.place
@@ -57,12 +57,12 @@ def _find_places(labels: LabelColumns) -> IntArray:
 
 
 def look_on(cell: GateCell, seed: int) -> Seen:
-    """Ask the gate about a study after every `every` answers; experts follow their queues at random."""
+    """Evaluate the gate after every `every` answers; experts follow their queues in random turns."""
     rng = np.random.default_rng(seed)
     drawn, truth = draw(cell.design, rng), true_accuracies(cell.design)
     models, labels = align_models(list(drawn.models.values()), drawn.labels)
     order = np.arange(len(labels))
-    if not labels.is_resolved:  # whose questions follow from answers
+    if not labels.is_resolved:  # whose questions depend on answers
         turns = rng.permutation(labels.questions.expert)
         in_turn = np.lexsort((_find_places(labels), labels.questions.expert))
         order[np.argsort(turns, kind="stable")] = in_turn
@@ -99,7 +99,7 @@ def boundary_cells(n: int) -> list[GateCell]:
 
 
 def hard_cells(n: int) -> list[GateCell]:
-    """The same bars where something goes wrong: unreadable answers, clusters, slow experts, mixed K."""
+    """The same bars with faults: unreadable answers, clusters, slow experts, mixed K."""
     plain = Design(n=n, K=(4,), accuracies=(0.8,))
     two = replace(plain, accuracies=(0.78, 0.8))
     kinds = [

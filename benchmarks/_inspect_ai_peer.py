@@ -1,4 +1,4 @@
-"""Requests through inspect-ai; runs in its own environment (see `_peers`)."""
+"""Send requests through inspect-ai, in a separate environment (see `_peers`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests through lm-evaluation-harness; runs in its own environment (see `_peers`)."""
+"""Send requests through lm-evaluation-harness, in a separate environment (see `_peers`)."""
 
 from __future__ import annotations
 

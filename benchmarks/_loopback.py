@@ -1,7 +1,8 @@
-"""A fast loopback server that speaks chat completions, in a process of its own, and the bare client.
+"""A fast loopback chat-completions server in a separate process, and the bare client.
 
-The server reads as little as it may: heads end at a blank line, bodies by Content-Length. It is no
-judge of requests; tests/fakes has one that is. It can fail at random, and take only so many calls a second.
+The server reads as little as possible: heads end at a blank line, bodies by Content-Length. It does not
+check requests; the server in tests/fakes does. It can fail at random, and accept a limited number of calls
+per second.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _NONE = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How the server answers.
+    """Behaviour of the server.
 
     Attributes
     ----------
@@ -47,8 +48,8 @@ class Behaviour:
     faults
         Kinds (those above, ``"hang"`` and ``"drop"``) with their shares of all calls.
     rate
-        Calls a second that it takes, after a first second's worth at once; 0 has no limit. A refusal
-        asks for one second's pause, and nothing else is said of the limit.
+        Calls per second that it accepts after a first burst of one second's worth; 0 means no limit. A
+        refusal asks for one second's pause, and discloses nothing else about the limit.
     """
 
     latency: float = 0.0
@@ -57,14 +58,14 @@ class Behaviour:
 
 
 class _Judge:
-    """Decides what becomes of a call."""
+    """Decides the outcome of a call."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour, self._random = behaviour, random.Random(7)  # noqa: S311  not for secrets
         self._left, self._counted = behaviour.rate, 0.0
 
     def fault(self, now: float) -> str | None:
-        """The kind of fault; None answers."""
+        """The kind of fault; None for an answer."""
         if self._behaviour.rate:
             self._left = min(self._behaviour.rate, self._left + (now - self._counted) * self._behaviour.rate)
             self._counted = now
@@ -178,7 +179,7 @@ def loopback(behaviour: Behaviour = Behaviour()) -> Iterator[Loopback]:
 
 
 async def bare(url: str, prompts: list[str], concurrency: int) -> None:
-    """The bare loop: aiohttp, orjson, worker tasks over one iterator; nothing kept, nothing retried."""
+    """The bare loop: aiohttp, orjson, worker tasks over one iterator; nothing stored, nothing retried."""
     import aiohttp
     import orjson
 

@@ -60,7 +60,7 @@ def chaosnli(folder: Path) -> None:
 
 
 def bluebirds(folder: Path) -> None:
-    """39 workers; the last ten, by majority, stand in for a model that the other 29 are compared with."""
+    """39 workers; the majority of the last ten is used as a model and compared with the other 29."""
     data = read("crowd_bluebirds.csv.gz")
     workers = sorted({row["worker"] for row in data}, key=int)
     crowd: set[str] = set(workers[:29])

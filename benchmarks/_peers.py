@@ -1,4 +1,4 @@
-"""Other people's implementations, each in an environment of its own that nothing here imports from."""
+"""Run other implementations, each in a separate environment that nothing here imports from."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ UV = Path(sys.executable).with_name("uv")
 def run_peers(
     script: str, requirements: Sequence[str], *words: str | Path, folder: str = "", python: str = ""
 ) -> dict[str, Any]:
-    """Run a script of this folder where these are installed, and return the object it prints.
+    """Run a script of this folder in the environment of these packages, and return the object it prints.
 
     A script that runs in several environments has a `folder` for each; `python` is what one is made with.
 
-    The environment is made in the user's cache on first use. Nothing (and the reason printed) where that
-    cannot be done.
+    The environment is created in the user's cache on first use. If that fails, the reason is printed and
+    None returned.
     """
     place = cache_dir() / "benchmarks" / (folder or Path(script).stem.strip("_"))
     interpreter = place / "bin" / "python"

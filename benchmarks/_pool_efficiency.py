@@ -1,4 +1,4 @@
-"""What a draw of items by agreement saves on a pool of 12,000 items with the predictions of twenty models."""
+"""Measure how many questions a draw by agreement saves on a pool of 12,000 items and twenty models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SETS = 10
 
 
 class Pool:
-    """All items, with what all models say of them."""
+    """All items, with the models' predictions."""
 
     def __init__(self, data: Data) -> None:
         self.items, self.truth, _, self.models = data
@@ -45,9 +45,9 @@ class Pool:
         self.right = guess_right(self.predicted, self.n_options)
 
     def see(self, targets: Sequence[str], draws: int, rng: np.random.Generator) -> tuple[float, list[float]]:
-        """Variance of as many random items over that seen, mean over targets, and coverage of each target.
+        """Variance of equally many random items over the observed one, and coverage per target.
 
-        Of items drawn at random the estimate is the share right among them, whose variance is known.
+        For randomly drawn items the estimate is the share of right ones, whose variance is known.
         """
         columns = [self.names.index(name) for name in targets]
         number = QUESTIONS if len(targets) == 1 else self._count(columns)
@@ -68,12 +68,12 @@ class Pool:
             held[draw] = (ends[:, 0] <= exact) & (exact <= ends[:, 1])
         size = len(self.items)
         at_random = exact * (1 - exact) / number * (size - number) / (size - 1)
-        # of a mean of n squares of normal errors the inverse is too large by n/(n − 2)
+        # the inverse of a mean of n squares of normal errors is too large by n/(n − 2)
         ratio = at_random / np.square(errors).mean(axis=0) * (total - 2) / total
         return float(ratio.mean()), held.mean(axis=0).tolist()
 
     def _count(self, columns: list[int]) -> int:
-        """Items that so many questions are expected to resolve."""
+        """Return the number of items that this number of questions is expected to resolve."""
         predicted, accuracy = self.predicted[:, columns], self.right.mean(axis=0)[columns]
         width = int(self.n_options.max())
         posterior = vote_posterior(predicted, self.n_options, width, accuracy=accuracy)

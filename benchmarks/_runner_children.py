@@ -1,4 +1,4 @@
-"""The loops that `benchmarks/runner.py` compares, each in a process of its own.
+"""The loops that `benchmarks/runner.py` compares, each in a separate process.
 
     python benchmarks/_runner_children.py WHAT URL N CONCURRENCY
 
@@ -34,7 +34,7 @@ Work = Callable[[], None]
 
 
 def main(what: str, url: str, n: int, concurrency: int) -> None:
-    """Ask n questions; print what that took, start-up not counted, and what doing it again takes."""
+    """Ask n questions; print the time without start-up, and the time of repeating it."""
     with tempfile.TemporaryDirectory() as folder:
         runs: dict[str, Callable[[str, int, int], Work]] = {
             "bare": bare_run,
@@ -53,7 +53,7 @@ def main(what: str, url: str, n: int, concurrency: int) -> None:
 
 
 def bare_run(url: str, n: int, concurrency: int) -> Work:
-    import aiohttp  # noqa: F401  imported here, so that it is not counted
+    import aiohttp  # noqa: F401  imported here to exclude it from the time
     import orjson  # noqa: F401
 
     prompts = [f"Answer with one letter.\n\n{text(j)}\n\n(A) red\n(B) green\n" for j in range(n)]
@@ -82,7 +82,7 @@ def client_run(url: str, n: int, concurrency: int) -> Work:
 
 
 def plain_run(url: str, n: int, concurrency: int) -> Work:
-    """Return a loop in which a failed call waits by itself, as long as told or half a second at most."""
+    """Return a loop in which a failed call waits alone, as long as requested or half a second at most."""
     import aiohttp
     import orjson
 
@@ -117,10 +117,10 @@ def plain_run(url: str, n: int, concurrency: int) -> Work:
 
 
 def stored_run(folder: str, url: str, n: int, concurrency: int, timeout: float = 60.0) -> Work:
-    """Return what `oversight run` does once the items are stored; they come one by one."""
+    """Return what `oversight run` does after the items are stored; they come one by one."""
     from oversight.harness.config import ModelSection
     from oversight.harness.llm import PriceTable, Target, Wanted, make_spec, run_alone
-    from oversight.harness.llm.models import http_model  # noqa: F401  imported here, so that it is not counted
+    from oversight.harness.llm.models import http_model  # noqa: F401  imported here to exclude its time
     from oversight.harness.store import Store
     from oversight.harness.types import Item
 

@@ -1,4 +1,4 @@
-"""The counts behind the estimates of every model as one group-by in the study's own database.
+"""The counts behind all models' estimates as one group-by in the study's database.
 
     python benchmarks/_scale_group_by.py URL
 
@@ -30,9 +30,9 @@ def connect(url: str) -> Any:
 
 
 def peak_mb() -> float:
-    """Most megabytes held since the program began.
+    """Largest number of megabytes held since the program began.
 
-    Linux's `getrusage` counts what the parent held when it forked, too, so it is asked only elsewhere.
+    Linux's `getrusage` includes what the parent held when it forked, so it is used on other systems only.
     """
     status = Path("/proc/self/status")
     if status.exists():

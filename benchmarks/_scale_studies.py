@@ -1,7 +1,7 @@
-"""Studies of any size, made directly in the database: the rows that the commands would write, without them.
+"""Studies of any size, written directly into the database as the commands would write them.
 
-Items go through the store. Questions, answers and predictions are written in bulk, since drawing, asking and
-reading them is not what is measured here.
+Items go through the store. Questions, answers and predictions are written in bulk, because drawing, asking
+and reading them is not measured here.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PREDICTION = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleStudy:
-    """Where a study lies, and what its numbers are made of.
+    """Location of a study, and the source of its numbers.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def make_scale_study(folder: Path, items: int, models: int, url: str = "") -> Sc
 
 
 def item_id(position: int) -> str:
-    """Id of an item; in no order that a database could profit from."""
+    """Return the id of an item; the order of ids is of no use to a database."""
     return f"{position * 2_654_435_761 % 2**32:08x}-{position}"
 
 
@@ -173,6 +173,6 @@ def _load(store: Store, table: str, names: str, rows: Iterable[Sequence[Any]]) -
 
 
 def _analyze(store: Store) -> None:
-    """Have PostgreSQL count what it has, as its own service does after a while."""
+    """Let PostgreSQL collect statistics, as its own service does after a while."""
     with store.transaction() as connection:
         connection.execute(sa.text("ANALYZE"))

@@ -1,9 +1,9 @@
-"""Simulated judges of known worth beside real predictions: what they save, and whether intervals hold.
+"""Simulated judges of known quality beside real predictions: savings and coverage.
 
-A judge has a noisy sign of every option, stronger for the true one; its probabilities are those that the
-signs give. How strong they are is set so that the area under the curve of "this model's answer is right" is,
-over all models, what is wanted. An adversarial judge turns its probabilities round, another lies, a constant
-one says the same of every item.
+A judge receives a noisy signal for every option, stronger for the true one, and its probabilities follow
+from the signals. The strength is chosen so that the area under the curve of "this model's answer is right",
+over all models, has the wanted value. An adversarial judge reverses its probabilities, another lies, a
+constant one gives every item the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Pool:
 
 @dataclass
 class Judged:
-    """What was seen: squared errors, plain (of a pool by theory) and judged, and whether intervals held."""
+    """Results: squared errors, plain (for a pool in theory) and with judges, and coverage."""
 
     plain: list[float] = field(default_factory=list)
     judged: list[float] = field(default_factory=list)
@@ -67,12 +67,12 @@ class Judged:
 
     @property
     def ratio(self) -> float:
-        """Questions that would be needed without a judge, over those asked."""
+        """Questions needed without a judge, divided by those asked."""
         return float(np.mean(self.plain) / np.mean(self.judged))
 
 
 def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
-    """What a judge names of every item, and how sure it is; shape (N,) each."""
+    """Return the option that a judge names for every item, and its certainty; shape (N,) each."""
     rng = np.random.default_rng([11, seed])
     option, sure = _judge(pool.truth, pool.n_options, _strength(JUDGES[kind], pool), rng)
     if kind == "reversed":
@@ -85,7 +85,7 @@ def listen(pool: Pool, kind: str, seed: int) -> tuple[IntArray, FloatArray]:
 
 
 def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Sequence[float]) -> Judged:
-    """About so many items of a pool, drawn as `label route` does, asked about one model.
+    """Draw about this number of items of a pool as `label route` does, asked about one model.
 
     The plain estimate takes items with equal chances; its variance is known.
     """
@@ -109,7 +109,7 @@ def judge_pool(pool: Pool, kind: str, questions: int, draws: int, *, shares: Seq
 
 
 def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Judged:
-    """A random option of so many items, all of them asked about, by the public calls."""
+    """Ask about a random option of this number of items, through the public calls."""
     seen, names = Judged(), list(pool.models)
     key = {item.id: int(t) for item, t in zip(pool.items, pool.truth, strict=True)}
     for seed in range(draws):
@@ -138,7 +138,7 @@ def judge_uniform(pool: Pool, kind: str, items: int, draws: int) -> Judged:
 def _draw(
     pool: Pool, predicted: IntArray, judge: JudgeOpinion, sizes: Sequence[int], rng: np.random.Generator
 ) -> RoutedSample:
-    """Draws by how unsure the judge leaves the prediction, each learned from answers to those before it."""
+    """Draw by the judge's uncertainty about the prediction, each draw using the answers to earlier ones."""
     size = len(predicted)
     drawn: IntArray = np.zeros(0, np.int64)
     chance: FloatArray = np.zeros(0)
@@ -163,7 +163,7 @@ def _take(pool: Pool, predicted: IntArray, questions: int, rng: np.random.Genera
 
 
 def _ask(pool: Pool, predicted: IntArray, drawn: IntArray, rho: FloatArray) -> RoutedSample:
-    """Ask about the readable predictions of items drawn; a chance of 0 says nothing of the others."""
+    """Ask about readable predictions of drawn items; a probability of 0 gives no information on others."""
     chances = np.zeros((len(predicted), int(pool.n_options.max())))
     asked = predicted[drawn] >= 0
     items = drawn[asked]
@@ -186,7 +186,7 @@ _found: dict[float, float] = {}
 
 
 def _strength(wanted: float, pool: Pool) -> float:
-    """How strong signs must be for this mean area under the curve."""
+    """Return the strength of signals for this mean area under the curve."""
     if wanted <= 0.5:
         return 0.0
     if wanted not in _found:

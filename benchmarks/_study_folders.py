@@ -1,4 +1,4 @@
-"""Studies on disk of the twenty models' published answers to MMLU-Pro, made and asked by the verbs alone."""
+"""Studies on disk with the twenty models' published answers to MMLU-Pro, made with the verbs only."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNREADABLE = "(no answer that could be read)"
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """The ten-option items, their key, and every model's option for each (None: nothing could be read)."""
+    """The ten-option items, their key, and every model's option for each (None: unreadable)."""
 
     items: list[h.Item]
     key: dict[str, int]
@@ -52,12 +52,12 @@ class Published:
 
     @property
     def accuracies(self) -> dict[str, float]:
-        """Those of all models, the best first."""
+        """Accuracies of all models, the best first."""
         return dict(sorted(((m, self.accuracy(m)) for m in self.answers), key=lambda pair: -pair[1]))
 
 
 def read_published(folder: Path) -> Published:
-    """Read the benchmark by its preset, and the models' letters; raises DataError if a file is not whole."""
+    """Read the benchmark by its preset, and the models' letters; DataError if a file is incomplete."""
     files = [folder / f"mmlu_pro_{name}.parquet" for name in ("questions", "model_predictions")]
     for path in files:
         if not path.is_file():
@@ -78,7 +78,7 @@ def read_published(folder: Path) -> Published:
 
 
 def lay_out(folder: Path, data: Published, items: int) -> None:
-    """A base study, whole or not at all: random items, all models' answers imported, nothing asked."""
+    """Create a base study completely or not at all: random items, imported answers, no questions."""
     if folder.exists():
         return
     whole, folder = folder, folder.with_name(f"{folder.name}.part")
@@ -110,7 +110,7 @@ def settle(folder: Path, protocol: str, models: tuple[str, ...] = ()) -> None:
 
 
 def ask(base: Path, protocol: str, models: tuple[str, ...] = ()) -> tuple[Path, int]:
-    """A copy of a base study, its questions drawn and answered until nothing is left; how many."""
+    """Copy a base study, draw and answer its questions until none is left; return their number."""
     folder = base.with_name(f"{base.name}-{protocol}-{len(models) or 'all'}")
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(base, folder)

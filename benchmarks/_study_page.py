@@ -1,4 +1,4 @@
-"""Tables and picture of the study on MMLU-Pro, printed, and put into docs/studies between their markers."""
+"""Print tables and picture of the study on MMLU-Pro, and write them into docs/studies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = {
 
 
 def tables(found: Json) -> dict[str, str]:
-    """Every table by its name, of the parts that were made."""
+    """Return every table by name, for the parts that were run."""
     study, made = found["study"], dict[str, str]()
     made["designs"] = _designs(study)
     made["repeated"] = _repeated(found["repeated"])
@@ -45,14 +45,14 @@ def show_tables(found: Json) -> None:
 
 
 def write_page(found: Json) -> None:
-    """Write the numbers, the picture, and the tables into the page, each between its markers."""
+    """Write numbers, picture and tables into the page, each between its markers."""
     write_whole(json.dumps(found, indent=1) + "\n", NUMBERS, 0o644)
     write_whole(fill_page(PAGE.read_text(encoding="utf-8"), found), PAGE, 0o644)
     draw(found["study"], PICTURE)
 
 
 def fill_page(page: str, found: Json) -> str:
-    """The page with these numbers' tables; a table without its markers is an error."""
+    """Return the page with these tables; a table without markers is an error."""
     for name, text in tables(found).items():
         pattern = re.compile(rf"(<!-- table: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         places = pattern.findall(page)

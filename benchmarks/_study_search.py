@@ -1,7 +1,7 @@
-"""The search by the published scores and by ours: among twenty models, by scripted models, by a local one.
+"""Search by the published scores and by ours: twenty models, scripted models, a local model.
 
-The local model answers titles of medical abstracts, the third benchmark of the paper's searches: on MMLU-Pro
-so small a model is no better than chance, and there is nothing to find.
+The local model answers titles of medical abstracts, the third benchmark of the paper's searches. On
+MMLU-Pro so small a model is no better than chance, so there is nothing to find.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Key = dict[str, int]
 
 
 def pick_models(data: Published, draws: int) -> dict[str, dict[str, float]]:
-    """Pick the best of the twenty models by 120 questions: true accuracy of the pick, and what is printed."""
+    """Pick the best of the twenty models with 120 questions: its true and its printed accuracy."""
     seen: dict[str, list[tuple[float, float]]] = {}
     exact = data.accuracies
     for seed in range(draws):
@@ -82,13 +82,13 @@ def pick_models(data: Published, draws: int) -> dict[str, dict[str, float]]:
 def _scores(
     data: Published, items: list[h.Item], rng: np.random.Generator, seed: int
 ) -> dict[str, dict[str, float]]:
-    """Every model's score by each rule, each from as many questions as there are items."""
+    """Return every model's score under each rule, from as many questions as there are items."""
     answers = {m: {i.id: options[i.id] for i in items} for m, options in data.answers.items()}
     models = {m: predictions(items, options) for m, options in answers.items()}
     wrong = [(data.key[i.id] + int(rng.integers(1, K))) % K for i in items]
     experts = SimulatedExperts(data.key)
     answered: dict[str, h.Labels] = {}
-    # an expert for every option by its place, as options of one item are no class of another
+    # an expert per position of an option, because options of different items are different classes
     for name, plan in (
         ("uniform", Partitioned(_EVERYBODY, seed)),
         ("targeted", Targeted(_EVERYBODY, answers, seed)),
@@ -110,12 +110,12 @@ def _scores(
 def _estimates(models: Mapping[str, list[h.Prediction]], labels: h.Labels, name: str) -> dict[str, float]:
     if name != "ml":
         return {m: h.accuracies(rows, labels)[name].value for m, rows in models.items()}
-    # the quicker interval; the point is the same
+    # the faster interval; the estimate is the same
     return {m: h.accuracies(rows, labels, interval="score")[name].value for m, rows in models.items()}
 
 
 def search_scripted(runs: int) -> dict[str, dict[str, Any]]:
-    """Whole searches through the verbs, from an accuracy of .44, by models that follow a script."""
+    """Run whole searches through the verbs, from an accuracy of .44, with scripted models."""
     found: dict[str, dict[str, Any]] = {}
     for rule, settings in RULES.items():
         winners, calls = list[dict[str, Any]](), list[float]()
@@ -139,9 +139,9 @@ def search_scripted(runs: int) -> dict[str, dict[str, Any]]:
 
 
 def search_local(folder: Path, data: Path) -> dict[str, Any]:
-    """The same rules with the real small model on titles of medical abstracts; one search each.
+    """Run the same rules with the real small model on titles of medical abstracts; one search each.
 
-    All are of one study, so that no call is made twice.
+    All belong to one study, so that no call is made twice.
     """
     running = find_local_model()
     start_local_model() if running is None else None
@@ -178,9 +178,9 @@ def _lay_out_titles(folder: Path, data: Path, labels: str) -> None:
 
 
 def _search(folder: Path, seed: int, parity: str | None) -> dict[str, Any]:
-    """Questions drawn, answered, a search, the key opened; what is known of the winner, and printed of it.
+    """Draw and answer questions, search, open the key; return the winner's true and printed accuracy.
 
-    As published that is the score that it was picked for, without an interval.
+    The published accuracy is the score by which it was picked, without an interval.
     """
     call(folder, "label", "route")
     call(folder, "label", "simulate", "--key", str(folder / "key.csv"))
@@ -201,7 +201,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _se(values: list[float]) -> float | None:
-    """The mean's standard error; None of one value."""
+    """The mean's standard error; None for one value."""
     return round(float(np.std(values, ddof=1)) / len(values) ** 0.5, 4) if len(values) > 1 else None
 
 

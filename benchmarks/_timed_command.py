@@ -1,4 +1,4 @@
-"""Run a command and print what it took, from a process too small to be seen in its peak memory.
+"""Run a command and print its time and memory, from a process too small to affect its peak memory.
 
     python benchmarks/_timed_command.py SECONDS WORD ...
 

@@ -1,9 +1,9 @@
-"""Routing and importing many rows, beside a raw `executemany` of the same rows.
+"""Route and import many rows, compared with a raw `executemany` of the same rows.
 
-A study is laid out as files; `label route`, `label import` and `predictions import` run on them, each in a
-process of its own, from its start to its end. After each the rows that it wrote are read back and written
-once more by one `executemany` a table, into an empty database of the same tables, indices, triggers and
-settings, the index of words among them; reading them back is not counted.
+A study is written as files; `label route`, `label import` and `predictions import` run on them, each in a
+separate process, measured from start to end. Afterwards the rows of each command are written again by one
+`executemany` per table into an empty database with the same tables, indices, triggers and settings,
+including the full-text index; reading the rows back is not counted.
 
     python benchmarks/bulk.py [--items N] [--quick]
 
@@ -53,7 +53,7 @@ COMMANDS = {
 
 READ = {
     "item_words": "SELECT position, id || ' ' || text || ' ' || options FROM item ORDER BY position",
-    # as they stood in the file; the command writes them in an order of its own
+    # in the order of the file; the command writes them in another order
     "answer": "SELECT * FROM answer ORDER BY position",
 }
 
@@ -131,7 +131,7 @@ def write_answers(folder: Path) -> None:
 
 
 def write_raw(folder: Path, tables: tuple[str, ...]) -> tuple[float, float]:
-    """Seconds of CPU and by the clock to write the rows of some tables once more, after those they need."""
+    """Seconds of CPU and wall-clock time to write the rows of some tables again, after required rows."""
     copy = folder / "raw.db"
     cpu = wall = 0.0
     with closing(sqlite3.connect(folder / "study.db")) as source, closing(sqlite3.connect(copy)) as target:

@@ -1,8 +1,8 @@
-"""How often intervals hold where experts err, and control questions in their queues are all that tells it.
+"""Measure coverage if experts err and only control questions reveal it.
 
-Every draw is a whole study of one model through the public path: ``label route`` weaves gold, second
-experts and repeats into the queues, experts answer with known error rates, ``estimate`` corrects by default.
-"unlike" are experts with rates of their own. The last line is JSON.
+Every draw is a whole study of one model through the public path: ``label route`` inserts gold, second
+experts and repeats into the queues, experts answer with known error rates, ``estimate`` corrects by
+default. "unlike" are experts with different rates. The last line is JSON.
 
     python benchmarks/control_questions.py [--quick] [--draws N]
 """
@@ -33,7 +33,7 @@ GOLD = 'gold = "gold.csv"\ngold_share = 0.1'
 
 @dataclass(frozen=True)
 class Design:
-    """What is woven in, how well experts answer, and the estimate that is looked at."""
+    """The inserted questions, the experts' error rates, and the estimate that is checked."""
 
     name: str
     extra: str
@@ -84,7 +84,7 @@ def lay_out(folder: Path, design: Design, seed: int) -> tuple[Study, dict[str, i
 
 
 def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> None:
-    """Have every expert answer all that lies in the queue, with error rates of their own."""
+    """Let every expert answer the whole queue, with individual error rates."""
     rng = np.random.default_rng(derive_seed(seed, "rates", design.name))
     with Store(study.store_url) as store:
         asked = read_pending(study, store)
@@ -102,7 +102,7 @@ def answer(study: Study, truth: dict[str, int], design: Design, seed: int) -> No
 
 
 def run_once(design: Design, seed: int) -> tuple[bool, float, bool] | None:
-    """Whether the interval holds, its width, and whether that of the uncorrected estimate holds."""
+    """Whether the interval covers, its width, and whether that of the uncorrected estimate covers."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         study, truth = lay_out(folder, design, seed)

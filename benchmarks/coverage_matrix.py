@@ -1,10 +1,10 @@
-"""Do the printed intervals hold? Coverage of every kind of interval over a grid of designs.
+"""Measure the coverage of every kind of interval over a grid of designs.
 
-Each cell is a design: a protocol, models, numbers of options, accuracies, items, and what goes wrong
-(unreadable or failed answers, abstentions, slow experts, clusters, strata). The protocol's own rule draws
-the questions, experts answer without error, and the public call estimates. A cell below .95 − 2.6 standard
-errors is drawn once more, with a fresh seed and ten times the draws, before it counts. Reference widths are
-those of `_coverage_references`, on the same draws.
+Each cell is a design: a protocol, models, numbers of options, accuracies, items, and faults (unreadable or
+failed answers, abstentions, slow experts, clusters, strata). The protocol's own rule draws the questions,
+experts answer without error, and the public call estimates. A cell below .95 − 2.6 standard errors is drawn
+once more, with a new seed and ten times the draws, before it counts. Reference widths are those of
+`_coverage_references` on the same draws.
 
     python benchmarks/coverage_matrix.py [--quick] [--draws 400] [--commands 20]
 """
@@ -45,20 +45,20 @@ QUICK_GAPS = 40
 
 @dataclass(frozen=True)
 class Cell:
-    """What was seen of a design.
+    """Results of a design.
 
     Attributes
     ----------
     coverage, draws
-        Of the intervals that were printed.
+        Coverage and number of the printed intervals.
     width
-        Their mean.
+        Their mean width.
     withheld, unsure
-        Shares of draws withheld, and printed with ``holds: false``.
+        Shares of draws that were withheld, and printed with ``holds: false``.
     reference
-        Mean width of the narrowest reference that covers; NaN where none is computed.
+        Mean width of the narrowest reference that covers; NaN if none is computed.
     compared
-        Mean width on the draws that references were computed on.
+        Mean width on the draws with references.
     """
 
     design: Design
@@ -72,13 +72,13 @@ class Cell:
 
     @property
     def low(self) -> bool:
-        """Whether the coverage is below the level by more than chance, or nothing holds."""
+        """Whether the coverage is below the level by more than chance, or no interval holds."""
         error = math.sqrt(LEVEL * (1 - LEVEL) / max(1, self.draws))
         return self.draws > 0 and self.coverage < LEVEL - STRICT * error
 
 
 def measure(task: tuple[Design, int, int]) -> Cell:
-    """Draw a design so many times, from a seed."""
+    """Draw a design this number of times from a seed."""
     design, draws, seed = task
     rng = np.random.default_rng([seed, sum(map(ord, str(design)))])
     seen = [outcome for _ in range(draws) for outcome in cover(design, rng)]
@@ -94,7 +94,7 @@ def measure(task: tuple[Design, int, int]) -> Cell:
 
 
 def measure_twice(task: tuple[Design, int, int]) -> Cell:
-    """`measure`, once more where coverage is low, and its reference width."""
+    """Call `measure`, once more if the coverage is low, and add the reference width."""
     design, draws, compared = task
     cell = measure((design, draws, 1))
     if cell.low:

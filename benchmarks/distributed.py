@@ -1,8 +1,8 @@
-"""One worker and two on a Ray cluster of this machine, and what the death of a worker costs.
+"""Compare one and two workers on a Ray cluster of this machine, and kill one of two.
 
-The endpoint answers after 200 ms, and each worker makes so many calls at once. Rates are measured at the
-endpoint, from the first call to the last; runs with one and with two workers are interleaved. Then one of two
-workers is killed half-way.
+The endpoint answers after 200 ms, and each worker makes a fixed number of calls at once. Rates are measured
+at the endpoint, from the first call to the last; runs with one and with two workers alternate. Then one of
+two workers is killed half-way.
 
     python benchmarks/distributed.py [--quick] [--rounds 5] [--items 2000] [--concurrency 8]
 
@@ -61,7 +61,7 @@ def main() -> None:
 
 @contextmanager
 def cluster() -> Iterator[str]:
-    """Start a cluster on this machine and give its address."""
+    """Start a cluster on this machine and return its address."""
     import ray
 
     os.environ.update(QUIET)
@@ -73,7 +73,7 @@ def cluster() -> Iterator[str]:
 
 
 def measure(address: str, n: int, concurrency: int, workers: int) -> float:
-    """Answers a second with so many workers."""
+    """Answers per second with this number of workers."""
     with study(n, concurrency) as (folder, server):
         end(start(address, folder, workers), folder)
         assert server.calls == n
@@ -81,7 +81,7 @@ def measure(address: str, n: int, concurrency: int, workers: int) -> float:
 
 
 def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
-    """Calls beyond one per item, and rows, if one of two workers is killed half-way."""
+    """Calls beyond one per item, and stored rows, if one of two workers is killed half-way."""
     with study(n, concurrency) as (folder, server):
         run = start(address, folder, 2)
         while server.calls < n // 2:
@@ -95,7 +95,7 @@ def kill(address: str, n: int, concurrency: int) -> tuple[int, int]:
 
 
 def find_worker() -> int:
-    """Find the process of a worker that this benchmark started, by a variable of its environment."""
+    """Find the process of a worker of this benchmark by an environment variable."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             is_worker = path.read_bytes().startswith(b"ray::NodeWorker")
@@ -127,7 +127,7 @@ def start(address: str, folder: Path, workers: int) -> subprocess.Popen[bytes]:
 
 
 def end(run: subprocess.Popen[bytes], folder: Path) -> None:
-    """Wait for a run, and show what it said if it failed."""
+    """Wait for a run, and show its output if it failed."""
     if run.wait():
         sys.exit((folder / SAID).read_text())
 

@@ -1,7 +1,8 @@
-"""Three ways to look early at one model's accuracy, on the same studies.
+"""Compare three ways to analyse one model's accuracy early, on the same studies.
 
-Prints the share of studies in which each decides that the model is above a bar ten points below its accuracy,
-at one-sided error 0.05, and how much wider any-time intervals are than those of one look of fixed size.
+Prints the share of studies in which each decides that the model is above a bar ten points below its
+accuracy, at one-sided error 0.05, and how much wider anytime intervals are than those of one analysis of
+fixed size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The gate looked at after every 20 answers: how often a verdict is ever wrong, and when it comes.
+"""Evaluate the gate after every 20 answers: rate of wrong verdicts, and number of answers needed.
 
-Every study lies exactly on its bar, an accuracy of .8 or a difference of −.02, so that each verdict, pass or
-fail, may come in at most 5 % of the studies over all looks together. Then models above the bar: answers until
-the gate passes, beside the number for one look of fixed size. The last line is JSON.
+Every study lies exactly on its bar, an accuracy of .8 or a difference of −.02, so that each verdict, pass
+or fail, may come in at most 5 % of the studies over all evaluations together. For models above the bar, the
+number of answers until the gate passes is compared with that of one analysis of fixed size. The last line
+is JSON.
 
     python benchmarks/gate.py [--quick] [--studies 400]
 """
@@ -36,7 +37,7 @@ STRICT = 2.6
 
 
 def watch(pool: Pool, cell: GateCell, studies: int, seed: int) -> list[Seen]:
-    """Look on at so many studies of a design."""
+    """Evaluate this number of studies of a design."""
     seeds = [(cell, 1_000_003 * seed + j) for j in range(studies)]
     return pool.starmap(look_on, seeds, chunksize=max(1, studies // 16))
 
@@ -48,7 +49,7 @@ def error_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def power_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
-    """Answers until a pass, beside those that one look of fixed size needs with power .8."""
+    """Number of answers until a pass, divided by that of one analysis of fixed size with power .8."""
     answers = sorted(s.answers if s.passed else math.inf for s in seen)
     row: dict[str, Any] = {"cell": str(cell), "passed": float(np.mean([s.passed for s in seen]))}
     row |= {
@@ -64,7 +65,7 @@ def power_row(cell: GateCell, seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run and print; 1 if a verdict is wrong more often than chance allows."""
+    """Run and print; return 1 if a verdict is wrong more often than chance allows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--studies", type=int, default=400)

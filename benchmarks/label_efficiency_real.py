@@ -1,4 +1,4 @@
-"""Real predictions of twenty models: how many questions the votes of others save, and whether intervals hold.
+"""Measure how many questions other models' votes save on twenty models' real predictions.
 
 Items of 2 to 10 options are drawn from MMLU-Pro, and models at random; the protocol's own rule routes one
 question an item, experts answer from the published truth. Every model is a target once, with the others as
@@ -63,7 +63,7 @@ LOADED: list[Data] = []
 
 @dataclass
 class Seen:
-    """What was seen of a design: errors of both estimates, whether the assisted interval held, widths."""
+    """Results of a design: errors of both estimates, coverage of the assisted interval, widths."""
 
     plain: list[float] = field(default_factory=list)
     assisted: list[float] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Seen:
 
     @property
     def ratio(self) -> float:
-        """Questions that the plain estimate would need, over those asked."""
+        """Questions that the plain estimate would need, divided by those asked."""
         return float(np.square(self.plain).mean() / np.square(self.assisted).mean())
 
 
@@ -83,7 +83,7 @@ def main() -> None:
     args = parser.parse_args()
     draws, started = args.draws or (30 if args.quick else 200), time.perf_counter()
     LOADED.append(load())
-    # workers inherit what is loaded
+    # workers inherit loaded modules
     with ProcessPoolExecutor(mp_context=get_context("fork")) as workers:
         pools = workers.submit(_see_pools, draws)
         studies = {design: workers.submit(see, design, draws) for design in DESIGNS}
@@ -137,7 +137,7 @@ def show_judges(voices: Mapping[Voice, Future[Judged]], draws: int) -> dict[Voic
 
 
 def see(design: Design, draws: int) -> Seen:
-    """Draw a design so many times."""
+    """Draw a design this number of times."""
     (protocol, number, size), (items, truth, _, models) = design, LOADED[0]
     exact = {n: float(np.mean([options[i] == t for i, t in truth.items()])) for n, options in models.items()}
     rng, seen = np.random.default_rng([number, size]), Seen()

@@ -1,12 +1,12 @@
-"""The main paper's study on twenty public models of MMLU-Pro, through the verbs as a user would do it.
+"""The main paper's study with twenty public models on MMLU-Pro, through the verbs as a user would.
 
 The models' published answers are imported into a study of 3,000 ten-option questions: the paper's 300
 ordinary and 2,700 complementary labels are what 3,000 random questions are expected to give. It is routed
-uniformly as in the paper, by the models' predictions, and in sequence; experts answer from the key. Then
-each way gets so many items that its intervals should be as wide as the uniform ones. Models are ranked, and
-the best is searched for by the published scores and by ours (`_study_search.py`). `--write` puts the
-tables, the picture and the numbers into docs/studies; parts that are done are kept with --folder. The last
-line is JSON.
+uniformly as in the paper, by the models' predictions, and sequentially; experts answer from the key. Then
+each way gets the number of items at which its intervals should be as wide as the uniform ones. Models are
+ranked, and the best is searched for by the published scores and by ours (`_study_search.py`). `--write`
+puts the tables, the picture and the numbers into docs/studies; finished parts are kept with --folder. The
+last line is JSON.
 
     python benchmarks/mmlu_pro_study.py [--data FOLDER] [--quick] [--write] [--folder DIR]
 """
@@ -73,7 +73,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def run(folder: Path, data: Published, files: Path, *, quick: bool) -> Json:
-    """All parts; each is read from the folder if it was done before."""
+    """Run all parts; each is read from the folder if it was run before."""
 
     def part(name: str, make: Callable[[], Json]) -> Json:
         path = folder / f"{name}{'-quick' * quick}.json"
@@ -101,7 +101,7 @@ def run(folder: Path, data: Published, files: Path, *, quick: bool) -> Json:
 
 
 def one_study(folder: Path, data: Published) -> Json:
-    """Every protocol on the same items: what is estimated of each model, and how models rank."""
+    """Every protocol on the same items: estimates of each model, and the ranking."""
     base = folder / "base"
     lay_out(base, data, ITEMS)
     exact, designs = data.accuracies, dict[str, Json]()
@@ -125,7 +125,7 @@ def one_study(folder: Path, data: Published) -> Json:
 
 
 def same_width(folder: Path, data: Published, study: Json) -> Json:
-    """Every protocol on as many items as should give the uniform intervals' width: questions, width seen."""
+    """Every protocol on the number of items that should give the width of uniform intervals."""
     wanted, found = study["designs"]["partitioned"]["width"], dict[str, Json]()
     for protocol in ("targeted", "sequential"):
         n = round(ITEMS * (study["designs"][protocol]["width"] / wanted) ** 2)
@@ -140,7 +140,7 @@ def same_width(folder: Path, data: Published, study: Json) -> Json:
 
 
 def repeat(data: Published, protocol: str, n: int, draws: int) -> Json:
-    """Such a study again with other items and options: of how many models the interval holds."""
+    """Repeat such a study with other items and options: share of models whose interval covers."""
     held, exact = list[int](), data.accuracies
     for seed in range(draws):
         chosen = np.random.default_rng(seed).choice(len(data.items), n, replace=False)
@@ -169,7 +169,7 @@ def _held(estimates: dict[str, list[float]], exact: dict[str, float]) -> Json:
 
 
 def _ranked(printed: Json, exact: dict[str, float]) -> Json:
-    """Pairs that were told apart, and how many of them wrongly; models whose ranks hold the true one."""
+    """Number of separated pairs, of wrong ones, and of models whose rank interval covers."""
     apart = [pair for pair in printed["comparisons"] if pair["p_value"] < 1 - pair["level"]]
     wrong = sum((pair["difference"] > 0) != (exact[pair["first"]] > exact[pair["second"]]) for pair in apart)
     true = {model: place for place, model in enumerate(exact, start=1)}

@@ -1,9 +1,10 @@
-"""How are difficult replies read? Shares read as another option, read, and left unread, by kind.
+"""Measure how difficult replies are read: shares of other options, read and unread, by kind.
 
-The replies are in ``tests/reading``. ``open_replies.jsonl`` was at hand while the reader was written.
-``held_replies.jsonl`` has as many of the same kinds: one writer wrote all of them without seeing the reader,
-a seed split every kind in two halves, and of the held half only the counts of this benchmark were looked at.
-The replies were chosen for being difficult, so the shares say nothing of how often models write such.
+The replies are in ``tests/reading``. ``open_replies.jsonl`` was known while the reader was written.
+``held_replies.jsonl`` has as many of the same kinds: one writer wrote all replies without seeing the
+reader, a seed split every kind in two halves, and of the second half only the counts of this benchmark were
+used. The replies were chosen for being difficult, so the shares do not tell how often models write such
+replies.
 
     python benchmarks/reading.py [--quick]
 """

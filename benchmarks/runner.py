@@ -1,15 +1,16 @@
-"""The runner beside a bare loop and beside peers, on one loopback server that speaks chat completions.
+"""Compare the runner with a bare loop and with peers on one loopback chat-completions server.
 
-The bare loop is aiohttp and orjson in worker tasks over one iterator: nothing is retried, limited, read
-beyond the text, or stored. Every measurement is a process of its own; those that are compared are
-interleaved and the median of their ratios is shown, since other work on the machine moves both. Peers run
-in environments of their own. Rates are measured at the server, from the first request to the last.
+The bare loop is aiohttp and orjson in worker tasks over one iterator: it retries nothing, has no limits,
+reads only the text, and stores nothing. Every measurement is a separate process. Compared ones alternate
+and the median of their ratios is shown, because other work on the machine affects both. Peers run in
+separate environments. Rates are measured at the server, from the first request to the last.
 
     python benchmarks/runner.py [--quick] [--limits] [--rounds 9]
 
-The last line is JSON: rate and CPU of the runner, every row stored, over the bare loop's at 0 ms (the worse
-of 64 and 256 at once), its rate over inspect-ai's, the memory that many items take, its time under random
-faults over that of a plain retry loop, and under a server's limit over the least possible (the worst each).
+The last line is JSON. Rate and CPU of the runner with every row stored are divided by those of the bare
+loop at 0 ms (the worse of 64 and 256 at once). Further keys are its rate divided by inspect-ai's, the
+memory of many items, its time under random faults divided by that of a plain retry loop, and its time under
+a server's limit divided by the minimum (the worst of each).
 """
 
 from __future__ import annotations
@@ -78,9 +79,9 @@ def main() -> None:
 
 
 def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, float]:
-    """All loops in turn; prints medians, returns the medians of the runner's ratios to the bare loop."""
+    """Run all loops in turn; print medians; return the runner's median ratios to the bare loop."""
     if latency:
-        n //= 20 if concurrency == 8 else 4  # or it takes minutes a round
+        n //= 20 if concurrency == 8 else 4  # otherwise a round takes minutes
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     for _ in range(rounds):
         for what in LOOPS:
@@ -101,10 +102,10 @@ def compare(latency: float, concurrency: int, n: int, rounds: int) -> dict[str, 
 
 
 def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, float]:
-    """Run a loop; return its rate, CPU seconds, memory, time to start, and seconds until all was answered."""
+    """Run a loop; return its rate, CPU seconds, memory, start-up time, and seconds until all was answered."""
     script = Path(__file__).with_name("_runner_children.py")
     command = [sys.executable, str(script), what, server.url, str(n), str(concurrency)]
-    # Without bytecode every start would compile what it imports.
+    # Without bytecode every start would compile its imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     begun = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603  itself
@@ -120,7 +121,7 @@ def measure(what: str, server: Loopback, n: int, concurrency: int) -> dict[str, 
 
 
 def wire() -> None:
-    """What wrk gets from the server, where it is installed: the most that any client can."""
+    """Rate of wrk against the server, if installed, which is an upper limit for clients."""
     program = shutil.which("wrk")
     if program is None:
         print("wrk: not installed")
@@ -138,7 +139,7 @@ def wire() -> None:
 
 
 def beside(peer: str, rate: float, *, quick: bool) -> float | None:
-    """How many times a peer's rate ours is, at latency 0 and concurrency 64."""
+    """Ratio of our rate to a peer's, at latency 0 and concurrency 64."""
     n = {"inspect_ai": 200 if quick else 400, "lm_eval": 2_000}[peer]
     with loopback() as server:
         found = run_peers(f"_{peer}_peer.py", PEERS[peer], server.url, str(n), "64")
@@ -154,7 +155,7 @@ def beside(peer: str, rate: float, *, quick: bool) -> float | None:
 
 
 def memory(many: int) -> tuple[float, float]:
-    """Megabytes that `many` items take more than `FEW`, and CPU seconds of a run with nothing left to do."""
+    """Additional megabytes for `many` items compared with `FEW`, and CPU seconds of a run without work."""
     found: dict[int, dict[str, Any]] = {}
     for n in (FEW, many):
         with loopback() as server:
@@ -169,17 +170,17 @@ def memory(many: int) -> tuple[float, float]:
 
 
 def under_all_faults(rounds: int) -> float:
-    """The worst of `under_faults`."""
+    """The worst ratio of `under_faults`."""
     return max(under_faults(kind, rounds) for kind in FAULTS)
 
 
 def under_all_limits(rounds: int) -> float:
-    """The worst limit's median of `under_a_limit`."""
+    """The worst median of `under_a_limit`."""
     return max(statistics.median(under_a_limit(limit) for _ in range(rounds)) for limit in LIMITS)
 
 
 def under_faults(kind: str, rounds: int) -> float:
-    """Our time over that of a plain retry loop, where calls fail at random."""
+    """Our time divided by that of a plain retry loop, with random faults."""
     behaviour, n = Behaviour(0.05, faults=FAULTS[kind]), 2_000
     spans: dict[str, list[float]] = defaultdict(list)
     for _ in range(rounds):
@@ -193,7 +194,7 @@ def under_faults(kind: str, rounds: int) -> float:
 
 
 def under_a_limit(limit: int) -> float:
-    """Our time over the least possible, where a server takes so many requests a second without a word."""
+    """Our time divided by the minimum, if a server limits requests per second without announcing it."""
     n = round(limit * (1 + LIMITED_SECONDS))
     with loopback(Behaviour(0.05, rate=limit)) as server:
         span = measure("stored", server, n, 64)["span"]

@@ -6,9 +6,10 @@ own start to the printed object. The first estimate makes the columns of every r
 
     python benchmarks/scale.py [--quick] [--items N ...] [--models M ...] [--engine E ...] [--limit SECONDS]
 
-The last line is JSON, of 100,000 items and 20 models in SQLite (or the largest measured): CPU seconds and
-peak memory of the estimate, its time over the group-by's, CPU seconds of the report, and the exponent of the
-estimate's CPU from 10,000 items to 100,000. What did not finish in time is null.
+The last line is JSON for 100,000 items and 20 models in SQLite (or the largest study measured): CPU seconds
+and peak memory of the estimate, its time divided by that of the group-by, CPU seconds of the report, and
+the exponent of the estimate's CPU from 10,000 to 100,000 items. A command that did not finish in time has
+null.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ COMMANDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a process took: seconds of CPU and by the clock, peak megabytes."""
+    """CPU seconds, wall-clock seconds and peak megabytes of a process."""
 
     cpu: float
     wall: float
@@ -70,7 +71,7 @@ def main() -> None:
     for engine in args.engine or (ENGINES[:1] if quick else ENGINES):
         for models in args.models or (QUICK_MODELS if quick else MODELS):
             for items in sizes:
-                # of the smaller ones a quick run shows only how the estimate grows
+                # of the smaller cells a quick run only measures how the estimate grows
                 few = ["first estimate", "estimate"]
                 wanted = few if quick and items < max(sizes) else list(COMMANDS)
                 cells[engine, models, items] = measure(engine, items, models, limit, wanted)
@@ -78,7 +79,7 @@ def main() -> None:
 
 
 def measure(engine: str, items: int, models: int, limit: float, commands: Sequence[str]) -> Found:
-    """Make a study, run all on it, and print what each took."""
+    """Create a study, run all commands on it, and print the measurements."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="oversight-scale")))
         url = stack.enter_context(start_postgresql()) if engine == "postgresql" else ""
@@ -110,8 +111,8 @@ def show(name: str, cost: Cost | None, base: Cost | None, limit: float) -> None:
 
 
 def outside(words: Sequence[str], folder: Path, limit: float) -> Cost | None:
-    """Run a command to its end, start-up and all; None if it had to be stopped."""
-    # Without bytecode every start would compile what it imports.
+    """Run a command to its end, including start-up; None if it had to be stopped."""
+    # Without bytecode every start would compile its imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     timed = [sys.executable, str(Path(__file__).with_name("_timed_command.py")), str(limit), *words]
     done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=True, env=environment)  # noqa: S603  itself
@@ -128,7 +129,7 @@ def inside(words: Sequence[str], rows: int) -> Cost:
 
 
 def as_cost(found: dict[str, float], rows: int) -> Cost:
-    """What a script printed; it must have counted every prediction, as each item has an answer."""
+    """Return what a script printed; it must have counted every prediction, since each item has an answer."""
     assert found["counted"] == rows, f"{found['counted']} of {rows} predictions counted"
     return Cost(cpu=found["cpu"], wall=found["wall"], mb=found["mb"])
 

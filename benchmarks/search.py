@@ -1,4 +1,4 @@
-"""Searches side by side: true accuracy of the pick, its cost, and how honest its report is.
+"""Compare searches: true accuracy of the pick, its cost, and the bias of its report.
 
 Three parts, all on simulated populations (fixed seeds) and at equal expert answers:
 
@@ -9,8 +9,8 @@ Three parts, all on simulated populations (fixed seeds) and at equal expert answ
 3. Whole searches through the project's own loop: 7 library programs, 23 proposals that are fresh draws
    (ADAS) or small steps from a selected parent (AFlow, 3 runs per item in the published form).
 
-Regret is the best accuracy there is minus the pick's; the winner's bias is the reported minus the true
-accuracy. The last line is JSON.
+Regret is the best accuracy minus the pick's; the winner's bias is the reported minus the true accuracy. The
+last line is JSON.
 
     python benchmarks/search.py [--quick]
 """
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks._simulated_search import FreshDraws, Steps, Task, spread
 from oversight.agents.search import (
     Archive,
     ExpertLabels,
@@ -40,7 +41,6 @@ from oversight.agents.search import (
 from oversight.harness import FloatArray, IntArray
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import synthesise_population
-from tests.agents.population import FreshDraws, Steps, Task, spread
 
 OPTIONS = (4, 5, 10, 16)
 PROGRAMS, ITEMS, MEAN, SD = 30, 120, 0.6, 0.08
@@ -72,7 +72,7 @@ class Population:
         return simulated_labels(self.truth, self.answers, K, kind, self.rng)
 
     def regret(self, pick: int) -> float:
-        """Accuracy lost against the best program there is."""
+        """Accuracy lost compared with the best program."""
         return float(self.true.max() - self.true[pick])
 
 
@@ -124,7 +124,7 @@ def populations(K: int, repetitions: int) -> dict[str, FloatArray]:
 
 
 def fewer_calls(K: int, repetitions: int, bar: float) -> float:
-    """Smallest share of the calls with which a race on routed answers regrets no more than `bar`."""
+    """Smallest share of calls at which a race on routed answers has a regret of at most `bar`."""
     for top in (24, 32, 40, 48, 60, 80, 100, 120):
         rungs = (top // 4, top // 2, top)
         found = []
@@ -141,7 +141,7 @@ def fewer_calls(K: int, repetitions: int, bar: float) -> float:
 
 @dataclass(frozen=True)
 class Way:
-    """A whole search: what labels, which settings, how many fresh items to confirm on."""
+    """A whole search: labels, settings, and number of new items for confirmation."""
 
     kind: Kind
     section: SearchSection
@@ -160,7 +160,7 @@ WAYS = {
 
 
 async def whole(K: int, seed: int, way: Way, policy: str) -> tuple[float, float, float]:
-    """True accuracy of the winner, bias of its report, calls; of a search that starts at .5."""
+    """True accuracy of the winner, bias of its report, and calls, for a search that starts at .5."""
     section, search_seed = way.section, 0
     if policy == "steps" and way.published:
         search_seed = seed
@@ -237,7 +237,7 @@ def searches(repetitions: int) -> None:
 def summarise(
     ratios: dict[str, dict[str, float]], shares: dict[str, float], biases: dict[str, float], seconds: float
 ) -> None:
-    """Say plainly which targets are met, then the JSON line."""
+    """Print which targets are met, then the JSON line."""
     worst = max(biases.items(), key=lambda item: abs(item[1]))
     for name, by_K in ratios.items():
         met = all(r <= TARGETS["regret_vs_raw_q"] for r in by_K.values())

@@ -1,13 +1,13 @@
-"""A search of a thousand candidates: what its pages take, and what its loop takes beside the answers.
+"""Measure the pages of a search with a thousand candidates, and the loop's own CPU time.
 
-A finished search is written into a study's database through the store, every candidate with an answer to
-every selection item. Each command runs in a process of its own. Then a whole search goes over simulated
-answers, and the CPU of all else is counted: what a slot sees, ranks and races by.
+A finished search is written into a study's database through the store; every candidate has an answer to
+every selection item. Each command runs in a separate process. Then a whole search uses simulated answers,
+and the CPU time of everything else is measured: views, ranking and races of a slot.
 
     python benchmarks/search_pages.py [--quick] [--candidates 1000] [--items 500]
 
-The last line is JSON: CPU seconds, seconds by the clock and peak megabytes of each command (``help`` is
-what any of them takes to begin), seconds of the viewer's pages once its server is there, bytes of the page,
+The last line is JSON: CPU seconds, wall-clock seconds and peak megabytes of each command (``help`` measures
+the start-up of any command); seconds of the viewer's pages after its server has started; bytes of the page;
 and CPU milliseconds per slot of the loop, on average and over its last fifth.
 """
 
@@ -27,14 +27,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks._made_search import SEARCH, MadeSize, make_search, source_of
+from benchmarks._simulated_search import FreshDraws, World
 from benchmarks.servers import serve
 from oversight.agents.search import search
 from oversight.agents.search.policies import PolicyView, Proposal
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
-from tests.agents.population import FreshDraws
-from tests.agents.search.made_search import SEARCH, MadeSize, make_search, source_of
-from tests.agents.search_world import World
 
 PAGE = "search.html"
 COMMANDS = {
@@ -76,7 +75,7 @@ def size_of(items: int) -> MadeSize:
 
 
 def run(words: Sequence[str], folder: Path) -> dict[str, float]:
-    """What a command takes."""
+    """CPU seconds, wall-clock seconds and peak megabytes of a command."""
     timer = str(Path(__file__).parent / "_timed_command.py")
     command = [sys.executable, timer, "600", sys.executable, "-m", "oversight.harness.cli.main", *words]
     told = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)  # noqa: S603  a benchmark's own
@@ -86,7 +85,7 @@ def run(words: Sequence[str], folder: Path) -> dict[str, float]:
 
 
 def ask_viewer(folder: Path) -> dict[str, float]:
-    """Seconds of what the page of a search asks its server for, and the server's peak memory."""
+    """Seconds of the requests that the page of a search makes, and the server's peak memory."""
     candidate = Program("", source_of(7)).id
     with serve(folder) as served:
         asked: dict[str, tuple[str, dict[str, str]]] = {
@@ -108,7 +107,7 @@ def ask_viewer(folder: Path) -> dict[str, float]:
 
 
 def measure_loop(candidates: int, items: int) -> dict[str, float]:
-    """CPU milliseconds per slot of a search beside its answers, which are simulated."""
+    """CPU milliseconds per slot of a search without its answers, which are simulated."""
     world = World(select=items, section=SearchSection(candidates=candidates - 7))
     answering, begun = [0.0], dict[int, float]()
     plain = world.state.evaluate

@@ -1,9 +1,9 @@
-"""A real search with the real small model: titles of medical abstracts, experts, a truth that stays sealed.
+"""A real search with the real small model: titles of medical abstracts, experts, a sealed truth.
 
-Per seed: the starting workflow (one call, no examples: what one would write first), the offline proposer,
-fitness from simulated experts' yes and no alone, confirmation on fresh items, one test. Only then is the
-key opened, and the winner's accuracy on the test items stands beside the start's. All seeds share one
-database, so that no call is made twice; killed, it goes on where it was. The last line is JSON.
+Each seed runs the starting workflow (one call without examples), the offline proposer, fitness from
+simulated experts' yes and no only, confirmation on new items, and one test. Only then is the key opened,
+and the winner's accuracy on the test items is compared with the start's. All seeds share one database, so
+that no call is made twice; after a kill it continues. The last line is JSON.
 
     python benchmarks/search_real.py [--quick] [--seeds 3] [--folder DIR]
 """
@@ -164,7 +164,7 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
             for c in pair
         ]
     show(seed, report, time.perf_counter() - started)
-    assert report.winner is not None  # or it was not shown
+    assert report.winner is not None  # otherwise it would not have been shown
     told = {"reported": report.winner.reported, "sd": report.winner.sd}
     return {"start": right[0], "winner": right[1], **told}
 
@@ -210,7 +210,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def standard_error(names: list[str], values: h.FloatArray) -> float:
-    """Standard error of the mean of values, of which those of the same item belong together."""
+    """Standard error of the mean of values, where those of the same item are dependent."""
     by_item: dict[str, float] = defaultdict(float)
     for name, value in zip(names, values - values.mean(), strict=True):
         by_item[name] += value

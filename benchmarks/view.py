@@ -1,4 +1,4 @@
-"""The page of a large study: how long its server takes for what a reader asks, and how much memory.
+"""Measure the page of a large study: response times of its server, and memory.
 
 A study is made directly in its database, see `benchmarks/_scale_studies.py`, and the real server is asked:
 what all pages share, pages of items by filters, one item, then what is computed.
@@ -51,8 +51,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="oversight-view") as folder:
         study = make_scale_study(Path(folder), number, args.models, "")
         with Store(study.url) as store:
-            store.words.find("w0")  # words of a study made by import are indexed by then
-            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as when a run ends
+            store.words.find("w0")  # the words of an imported study are indexed by then
+            store.run_columns.keep([run["id"] for run in store.runs.read_runs()])  # as at the end of a run
         print(f"{number:,} items x {args.models} models", flush=True)
         begun = time.perf_counter()
         with serve(Path(folder)) as served:
@@ -70,7 +70,7 @@ def measure(served: Served, url: str) -> dict[str, float]:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE answer SET comment = comment WHERE position = 0"))
     engine.dispose()
-    time.sleep(1)  # by then the server has seen it
+    time.sleep(1)  # the server has seen it by then
     found["head_s"] = ask(served, "head of the page, after a change", "frame")
     found["behind_s"] = ask(served, "items, while columns are read again", "items")
     ask(served, "progress", "progress")

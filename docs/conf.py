@@ -24,7 +24,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "directives", "search.md", "view"]
 nitpicky = True
-# What cannot be linked is a type of another package or a name inside a folder, shown as code.
+# Targets without a link are types of other packages or internal names, shown as code.
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -24,12 +24,15 @@ from .estimate import (
     CostTable as CostTable, accuracies as accuracies, accuracy as accuracy,
     classification_report as classification_report, compare as compare,
     compare_classes as compare_classes, decode as decode,
-    estimate_counts as estimate_counts, find_root as find_root, model_accuracies as model_accuracies,
+    estimate_counts as estimate_counts, find_root as find_root, gate_accuracy as gate_accuracy,
+    gate_difference as gate_difference, model_accuracies as model_accuracies,
     plan as plan, plan_from_pilot as plan_from_pilot,
 )
 from .expected import check_mapping as check_mapping, check_names as check_names
 from .llm import run as run
-from .registry import load_protocol as load_protocol, name_protocol as name_protocol
+from .registry import (
+    OPEN_PROTOCOL as OPEN_PROTOCOL, load_protocol as load_protocol, name_protocol as name_protocol,
+)
 from .report import study_report as study_report
 from .release import __version__ as __version__
 from .seeding import derive_seed as derive_seed, derive_seeds as derive_seeds

@@ -1,4 +1,4 @@
-"""Types of arrays, the codes that stand in them for what is no option, and division where it is defined."""
+"""Types of arrays, codes for missing options, and division with undefined cases."""
 
 from typing import Any
 
@@ -21,6 +21,6 @@ NO_LABEL = -1
 
 
 def divide(over: Any, under: Any, where: BoolArray, empty: float = np.nan) -> FloatArray:
-    """over/under where `where` holds, else `empty`; arrays of one shape, or a number over an array."""
+    """over/under if `where` holds, otherwise `empty`; arrays of one shape, or a number over an array."""
     quotient: FloatArray = np.divide(over, under, out=np.full(np.shape(under), empty), where=where)
     return quotient

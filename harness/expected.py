@@ -1,4 +1,4 @@
-"""What an argument must be: a text is never taken for a list of texts, and errors name what was expected."""
+"""Check types of arguments: a text is not a list of texts, and errors name the expected type."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from oversight.harness.errors import WrongType
 
 
 def check_names(name: str, given: object, such_as: str = "['a', 'b']") -> None:
-    """Require a list of texts; one text alone is none, although it would go for its letters.
+    """Check that an argument is a list of texts; a single text is refused.
 
     Raises
     ------
     WrongType
-        Naming the argument and what was given.
+        If not; names the argument and the value.
     """
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise WrongType(name, f"a list of texts, such as {such_as}", given)
 
 
 def check_mapping(name: str, given: object, of: str) -> None:
-    """Require a mapping, such as a dictionary; `of` says from what to what.
+    """Check that an argument is a mapping; `of` describes keys and values in the message.
 
     Raises
     ------
     WrongType
-        Naming the argument and what was given.
+        If not; names the argument and the value.
     """
     if not isinstance(given, Mapping):
         raise WrongType(name, f"a dictionary of {of}", given)
 
 
 def check_records(name: str, given: object, kind: type) -> None:
-    """Require a list of one kind of records; only the first is looked at.
+    """Check that an argument is a list of one kind of records; only the first is checked.
 
     Raises
     ------
     WrongType
-        Naming the argument and what was given.
+        If not; names the argument and the value.
     """
     expected = f"a list of oversight.{kind.__name__}"
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):

@@ -20,8 +20,12 @@ PROTOCOLS = {
     "sequential": "oversight.protocols.routing.sequential:Sequential",
     "panel": "oversight.protocols.routing.panel_draw:BalancedPanel",
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
+    "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
 """Name in study.toml and on every question → where the class is."""
+
+OPEN_PROTOCOL = "open-answers"
+"""Protocol of studies with open answers."""
 
 PAGES: dict[str, str] = {
     "collection": "oversight.protocols.collect.collection_page:read_collection",
@@ -38,33 +42,33 @@ name with query and value. A page without a line here is held as it is without p
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module of an upper wing by name, so that no import points up."""
+    """Import a module of an upper package by name, so that no import points up."""
     return importlib.import_module(name)
 
 
 def load_protocol(name: str) -> Any:
-    """The class of a protocol; KeyError if none has this name."""
+    """Return the class of a protocol; KeyError if there is none with this name."""
     module, _, attribute = PROTOCOLS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def load_page(name: str, pages: Mapping[str, str] = PAGES) -> Any:
-    """What makes a part of the page; KeyError if none has this name."""
+    """Return the function that makes a part of the page; KeyError if there is none with this name."""
     module, _, attribute = pages[name].partition(":")
     return getattr(load_module(module), attribute)
 
 
 def state_protocol(name: str) -> ProtocolStatement:
-    """What the class of a protocol states; KeyError if none has this name."""
+    """Return the statement of a protocol's class; KeyError if there is none with this name."""
     statement: ProtocolStatement = load_protocol(name).statement
     return statement
 
 
 def state_protocols(names: Iterable[str]) -> tuple[ProtocolStatement, ...]:
-    """What protocols state, in alphabetical order; one that is not registered states nothing."""
+    """Return the statements of protocols, in alphabetical order; unregistered ones have none."""
     return tuple(state_protocol(name) for name in sorted(set(names) & PROTOCOLS.keys()))
 
 
 def name_protocol(class_name: str) -> str:
-    """The name under which a class is registered."""
+    """Return the name under which a class is registered."""
     return next(name for name, place in PROTOCOLS.items() if place.endswith(f":{class_name}"))

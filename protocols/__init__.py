@@ -1,4 +1,4 @@
-"""How questions reach experts and how answers become labels."""
+"""Route questions to experts, and turn answers into labels."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Whom questions were put to and what was shown of them, for answers that come back in files."""
+"""Look up which questions were put to whom and how, for answers that come back in files."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from oversight.protocols.collect import mark_cells, write_cells, write_options
 
 
 def text_key(study: Study, store: Store) -> int | None:
-    """A number that other texts of items would change; None of a study whose items are few, or not known.
+    """Return a key that changes with the texts of items; None for a study with few or unknown items.
 
-    It is made of the digest of a source with many items, which is noted once all of them are stored.
+    It is derived from the digest of a source with many items, which is stored after all of them.
     """
     digest = digest_source(study)
     return int(digest[:8], 16) if digest and ShownRepository(store).has_source(digest) else None
 
 
 class AskedLookup:
-    """What was asked: looked up, until it is quicker to read the rest at one go.
+    """Looks up asked questions one by one, or reads all of them once that is faster.
 
-    What was read is given once, since each question has one answer, and looked up should there be another.
+    Each question is returned from memory once, because it has one answer; after that it is looked up.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class AskedLookup:
         self._study, self._store = study, store
         self._content, self._controls = store.content, store.controls
         self._shown, self._replies = ShownRepository(store), store.replies(panel=False)
-        # one that is looked up takes as long as five or six that are read with all
+        # a single lookup takes as long as five or six reads among all
         self._enough, self._looked_up = store.content.count_questions() / 30, 0
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
@@ -47,11 +47,11 @@ class AskedLookup:
 
     @cached_property
     def key(self) -> int | None:
-        """What binds the checks of files to the study's texts, as of `text_key`."""
+        """Key that binds the checks in files to the study's texts, as returned by `text_key`."""
         return text_key(self._study, self._store)
 
     def find_experts(self, ids: Sequence[str]) -> list[str | None]:
-        """Who is to answer each question, None if it was never asked."""
+        """Return the expert of each question; None if it was never asked."""
         found = self._find_first(ids)
         return (
             [self._taken.get(i, expert) for i, expert in zip(ids, found, strict=True)]
@@ -75,7 +75,7 @@ class AskedLookup:
         return found
 
     def find_marks(self, ids: Sequence[str]) -> list[int | None]:
-        """Mark of what was shown of each question, None if it was never asked."""
+        """Return the mark of what was shown of each question; None if it was never asked."""
         self._wants_marks = True
         read = self._marks or {}
         found = list(map(read.pop, ids, repeat(None)))
@@ -86,11 +86,11 @@ class AskedLookup:
         return found
 
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
-        """Question → column → what was shown there, of those that were asked."""
+        """Return the shown text by question and column, for questions that were asked."""
         return {name: write_cells(*shown) for name, shown in self._shown.find_shown(ids).items()}
 
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:
-        """Question → its stored answer, of those that had one when the first were looked up."""
+        """Return the stored answer by question, for questions that had one at the first lookup."""
         return self._replies.find_replies(ids) if self._is_answered else {}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The whole chain on bundled case notes: a study laid out, asked, answered, estimated and reported."""
+"""The demo: lay out a study on bundled case notes, ask, answer, estimate and report."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ concurrency = 2
 def run_demo(
     folder: Path, limit: int | None = None, *, tell: Callable[[str], None] = print
 ) -> tuple[StudyReport, Path]:
-    """Run the chain, and return the report and its page; interrupted, the same call goes on.
+    """Run the demo and return the report and its page; after an interruption, the same call continues.
 
     Parameters
     ----------
     folder
-        Where the study goes.
+        Folder of the study.
     limit
-        Use only the first so many notes.
+        Use only the first `limit` notes.
     tell
-        Called with what is done next.
+        Called with the next step.
     """
     _check_demo(folder)
     tell("1/4  the small model on this machine")
@@ -96,7 +96,7 @@ def _check_demo(folder: Path) -> None:
 
 
 def lay_out_demo(folder: Path, limit: int | None) -> Study:
-    """Lay out an ordinary study, as a person would."""
+    """Create an ordinary study, as a user would."""
     _check_demo(folder)
     folder.mkdir(parents=True, exist_ok=True)
     for source, target in _FILES.items():

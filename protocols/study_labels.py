@@ -1,7 +1,7 @@
-"""A study's questions and answers without a server: drawn, handed out as files, read back, simulated.
+"""A study's questions and answers without a server: draw, export, import, simulate.
 
-What is read in portions is stored as a whole or not at all; all else is known to be right before the database
-is opened.
+Portions of a file are stored together or not at all; all other input is checked before the database is
+opened.
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ from oversight.protocols.routing import (
 def route_questions(
     study: Study, *, questions: int | None = None, more: int | None = None, second: bool = False
 ) -> Routed:
-    """Draw the questions of a study, and store them.
+    """Draw and store the questions of a study.
 
     Parameters
     ----------
     questions
-        Draw as many items as that many questions settle; None draws what study.toml says.
+        Number of questions for which items are drawn; None draws what study.toml says.
     more
-        Questions by which to add to the items drawn.
+        Number of questions by which to extend the draw of items.
     second
-        Draw these as second questions about items answered no, in place of items.
+        Whether to draw these as second questions about items answered no.
 
     Raises
     ------
     BadInput
-        If a number of questions is not positive, or cannot be honoured.
+        If a number of questions is not positive, or not supported.
     ConfigError
         If the study is a panel already, or questions were drawn before by another rule.
     DataError
@@ -91,7 +91,7 @@ def route_questions(
     if second and (more is None or questions is not None):
         raise BadInput("--second says what --more N draws: second questions about items answered no")
     roster = read_roster(study.path(study.experts.roster))
-    if has_database(study.store_url):  # nothing is made before the items were read
+    if has_database(study.store_url):  # the database is created after the items were read
         with Store(study.store_url) as store:
             roster = read_present(study, store)
     roster.check(study.items.classes or _find_common_options(study, roster))
@@ -127,7 +127,7 @@ def _route_questions(
         with store.content.indexing_late():
             portions: Iterable[list[Item]] = store_items()
             if wanted or more or store.pool.read_draws() or "draw" in study.experts.model_fields_set:
-                portions = list(portions)  # strata are made of all items
+                portions = list(portions)  # strata are computed from all items
                 draw_items(study, store, ids, wanted, more)
             for questions in draw_questions(study, store, roster, portions):
                 asked.update([expert for _, _, _, expert, *_ in questions])
@@ -143,7 +143,7 @@ def _route_questions(
         note_source(study, store, items.digest, ids, are_all=is_new)
         item_draws = store.pool.read_draws()
         asked += woven.asked
-        if not study.experts.statement.asks_on:  # what is stored, whoever an earlier draw put it to
+        if not study.experts.statement.asks_on:  # the stored assignment, whoever an earlier draw chose
             asked = Counter(store.count_asked(panel=False))
     controls = woven if study.experts.has_controls else None
     return Routed(
@@ -157,7 +157,7 @@ def _route_questions(
 
 
 def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
-    """The options that all items have, if so; not looked for where experts judge any option anyway."""
+    """Options shared by all items, or None. Not computed if every expert may judge every option."""
     if roster.classes == (ANY_CLASS,):
         return ()
     items = stream_items(study)
@@ -166,12 +166,12 @@ def _find_common_options(study: Study, roster: Roster) -> tuple[str, ...]:
 
 
 def route_panel(study: Study) -> Routed:
-    """Give every item to its annotators, and store who has what.
+    """Assign every item to its annotators and store the assignments.
 
     Raises
     ------
     ConfigError
-        If the study has yes/no questions already, or items were given before by another rule.
+        If the study has yes/no questions, or items were assigned by another rule.
     """
     refuse_mark(study.store_url)
     items = study_items(study)
@@ -190,9 +190,9 @@ def route_panel(study: Study) -> Routed:
 
 
 def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[list[Path], int]:
-    """Write what is open, one file per person; return the files, and how much it is."""
+    """Write open questions, one file per person; return the files and the number of questions."""
     with Store(study.store_url) as store:
-        store.marks.refuse_mark()  # the sheets come back to the study, not to its copy
+        store.marks.refuse_mark()  # filled-in sheets return to the study, not to its copy
         asked = read_pending(study, store)
         items = store.read_shown_items()
         answered = store.replies(panel=study.experts.is_panel).read_replies()
@@ -201,13 +201,13 @@ def export_open(study: Study, folder: str | Path, form: str = "csv") -> tuple[li
 
 
 def read_draws(study: Study) -> list[ItemDraw]:
-    """Draws of items from the study's pool, in their order; none where every item is asked about."""
+    """Return the draws of items from the study's pool, in order; empty if every item is asked about."""
     with Store(study.store_url) as store:
         return store.pool.read_draws()
 
 
 def export_ratings(study: Study, path: str | Path) -> int:
-    """Write the ratings of a panel in the long form; return their number."""
+    """Write the ratings of a panel in long form; return their number."""
     with Store(study.store_url) as store:
         read_pending(study, store)
         ratings = store.panel.read_ratings()
@@ -224,18 +224,18 @@ def import_answers(
     skipped: BadRows | None = None,
     changes: bool = False,
 ) -> tuple[int, int]:
-    """Read filled-in files, or JSON exports of Label Studio; return how many answers, and how many new.
+    """Read filled-in files or JSON exports of Label Studio; return the numbers of answers and new ones.
 
     Parameters
     ----------
     label_studio
         Whether the files are exports of Label Studio.
     words
-        What words of filled-in files mean yes, no and unsure; None takes those of `make_words`.
+        Meanings of words in filled-in files; None for those of `make_words`.
     skipped
-        Notes wrong rows of filled-in files, which are left out; None imports nothing because of one.
+        Records bad rows of filled-in files, which are left out; None if any bad row is an error.
     changes
-        Whether answers replace those that came from earlier files, or withdraw them. Changed ones are new.
+        Whether answers replace or withdraw those from earlier files. Changed ones count as new.
     """
     with Store(study.store_url) as store:
         store.marks.refuse_mark()
@@ -246,7 +246,7 @@ def import_answers(
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
-                read_label_studio_export,  # with much that nobody else needs
+                read_label_studio_export,  # imports much that nothing else needs
             )
 
             roster = read_roster(study.path(study.experts.roster))
@@ -260,7 +260,7 @@ def import_answers(
 
 def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
     """Store new answers; replace or withdraw those of earlier files, with an event each."""
-    portions = list(read)  # whether one is contradicted is known at the end
+    portions = list(read)  # contradictions are known only at the end
     given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
     replies = store.replies(panel=False)
     with store.together(exclusive=True):
@@ -281,7 +281,7 @@ def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
 
 
 def _import_yes_no(store: Store, read: VerdictFiles) -> tuple[int, int]:
-    """Read to the end, then store all or nothing; others wait for the latter only."""
+    """Read to the end, then store all or nothing; the database is locked only while storing."""
     with pause_collector():
         replies = chain.from_iterable(read.leave_contradicted(read_ahead(read)))
         return read.good, store.replies(panel=False).add_replies(replies)
@@ -296,12 +296,12 @@ def simulate_answers(
     abstention: float = 0.0,
     seed: int | None = None,
 ) -> int:
-    """Answer the open questions from the sealed key; return how many there were.
+    """Answer the open questions from the sealed key; return their number.
 
     Parameters
     ----------
     key
-        The sealed key's file; presets bring their own.
+        File with the sealed key; presets have their own.
     sensitivity, specificity, abstention
         Rates of `SimulatedExperts`.
     seed

@@ -20,7 +20,7 @@ DOCS += sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_a_document_names_exists(path: Path) -> None:
+def test_names_in_documents_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         assert target.startswith("https://") or (path.parent / target).exists(), target

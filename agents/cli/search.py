@@ -4,7 +4,7 @@ example: oversight search start --dry-run
          oversight search start --on ray --ray-address auto      programs run on the nodes of a Ray cluster
          oversight search resume
          oversight search show --page search.html
-         oversight search export winner.py
+         oversight search export winner.json
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("search", nargs="?", help="its id (default: the latest)")
     show.add_argument("--page", metavar="FILE", help="write the page with lineage, differences and front")
     show.add_argument("--open-key", metavar="FILE", help="show the truth on the test items by this key")
-    export = verbs.add_parser("export", help="write the winner as one importable Python file")
+    export = verbs.add_parser("export", help="write the winner as one data file")
     add_study(export)
-    export.add_argument("file", help="the .py file to write")
+    export.add_argument("file", help="the .json file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
     for sub in (start, resume):
         add_verbose(sub)
@@ -141,13 +141,13 @@ def _say_what_is_known(context: SearchContext) -> None:
 
 
 def _export(args: argparse.Namespace, context: SearchContext) -> int:
-    from oversight.agents.search import write_winner
+    from oversight.agents.search import export_winner
     from oversight.harness.machine import write_whole
 
     path = Path(args.file)
-    if path.suffix != ".py":
-        raise ConfigError(f"search export: the file must end in .py, is {args.file!r}")
-    write_whole(write_winner(context, path.name), path)
+    if path.suffix != ".json":
+        raise ConfigError(f"search export: the file must end in .json, is {args.file!r}")
+    write_whole(export_winner(context).write_json(), path)
     emit(args, {"search": context.id, "file": str(path)}, f"wrote {path}")
     return 0
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from oversight.agents.programs import load_program, read_workflow_settings
 from oversight.agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
+from oversight.agents.standalone import Workflow
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_items, study_prices, summarise_run
 from oversight.harness.cli import describe_run, read_workers
@@ -15,6 +17,7 @@ from oversight.harness.config import Study
 from oversight.harness.llm import Budget, RunTerms
 from oversight.harness.output import say
 from oversight.harness.store import Store, refuse_mark
+from oversight.harness.types import Item
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
@@ -39,11 +42,13 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
-    program, prices = load_program(args.workflow), study_prices(study)
-    items = study_items(study)
-    shape, roles = read_workflow_settings(study.folder, items)
+    prices, items = study_prices(study), study_items(study)
+    found = _read_workflow(args.workflow, study, items)
+    tier = args.sandbox or found.tier
     names = dict.fromkeys(args.model or study.models)
-    plans = [WorkflowPlan(program, roles, shape, args.sandbox, name, study.model(name)) for name in names]
+    plans = [
+        WorkflowPlan(found.program, found.roles, found.shape, tier, name, study.model(name)) for name in names
+    ]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
     first = Budget(args.budget_usd, args.budget_tokens, targets[0].price, requests=args.budget_requests)
@@ -71,7 +76,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 terms=terms,
             )
             results[target.spec.name] = summarise_run(store, target, asked) | {
-                "workflow": program.id,
+                "workflow": found.program.id,
                 "sandbox": plan.tier,
                 "calls_paid": spent.calls,
                 "calls_cached": spent.cached,
@@ -83,3 +88,13 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         for name, result in results.items()
     ]
     return results, "\n".join(words)
+
+
+def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
+    """An exported workflow as it was chosen, or another one with the study's wording and roles."""
+    if name.endswith(".json"):
+        found = Workflow.read(name)
+        found.check_options(items)
+        return found
+    shape, roles = read_workflow_settings(study.folder, items)
+    return Workflow(program=load_program(name), shape=shape, roles=roles)

@@ -167,7 +167,7 @@ def read_workflow_settings(
         raise DataError(f"not valid TOML: {error}", file=path) from None
     names = [role.name for role in found.role]
     if len(set(names)) < len(names):
-        raise DataError("a role is there twice", file=path, field="role.name")
+        raise DataError("a role occurs twice", file=path, field="role.name")
     settings = found.model_dump(exclude={"role", "examples"})
     examples = _examples(path.parent / found.examples) if found.examples else ()
     roles = tuple(Role(role.name, role.text) for role in found.role)

@@ -10,10 +10,9 @@ from .launch import continue_search as continue_search
 from .loop import search as search
 from .policies import Policy as Policy
 from .search_costs import estimate_costs as estimate_costs
-from .search_report import report_search as report_search
+from .search_report import export_winner as export_winner, report_search as report_search
 from .setup import (
     model_name as model_name, open_search as open_search, prepare_search as prepare_search,
     resume_search as resume_search,
 )
 from .view import read_exported_parts as read_exported_parts, whole_archive as whole_archive
-from .winner_file import write_winner as write_winner

@@ -74,14 +74,14 @@ def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
     """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
-    if candidate not in board.fitness:
+    if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
     # While there are fewer others than the top has places, there is no bar.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
-    values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.fitness}
+    values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.places}
     room = max(1, math.floor(share * len(values)))
     better = sum(value > values[candidate] for value in values.values())
     return "" if better < room else f"not among the best {room} of {len(values)} on {n} items"
@@ -154,40 +154,46 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
 
 
 async def seed(context: SearchContext) -> str:
-    """Answer the library's workflows on all selection items, and the start once more for A/A, all at once.
+    """Answer the library's workflows on all selection items, and the start once more for A/A.
+
+    The first items come first: what they show stops a search before the others are paid for.
 
     Returns
     -------
     str
-        Why a search makes no sense: the start has no readable answer to the first items, or no workflow of
-        the library has any. Empty if it does.
+        Why a search makes no sense: the start, or every other workflow of the library, has no readable
+        answer to the first items. Empty if it does.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
         context.archive.add_candidate(Candidate(program, j - len(library), "library", (), program.thought))
-    context.progress(f"{len(library)} workflows of the library on {len(items)} items")
     first = items[: context.section.rungs[0]]
-    await context.answer(context.start, first)
-    if unreadable := _find_unreadable(context, [context.start], first):
-        return unreadable
-    await context.answer(context.start, items[len(first) :])
+    others = [program.id for program in library[1:]]
+    context.progress(f"{len(library)} workflows of the library on {len(items)} items")
+    for ids in ([context.start], others):
+        await gather_all(*(context.answer(name, first) for name in ids))
+        if unreadable := _find_unreadable(context, ids, first):
+            return unreadable
     context.progress("the starting workflow a second time, to see how it compares with itself")
-    answered = [context.answer(program.id, items) for program in library[1:]]
+    answered = [context.answer(program.id, items[len(first) :]) for program in library]
     await gather_all(*answered, context.answer(context.start, items, TWICE))
-    return _find_unreadable(context, [program.id for program in library], items)
+    return ""
 
 
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
     """Why nothing can be learned from these workflows' answers; empty if one answer can be read."""
     table = context.archive.table
     unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
-    if not items or not unreadable.all():
+    if not unreadable.size or not unreadable.all():
         return ""
-    who = repr(context.programs[0].name) if ids == [context.start] else f"any of {len(ids)} workflows"
+    who = f"the {len(ids)} workflows of the library beside the start"
+    fix = "name by `library` in study.toml those that can be read"
+    if ids == [context.start]:
+        who, fix = f"the start, {context.programs[0].name!r},", "take another model"
     return (
         f"no answer of {who} to {len(items)} items names an option, so no proposal was paid for: see what "
-        "the model replies by `oversight search show --page`, and change style or answer in workflow.toml, "
-        "or take another model"
+        f"the model replies by `oversight search show --page`, and change style or answer in workflow.toml, "
+        f"or {fix}"
     )
 
 

@@ -15,7 +15,8 @@ from oversight.agents.search.context import SearchContext
 from oversight.agents.search.fitness import Archive, Board, compare_paired, score_items
 from oversight.agents.search.item_splits import AnswerGaps, know_rates
 from oversight.agents.search.loop import TWICE
-from oversight.harness import EstimateError
+from oversight.agents.standalone import Workflow
+from oversight.harness import BadInput, EstimateError
 from oversight.harness.analysis import OpenStudy, true_accuracy
 from oversight.harness.columns import LabelColumns, PredictionColumns, mark
 from oversight.harness.config import Study
@@ -63,6 +64,28 @@ def report_search(
     )
 
 
+def export_winner(context: SearchContext) -> Workflow:
+    """Return the winner of a search with all that it was chosen with.
+
+    Raises
+    ------
+    BadInput
+        If the search has no winner yet.
+    """
+    noted = context.archive.events.get("winner")
+    if noted is None:
+        raise BadInput(f"search {context.id} has no winner yet; go on with: oversight search resume")
+    shared = {item.options for part in context.archive.splits.values() for item in part}
+    return Workflow(
+        program=context.archive.candidates[str(noted["candidate"])].program,
+        options=shared.pop() if len(shared) == 1 else (),
+        shape=context.shape,
+        roles=context.roles,
+        tier=context.section.tier,
+        search=context.id,
+    )
+
+
 def a_a(context: SearchContext, board: Board | None) -> str:
     """How the gate sees the start against its own second run."""
     items = context.items("select")
@@ -86,7 +109,8 @@ def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
     """All candidates in order of arrival, with the differences of their sources if those are asked for."""
-    archive, fitness = context.archive, board.fitness if board else {}
+    archive = context.archive
+    fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
     answers = archive.count_answers(list(archive.candidates), archive.splits["select"]).tolist()
@@ -177,7 +201,7 @@ def report_winner(
 
 
 def _tokens_of(board: Board | None, candidate: str) -> float | None:
-    return board.fitness[candidate].tokens if board is not None and candidate in board.fitness else None
+    return board.standing(candidate).tokens if board is not None and candidate in board.places else None
 
 
 def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:

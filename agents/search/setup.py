@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
+
+from pydantic import ValidationError
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
@@ -49,12 +50,10 @@ _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_m
 """Those that change none either, and may change while a search goes on; they are part of its id."""
 _FILLED, _MOST = 0.75, 16
 """Share of the endpoint's concurrency that first rungs of slots shall fill, and most slots under way."""
-_ALIKE = "sessions"
-"""Key of the event that notes that an older search goes on, as none of its programs makes other calls."""
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
-    for name in ("labels", "optimiser_temperature", "optimiser_tokens", "parents")
+    for name in ("labels", "optimiser_temperature", "optimiser_tokens")
 }
 """Settings that searches of before lack: at their defaults they are no part of what a search is."""
 
@@ -126,8 +125,7 @@ def prepare_search(
         remarks += _describe_labels(items, OpenStudy(study, store).labels, section)
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in searches.read_searches() if s["id"] == search)
-    if "sessions" not in spec and _ALIKE not in found.archive.events:
-        _refuse_changed_calls(found)
+    _refuse_older(search, spec)
     return replace(found, section=section, programs=programs, remarks=tuple(remarks))
 
 
@@ -181,7 +179,11 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     counts = spec.get("answered") or count_answers(_all_items(archive), labels)
     rates = find_rates(counts)
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
-    section = SearchSection.model_validate({**spec["section"], **caps})
+    try:
+        section = SearchSection.model_validate({**spec["section"], **caps})
+    except ValidationError as error:
+        setting = ".".join(map(str, error.errors()[0]["loc"]))
+        raise BadInput(f"search {name} was begun by another version, with another {setting!r}") from None
     shape, roles = read_format(spec)
     return SearchContext(
         id=name,
@@ -229,34 +231,22 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
-    if spec.get("loop", 1) != _LOOP:
-        raise _other_version(found.id, "proposals raced otherwise")
+    _refuse_older(found.id, spec)
     return prepare_search(study, store, found.seed, found.section, begun=found.id)
 
 
-def _other_version(search: str, changed: str) -> ConfigError:
-    return ConfigError(
-        f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
-        "begin another one with: oversight search start"
-    )
-
-
-def _refuse_changed_calls(context: SearchContext) -> None:
-    """Refuse to go on with an older search if a program of its archive would make other calls than it did.
-
-    Sessions of that time held many items, which shared random numbers and the order of sets.
-    """
-    words = r"\b(random|datetime)\b|\btask\.index\b"
-    if context.section.tier != "monty":
-        words += r"|\b(set|frozenset)\(|\{[^{}:]+\}"
-    for candidate in context.archive.candidates.values():
-        if found := re.search(words, candidate.program.source):
-            raise _other_version(
-                context.id,
-                f"program {candidate.program.name!r} uses {found[0]!r}, which every item now has for "
-                "itself, so stored calls would be made and paid again",
-            )
-    context.archive.note(_ALIKE, {})
+def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
+    """Refuse to go on with a search whose programs would race otherwise, or make other calls."""
+    changed = ""
+    if spec.get("loop", 1) != _LOOP:
+        changed = "proposals raced otherwise"
+    elif "sessions" not in spec:
+        changed = "items shared a session, so stored calls could be made and paid again"
+    if changed:
+        raise ConfigError(
+            f"search {search} was begun by another version, whose {changed}; it can be shown and exported; "
+            "begin another one with: oversight search start"
+        )
 
 
 def load_programs(section: SearchSection) -> tuple[Program, ...]:

@@ -1,4 +1,4 @@
-"""The source papers' printed numbers, recomputed with the project's own functions; run it as `python -m`.
+"""Recompute the source papers' printed numbers with the project's own functions; run with `python -m`.
 
 python -m benchmarks.papers SOURCE [--quick] [--data FOLDER] [--write]
 """

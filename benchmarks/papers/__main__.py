@@ -61,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def find_unusable(source: Source, settings: Settings) -> dict[Path, str]:
-    """Data files that a source needs and that cannot be used, and why."""
+    """Data files that a source needs but that cannot be used, with the reason."""
     needed = [settings.data / name for section in source.sections for name in section.needs]
     return {path: why for path in sorted(set(needed)) if (why := why_unusable(path))}
 

@@ -1,4 +1,4 @@
-"""A printed number beside the one recomputed, the claims of a text, and how many of either hold."""
+"""Printed numbers with recomputed ones, claims of the text, and counts of both."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Number:
     Attributes
     ----------
     printed
-        As it is printed, in the printed unit; ``"< 0"`` is a number of which only the sign is printed.
+        The number as printed, in the printed unit; for ``"< 0"`` only the sign is printed.
     value
-        Recomputed, in the printed unit.
+        The recomputed number, in the printed unit.
     error
-        Standard error of `value`, if it comes from draws.
+        Standard error of `value`, if it is simulated.
     """
 
     printed: str
@@ -34,7 +34,7 @@ class Number:
 
     @property
     def decimals(self) -> int:
-        """Places after the point that are printed."""
+        """Number of printed decimals."""
         return 0 if self.printed == "< 0" else max(0, -int(Decimal(self.printed).as_tuple().exponent))
 
     @property
@@ -44,7 +44,7 @@ class Number:
 
     @property
     def status(self) -> str:
-        """Equal if `value` rounds to the printed digits, near if draws leave that open, else off."""
+        """Equal if `value` rounds to the printed digits, near if simulation error allows it, else off."""
         if self.printed == "< 0":
             return EQUAL if self.value < 0 else OFF
         half = 0.5 * 10.0**-self.decimals
@@ -55,7 +55,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Printed numbers that stand together, with their place in the paper.
+    """Printed numbers of one place in the paper.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Row:
     basis
         `FORMULA`, `COUNTS`, `SIMULATED` or `DATA`.
     note
-        Why a number is off, or what a reader must know.
+        Why a number is off, or another remark.
     """
 
     place: str
@@ -75,7 +75,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missing:
-    """Printed numbers that cannot be recomputed, how many, and why."""
+    """Printed numbers that cannot be recomputed, their count, and the reason."""
 
     place: str
     count: int
@@ -84,7 +84,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What a paper says in words, what was found, and whether it holds."""
+    """A claim of a paper, the finding, and whether the claim holds."""
 
     place: str
     says: str
@@ -94,7 +94,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Everything that one section of a source recomputes.
+    """All results of one section of a source.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a run recomputes: fewer draws if `quick`; where the public data are."""
+    """Settings of a run: fewer draws if `quick`; the folder of the public data."""
 
     quick: bool
     data: Path
@@ -145,13 +145,13 @@ class Section:
     Attributes
     ----------
     name
-        Of the block of the page that it fills.
+        Name of the block of the page that it fills.
     exact
-        Whether it takes neither draws nor data nor a long search: what the fast test runs.
+        Whether it needs no draws, data or long search; the fast test runs only such sections.
     needs
-        Files of the data folder.
+        Required files of the data folder.
     absent
-        What counts as not available without them.
+        Numbers that count as not available without these files.
     """
 
     name: str
@@ -162,7 +162,7 @@ class Section:
     absent: tuple[Missing, ...] = ()
 
     def run(self, settings: Settings) -> Findings:
-        """What it finds, or what it lacks."""
+        """Return its results, or what it lacks."""
         usable = not any(why_unusable(settings.data / name) for name in self.needs)
         return self.make(settings) if usable else Findings(missing=self.absent)
 
@@ -174,7 +174,7 @@ class Source:
     Attributes
     ----------
     draw
-        Draws the page's pictures into a folder, from what the sections found.
+        Draws the page's pictures into a folder, from the results of the sections.
     """
 
     key: str

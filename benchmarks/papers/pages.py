@@ -1,4 +1,4 @@
-"""Findings as Markdown, and the blocks of a page that they fill."""
+"""Format findings as Markdown, and fill the blocks of a page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ END = "<!-- end -->"
 
 
 def render(found: Findings) -> str:
-    """All tables of a section: what the command prints."""
+    """All tables of a section, as the command prints them."""
     parts = []
     if found.rows:
         parts.append(
@@ -34,7 +34,7 @@ def render(found: Findings) -> str:
 
 
 def summarise(found: Findings) -> str:
-    """Counts of a section, and a table of what is off or does not hold: what a page shows."""
+    """Counts of a section, and a table of deviations, as a page shows them."""
     if not found.rows and not found.claims and not found.missing:
         return show_table(found.table[0], found.table[1:])
     rows = [
@@ -86,7 +86,7 @@ def _row(row: Row) -> tuple[str, ...]:
 
 
 def show_value(n: Number) -> str:
-    """One place more than is printed, in the printed form; an error has two significant digits."""
+    """Format with one more decimal than printed; an error has two significant digits."""
     if "e" in n.printed.lower():
         return f"{n.value:.2e}"
     places = 3 if n.printed == "< 0" else _places(n)
@@ -107,7 +107,7 @@ def _difference(n: Number) -> str:
 
 
 def _places(n: Number) -> int:
-    """One place more than is printed; none for whole numbers."""
+    """One more decimal than printed; none for whole numbers."""
     return 0 if n.decimals == 0 and n.error is None and n.value == round(n.value) else n.decimals + 1
 
 

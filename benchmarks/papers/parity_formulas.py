@@ -1,4 +1,4 @@
-"""Expected scores where truth is a vote, and what scoring people by a vote of their own does."""
+"""Expected scores if the truth is a vote, and the effect of scoring people by their own vote."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def expected(_settings: Settings) -> Findings:
 
 
 def circularity(settings: Settings) -> Findings:
-    """Human less model by bin, for people and a model who are alike, scored both ways."""
+    """Human minus model by bin, for identical people and model, scored both ways."""
     items = settings.draws(60000, 8000)
     rows, worst = [], {}
     for kind in ("alike", "coins"):
@@ -90,7 +90,7 @@ def circularity(settings: Settings) -> Findings:
 
 
 def gap(kind: str, items: int, *, circular: bool) -> FloatArray:
-    """Human − model in the bins of certainty and over all: five raters and a model drawn alike.
+    """Human − model by bin of certainty and over all: five raters and a model drawn alike.
 
     ``"alike"``: all answer yes with the item's own chance, uniform in [0, 1]; ``"coins"``: with ½.
     """

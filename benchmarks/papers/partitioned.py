@@ -32,7 +32,7 @@ SOURCE = Source(
         Section(name="figure-2", title="Figure 2", make=figure_2),
         Section(name="figures-3-4", title="Figures 3 and 4", make=figures_3_and_4, exact=False),
         Section(name="bounds", title="Bounds", make=bounds),
-        Section(name="widths", title="What the bounds cost", make=half_widths),
+        Section(name="widths", title="Widths of the bounds", make=half_widths),
         Section(name="appendices", title="Sections 2 and 3.1, appendices", make=appendices),
         Section(
             name="real-models",

@@ -1,4 +1,4 @@
-"""Theorems 2 and 4, Proposition 3, Eq. 15 and 16: coverage by enumeration, and what they cost."""
+"""Theorems 2 and 4, Proposition 3, Eq. 15 and 16: coverage by enumeration, and widths."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _alone(K: int, n: int, A: float) -> float:
 
 
 def _together(K: int, n_o: int, n_c: int, how: Lattice) -> float:
-    """Least coverage over the accuracies of a mixture's interval that `how` gives for every outcome."""
+    """Smallest coverage, over the accuracies, of the mixture interval that `how` gives per outcome."""
     cells = list(itertools.product(range(n_o + 1), range(n_c + 1)))
     made = np.array([how(K, S_o, n_o, S_c, n_c) for S_o, S_c in cells])
     S_o, S_c = np.array(cells).T

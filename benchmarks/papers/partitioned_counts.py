@@ -1,7 +1,8 @@
-"""Which integers can stand behind a printed row: an exhaustive search over three runs.
+"""Search all integers over three runs that can produce a printed row.
 
 A row of Table 1 or 2 prints mean, deviation and mean error of three runs, to 0.01 points each. A run of Ord
-or Comp is one integer, so few triples of integers give all three; a mixed row needs a pair of triples.
+or Comp is one integer, so few triples of integers produce all three numbers; a mixed row needs a pair of
+triples.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ MIXED = ("IVW-0.5", "IVW", "ML")
 
 
 def search(_settings: Settings) -> Findings:
-    """How many triples reproduce each row by itself, and how many pairs of them the whole column."""
+    """Number of triples that reproduce each row alone, and of pairs that reproduce the whole column."""
     header = ("column", "Ord", "Comp-n_o", "Comp-Var", "Comp-(K-1)", "best pair: numbers of 9", "such pairs")
     return Findings(table=(header, *(_column(name, c) for name, c in COLUMNS.items())))
 
@@ -99,9 +100,9 @@ def _digits(runs: FloatArray) -> Cell:
 
 
 def find_pairs(c: Column, right: list[Triple], cells: dict[str, Cell]) -> dict[int, int]:
-    """How many of the nine mixed numbers hold → how many pairs of triples, of those whose IVW-0.5 mean holds.
+    """Number of mixed numbers that match (of nine) → number of pairs of triples whose IVW-0.5 mean matches.
 
-    Where the column has a row "Comp-(K-1)", its triples alone are tried.
+    If the column has a row "Comp-(K-1)", only its triples are tried.
     """
     found: dict[int, int] = {}
     for S in right:

@@ -66,7 +66,7 @@ def _count_items(data: Path) -> Row:
 
 
 def _matched(settings: Settings) -> Claim:
-    """Eq. 5: as many complementary labels as it asks for give the deviation of 300 ordinary ones."""
+    """Eq. 5: as many complementary labels as it requires give the deviation of 300 ordinary ones."""
     ratios = []
     truth, models = load(settings.data)
     for number, option in enumerate(models.values()):
@@ -91,7 +91,7 @@ def _matched(settings: Settings) -> Claim:
 def _study(data: Path, draws: int) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
     """Estimate − accuracy and reported error, by estimator: shape (models, draws).
 
-    An unreadable answer counts as wrong: it is drawn an option that is not the truth.
+    An unreadable answer counts as wrong: it gets a random option that is not the truth.
     """
     truth, models = load(data)
     errors: dict[str, list[list[float]]] = defaultdict(list)
@@ -117,7 +117,7 @@ def _once(truth: IntArray, option: IntArray, rng: np.random.Generator) -> Estima
 
 
 def load(data: Path) -> tuple[IntArray, dict[str, IntArray]]:
-    """Truth and every model's option on the ten-option items; −1 where an answer could not be read."""
+    """Truth and every model's option on the ten-option items; −1 if unreadable."""
     import pyarrow.parquet as pq
 
     columns = pq.read_table(data / PREDICTIONS, use_threads=False).to_pydict()

@@ -79,7 +79,7 @@ def _weights(ratio: float) -> tuple[float, float, float]:
 
 
 def figures_3_and_4(settings: Settings) -> Findings:
-    """What can be said of the twelve accuracies without the models that made them."""
+    """Statements about the twelve accuracies that need no access to the models."""
     why = (
         "needs the searches themselves: optimizer, executor, rounds and repetitions are not stated, no logs "
         "are published"
@@ -124,8 +124,8 @@ def _is_share(printed: str, n: int) -> bool:
 def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
     """(searches that chose alike by q and trans, all), and the deviation between two searches' test scores.
 
-    Thirty candidates a search, accuracies normal around the printed level with a deviation of three points,
-    one complementary label a validation item, the test set drawn once for both.
+    Thirty candidates per search, accuracies normal around the printed level with a deviation of three
+    points, one complementary label per validation item, the same test set for both.
     """
     alike, spread = 0, {}
     for number, (name, n) in enumerate(VALIDATION_ITEMS.items()):
@@ -143,7 +143,7 @@ def _searches(draws: int) -> tuple[tuple[int, int], dict[str, float]]:
 
 
 def draw_weights(folder: Path) -> None:
-    """Figure 2 anew."""
+    """Draw Figure 2 again."""
     ratios = np.linspace(1, 20, 200)
     made = np.array([_weights(r) for r in ratios])
 

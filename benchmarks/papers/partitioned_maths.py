@@ -1,8 +1,8 @@
 """Formulas of "Towards Scalable Oversight via Partitioned Human Supervision" that no estimate uses.
 
-They are here to recompute the paper; their arguments are not checked. The bounds are half-widths of an
-interval around the estimate. The smaller of two bounds that each hold with probability 1 − δ holds with
-probability 1 − 2δ only, because the data decide which one is smaller: each gets δ/2 unless `published`.
+They serve to recompute the paper; their arguments are not checked. The bounds are half-widths of an
+interval around the estimate. The smaller of two bounds that each hold with probability 1 − δ holds only
+with probability 1 − 2δ, because the data decide which one is smaller: each gets δ/2 unless `published`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oversight.harness.estimate import (
     varies,
 )
 from oversight.harness.estimate.estimators import complementary_variance, information, inside
-from oversight.harness.estimate.intervals.methods import union_radius
+from oversight.harness.estimate.intervals import union_radius
 
 
 def variances_at(K: float, A: float, n_o: int, n_c: int) -> tuple[float, float]:
@@ -56,7 +56,7 @@ def mix_variance(w: float, v_o: float, v_c: float) -> float:
 
 
 def safe_plugin_weight(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> float:
-    """Eq. 7, but from the informations at A_ML where a sample does not vary.
+    """Eq. 7, but with the informations at A_ML if a sample has no variance.
 
     A_ML is moved into [1/(2N), 1 − 1/(2N)], so no sample ever counts as known without error.
     """
@@ -143,7 +143,7 @@ def estimated_variance_radius(hits: BinomialSample, misses: BinomialSample, w: f
 
 
 def plugin_weight_radius(hits: BinomialSample, misses: BinomialSample, delta: float) -> float:
-    """Eq. 16: Eq. 15 at the weight of Eq. 7. No guarantee, because the weight depends on the data, too."""
+    """Eq. 16: Eq. 15 at the weight of Eq. 7. No guarantee, because the weight also depends on the data."""
     w = safe_plugin_weight(misses.K, hits.S, hits.n, misses.S, misses.n)
     return estimated_variance_radius(hits, misses, w, delta)
 

@@ -1,7 +1,7 @@
 """Tables 1 and 2 of "Towards Scalable Oversight via Partitioned Human Supervision", and their integers.
 
-The paper prints no counts. `Column` holds those that were recovered: three runs a column, the only ones (or
-of the few ones) of which all printed digits follow; `partitioned_counts` searches for them anew.
+The paper prints no counts. `Column` has the recovered ones: three runs per column, the only ones (or some
+of the few) that reproduce all printed digits; `partitioned_counts` repeats the search.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def _gpqa() -> Claim:
 
 
 def _distances() -> tuple[tuple[str, ...], ...]:
-    """How far printed means lie from Ord-Eval, in standard errors of a mean of three runs there."""
+    """Distance of printed means from Ord-Eval, in standard errors of a mean of three runs there."""
     header = ("(mean − Ord-Eval)/standard error", *TABLE_1)
     return header, *((row, *(f"{_distance(n, row):+.1f}" for n in TABLE_1)) for row in AVERAGE)
 

@@ -1,4 +1,4 @@
-"""What the bounds cost: half-widths beside the exact interval's."""
+"""Half-widths of the bounds beside those of the exact interval."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of the pages: axes in the project's colours, on white, as PNG files that a rerun leaves alike."""
+"""Pictures of the pages: the project's colours on white, as PNG files that a rerun reproduces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public data sets that the pages use: which file is meant, and whether a folder has it."""
+"""The public data sets of the pages, and whether a folder has the expected files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILES = {
 
 @cache
 def why_unusable(path: Path) -> str:
-    """Why a data file cannot be used: absent, or another file than the pages are made of; empty if it can."""
+    """Why a data file cannot be used: missing, or different from the expected one; empty if it can."""
     if not path.is_file():
         return f"{path} is not there (--data, or OVERSIGHT_DATASETS)"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

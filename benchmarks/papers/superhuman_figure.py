@@ -74,7 +74,7 @@ def convergence(settings: Settings) -> Findings:
 
 
 def _claims(*, above: bool, narrower: bool, tighter: bool) -> tuple[Claim, ...]:
-    """What the paper says of the figure, and whether it holds in every simulated one."""
+    """Claims of the paper about the figure, and whether they hold in every simulation."""
     return (
         Claim(
             place="RQ1",
@@ -141,7 +141,7 @@ def simulate_panel(name: str, rng: np.random.Generator) -> tuple[IntArray, IntAr
 def simulate_model(
     name: str, elsewhere: float, truth: IntArray, grid: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """The strong model: right as often as printed where the aggregate is wrong, and as given elsewhere."""
+    """The strong model: as accurate as printed where the aggregate is wrong, and as given elsewhere."""
     C = CLASSES[name]
     votes = np.stack([(grid == c).sum(axis=1) for c in range(C)], axis=1)
     wrong = votes.argmax(axis=1) != truth
@@ -156,7 +156,7 @@ def _first(L: FloatArray, bound: FloatArray) -> str:
 
 
 def draw(folder: Path) -> None:
-    """Figure 3 anew, with the strong model at .98 elsewhere."""
+    """Draw Figure 3 again, with the strong model at .98 elsewhere."""
     styles = ("model, at least L", "people, at most U(e)", "at most U(t)", "at most U(p)")
 
     def both(*axes: Axes) -> None:

@@ -67,7 +67,7 @@ def bounds(_settings: Settings) -> Findings:
 
 
 def scores(_settings: Settings) -> Findings:
-    """Table 3: HMS and OMS; how far three printed digits leave them open, and what is rigorous."""
+    """Table 3: HMS and OMS; the uncertainty left by three printed digits, and the rigorous values."""
     rows, table = [], []
     for (name, model), printed in SCORES.items():
         L, (U_e, N, m, C) = MODELS[name, model][0], SETS[name]
@@ -113,7 +113,7 @@ def scores(_settings: Settings) -> Findings:
 
 
 def assumptions(_settings: Settings) -> Findings:
-    """Table 1: what follows of it without the labels."""
+    """Table 1: its consequences that need no labels."""
     rows = tuple(
         Row(
             place=f"Table 1b, {name}, wrong",

@@ -1,4 +1,4 @@
-"""Both experiments simulated: annotators who agree as printed, and AI-2 with its printed AP among them.
+"""Simulate both experiments: annotators who agree as printed, and AI-2 with its printed AP.
 
 Of a category only its frequency and the annotators' α are printed. If annotators err independently and tag
 as many images as are positive, these two give their sensitivity s and rate of false tags f:
@@ -122,7 +122,7 @@ def _standings(*experiments: list[dict[str, HumanLevel]]) -> tuple[tuple[str, ..
 
 
 def simulate(people: int, seed: int) -> dict[str, HumanLevel]:
-    """Where AI-2 stands by rule of ranking, without correction as published; the first with Holm's, too."""
+    """Rank of AI-2 by ranking rule, without correction as published; for the first also with Holm's."""
     rng = np.random.default_rng([3, people, seed])
     hit = np.array([sensitivity(n, a) for n, a in zip(POSITIVE.tolist(), ALPHA.tolist(), strict=True)])
     false = (1 - hit) * POSITIVE / (IMAGES - POSITIVE)
@@ -142,7 +142,7 @@ def _rank(people: dict[str, FloatArray], correction: str) -> HumanLevel:
 
 
 def _precisions(found: int, wrong: int, positive: int) -> tuple[float, ...]:
-    """AP by every rule of an annotator who tags so many of the positives, and so many others."""
+    """AP under every rule for an annotator with these shares of true and false tags."""
     place = np.arange(1, found + 1)
     relevant, tagged = np.zeros(IMAGES), np.zeros(IMAGES)
     relevant[:positive], tagged[:found], tagged[positive : positive + wrong] = 1, 1, 1
@@ -163,7 +163,7 @@ def sensitivity(n: int, alpha: float) -> float:
 
 
 def draw(folder: Path) -> None:
-    """Figure 1 anew, as far as it is printed: α of people and AP of both systems, by category."""
+    """Draw Figure 1 again from the printed numbers: α of people and AP of both systems, by category."""
     place = np.arange(len(TABLE_1))
 
     def one(axes: Axes) -> None:

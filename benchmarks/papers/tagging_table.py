@@ -23,7 +23,7 @@ CORRELATION = {"AI-1": "0.88", "AI-2": "0.89"}
 
 
 def categories(_settings: Settings) -> Findings:
-    """What follows from the twenty rows."""
+    """Numbers that follow from the twenty rows."""
     rows = [
         *(
             Row(

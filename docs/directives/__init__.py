@@ -1,4 +1,4 @@
-"""What the reference is made of: faces, the parsers of the command line, the schema of the settings."""
+"""Sphinx directives for the reference: packages, command line, settings, pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list of the pages that are there."""
+"""A list of the pages that exist."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Settings(SphinxDirective):
 
 
 def resolve(place: Schema, schema: Schema) -> Schema:
-    """What a reference in the schema points to."""
+    """Return the schema that a reference points to."""
     while "$ref" in place:
         place = schema["$defs"][place["$ref"].rpartition("/")[2]]
     return place
@@ -78,7 +78,7 @@ def split_attributes(description: str) -> tuple[str, dict[str, str]]:
 
 
 def describe_values(place: Schema, schema: Schema) -> str:
-    """What a setting may be, in words: its kind, choices and bounds."""
+    """Describe the values of a setting: its kind, choices and bounds."""
     place = resolve(place, schema)
     if "anyOf" in place:
         return " or ".join(

@@ -36,7 +36,7 @@ def stubborn(prompt: str) -> str:  # noqa: ARG001  it does not read
 
 
 def attentive(prompt: str) -> str:
-    """A workflow's call, in JSON: careful, unless it is told to answer at once."""
+    """Answer a workflow's call in JSON: with reasoning, unless asked to answer at once."""
     question = prompt.rsplit("### Question", 1)[-1]
     note, _, rest = question.partition("\n(A)")
     meant = hasty(note) if "Answer at once" in rest else careful(note)

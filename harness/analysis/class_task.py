@@ -53,7 +53,7 @@ def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
             told = f"{name!r} is none of the study's classes{did_you_mean(name, classes)}"
             raise row.error(first, told)
         if name in rows:
-            raise row.error(first, f"the class {name!r} is there twice")
+            raise row.error(first, f"the class {name!r} occurs twice")
         for column in columns:
             if column not in classes and column != UNREADABLE_COLUMN:
                 told = f"{column!r} is none of the study's classes{did_you_mean(column, classes)}"

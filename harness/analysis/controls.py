@@ -39,7 +39,7 @@ def read_gold(study: Study) -> list[GoldItem]:
     ------
     DataError
         Naming file, line and field: a column or value is missing, an id is no item's of the study, an answer
-        is none of the options, or an item is there twice.
+        is none of the options, or an item occurs twice.
     """
     if study.experts.gold is None:
         return []

@@ -135,6 +135,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
         shuffle=section.shuffle,
         seed=study.study.seed,
         skip_bad=section.skip_bad,
+        is_open=study.is_open,
     )
     portions, source = _source_portions(study)
     found = iterate_fields(portions, mapping, source, bad)
@@ -189,16 +190,14 @@ def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = Non
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash of all that the items of a study are made of; None if that is no file."""
+    """Hash of all that the items of a study are made of; None if that is no file, or answers are open."""
     path = study.path(study.items.file) if study.items.file else None
-    if path is None or not path.is_file():
+    if path is None or not path.is_file() or study.is_open:  # units are stored among open items
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    late = {
-        "skip_bad",
-        "revision",
-    } - study.items.model_fields_set  # so that what was noted before it counts on
+    # so that what was noted before it counts on
+    late = {"skip_bad", "revision", "answers"} - study.items.model_fields_set
     digest.update(f"{study.items.model_dump_json(exclude=late)}\x1f{study.study.seed}".encode())
     return digest.hexdigest()
 
@@ -291,7 +290,7 @@ def template_of(study: Study) -> str:
     from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # with what reads answers
 
     if study.prompt.template is None:
-        return DEFAULT_TEMPLATE
+        return "$text" if study.is_open else DEFAULT_TEMPLATE
     return check_template(_read_prompt(study, study.prompt.template, "prompt template"))
 
 

@@ -22,7 +22,7 @@ from oversight.harness.store import (
     read_item_ids,
     scrub_file,
 )
-from oversight.harness.types import Item
+from oversight.harness.types import UNIT_PREFIX, Item
 
 _LARGEST = 20 * 2**20
 """Bytes of an items file that every verb reads to find missing items."""
@@ -137,7 +137,10 @@ def find_missing_items(study: Study) -> list[str]:
             return []
         whole = study.items.model_copy(update={"limit": None})
         there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
-        return [name for name in _read_stored_ids(study) if name not in there]
+        stored = _read_stored_ids(study)
+        if study.is_open:
+            stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
+        return [name for name in stored if name not in there]
     except (OSError, OversightError, sqlite3.Error):
         return []  # whoever needs the file or the database says what is wrong with it
 

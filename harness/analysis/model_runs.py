@@ -138,6 +138,9 @@ def _opened(
     template, system, words = template_of(study), system_of(study), study.prompt.max_words
     answer, pattern = study.prompt.answer, study.prompt.pattern
     settings = {name: study.model(name) for name in dict.fromkeys(asking.names or study.models)}
+    if study.is_open:
+        answer, pattern = "free", None
+        settings = {name: s.model_copy(update={"structured": "never"}) for name, s in settings.items()}
     if answer == "schema":
         settings = {name: s.model_copy(update={"structured": "always"}) for name, s in settings.items()}
     targets = [

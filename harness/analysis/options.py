@@ -33,14 +33,18 @@ def study_costs(study: Study, given: str | None = None) -> Path | None:
 
 
 def refuse_panel(study: Study, use: str) -> None:
-    """Refuse a panel study, because this use needs yes/no answers.
+    """Refuse a panel study, or one of open answers, because this use needs yes/no answers about options.
 
     Raises
     ------
     BadInput
-        Saying what a panel is good for.
+        Saying what a panel is good for, or that the use does not apply to open answers.
     """
     from oversight.harness.estimate import refuse
+
+    if study.is_open:
+        told = "does not apply to a study of open answers; see: oversight estimate"
+        raise BadInput(f"oversight {use} {told}")
 
     if study.experts.is_panel:
         refuse(use, {"ratings"})

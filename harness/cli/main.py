@@ -73,6 +73,10 @@ VERBS = {
         "oversight.harness.cli.database_verbs.store",
         "copy the study's database to a server, or back to a file",
     ),
+    "upgrade": (
+        "oversight.harness.cli.database_verbs.upgrade",
+        "bring the database of an older version to this one",
+    ),
     "model": ("oversight.harness.cli.verbs.model", "start, stop and find the small local language model"),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
     "completion": (

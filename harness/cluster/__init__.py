@@ -1,4 +1,4 @@
-"""A Ray cluster whose nodes make the calls and run the programs of this process."""
+"""Make calls and run programs of this process on the nodes of a Ray cluster."""
 
 import lazy_loader
 

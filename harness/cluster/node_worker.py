@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: an actor that makes calls, and a model server if one is wanted."""
+"""The actor on a node of a Ray cluster: it makes calls, and starts a model server if requested."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
-    """What an actor needs to know.
+    """Settings of an actor.
 
     Attributes
     ----------
     keys
-        Environment variables that are secret, with the values of the driver process; never shown.
+        Secret environment variables with their values in the driver process; never shown.
     serve
         Words of the command that serves the model on the node; empty starts none.
     ports
-        Ports on the loopback interface at which the server must answer.
+        Ports on the loopback interface on which the server must answer.
     is_local
         Whether a model's endpoint is ``"local"``, the small model of that node.
     """
@@ -52,7 +52,7 @@ class NodeSettings:
 
 
 class NodeWorker:
-    """Makes the calls that the driver process sends; each method returns errors as values, as Ray wraps them.
+    """Makes the calls that the driver sends; methods return errors as values, because Ray wraps exceptions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class NodeWorker:
         self._is_ready = False
 
     async def open(self, key: str, settings: ModelSection) -> OversightError | None:
-        """Make a model, and serve it first if that is wanted; return why it cannot be called from here."""
+        """Create a model, and serve it first if requested; return why it cannot be called from here."""
         from oversight.harness.llm import make_model
 
         try:
@@ -90,7 +90,7 @@ class NodeWorker:
         return reply
 
     async def check(self, key: str) -> OversightError | None:
-        """Look whether a model's endpoint is there; return the error if it is not."""
+        """Check that a model's endpoint answers; return the error if it does not."""
         try:
             await self._models[key].check()
         except OversightError as error:
@@ -98,7 +98,7 @@ class NodeWorker:
         return None
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[Any]:
-        """Have a service work, and yield what it says."""
+        """Run a service, and yield its messages."""
         async for message in self._find_service(service).work(*args):
             yield message
 
@@ -107,13 +107,13 @@ class NodeWorker:
         self._find_service(service).tell(*args)
 
     async def close(self) -> None:
-        """End services, and what serves the model here."""
+        """Stop services and the model server."""
         for service in self._services.values():
             await service.close()
         self._stack.close()
 
     def _find_service(self, service: str) -> Any:
-        """The object of a class that is named as ``module:class``, as nothing here imports upwards."""
+        """Return an object of the class ``module:class``, because this package imports no upper one."""
         if service not in self._services:
             module, _, name = service.partition(":")
             self._services[service] = getattr(load_module(module), name)()
@@ -136,7 +136,7 @@ class NodeWorker:
 
 @contextmanager
 def serving(settings: NodeSettings) -> Iterator[None]:
-    """Serve a model while the block lasts; if its ports answer already, nothing is started."""
+    """Serve a model during the block; if its ports answer already, nothing is started."""
     if all(map(_answers, settings.ports)):
         yield
         return
@@ -168,17 +168,17 @@ def _end_with_parent() -> None:
 
 
 def _answers(port: int) -> bool:
-    """Whether a server is ready: many listen at once, and say with 503 that they still load their model."""
+    """Whether a server is ready: many listen at once, and reply 503 while they load their model."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     with closing(connection), suppress(OSError, http.client.HTTPException):
-        connection.request("GET", "/health")  # unknown to some, who then say 404
+        connection.request("GET", "/health")  # servers without this path reply 404
         return connection.getresponse().status != http.HTTPStatus.SERVICE_UNAVAILABLE
     return False
 
 
 @contextmanager
 def _serving_locally() -> Iterator[None]:
-    """Have the small model run on this node, which is left as it was."""
+    """Start the small model on this node; it keeps running afterwards."""
     from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
     was_running = find_local_model() is not None

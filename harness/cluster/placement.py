@@ -1,4 +1,4 @@
-"""Where workers run on a Ray cluster, as options say it: which cluster, how many, with which resources."""
+"""Options for workers on a Ray cluster: which cluster, how many, with which resources."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ _ANSWERS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where workers run.
+    """Placement of workers.
 
     Attributes
     ----------
     address
-        Of the cluster, as `ray.init` takes it; None starts one on this machine for as long as it is needed.
+        Address of the cluster, as for `ray.init`; None starts one on this machine while it is needed.
     workers
-        How many; None is one for every node that has room for one.
+        Number of workers; None for one per node that has room for one.
     resources
-        What a worker takes of its node, by Ray's names: ``CPU``, ``GPU``, ``memory``, and the cluster's own.
+        Resources of a worker on its node, by Ray's names: ``CPU``, ``GPU``, ``memory``, and the cluster's
+        own.
     serve
-        Words of a command that serves the model on every node, beside its worker; empty starts none.
+        Words of a command that serves the model on every node; empty starts none.
     """
 
     address: str | None = None
@@ -41,7 +42,7 @@ class Placement:
 
 
 def add_placement(parser: argparse.ArgumentParser) -> None:
-    """Add ``--on ray`` and what belongs to it."""
+    """Add ``--on ray`` and its options."""
     add = parser.add_argument
     add("--on", choices=["ray"], help="make calls from the nodes of a Ray cluster")
     where = "of the cluster that this node is in: auto, HOST:PORT (default: RAY_ADDRESS, else one of its own)"
@@ -58,7 +59,7 @@ def read_placement(args: argparse.Namespace) -> Placement | None:
     Raises
     ------
     ConfigError
-        If they do not go together, or Ray is not installed.
+        If they contradict each other, or Ray is not installed.
     """
     if args.on is None:
         if given := [name for name in _ALONE if getattr(args, name) is not None]:
@@ -76,7 +77,7 @@ def read_placement(args: argparse.Namespace) -> Placement | None:
 
 
 def _read_address(text: str | None) -> str | None:
-    """The address as Ray takes it; one at which nothing answers is refused, as Ray would wait for minutes."""
+    """Return the address for Ray; refuse one that does not answer, because Ray would wait for minutes."""
     if not text or text == "local":
         return None
     if text == "auto":

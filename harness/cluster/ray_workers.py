@@ -1,7 +1,7 @@
 """Actors on a Ray cluster that make the calls of this process, the driver.
 
 Database, budget, rates and the cache of calls stay with the driver. An actor holds nothing that must not be
-lost: Ray replaces one whose process or node ended, and the driver makes its calls again.
+lost: Ray replaces an actor whose process or node ended, and the driver repeats its calls.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ _MEMORY = 100_000_000
 
 
 class WorkerLost(Exception):
-    """An actor's process or node ended; it may have done what it was asked to, or not."""
+    """An actor's process or node ended; its call may have been made or not."""
 
 
 class RayWorkers:
-    """Actors on a Ray cluster, see `oversight.harness.llm.Workers`; a context manager that ends them.
+    """Actors on a Ray cluster, see `oversight.harness.llm.Workers`; a context manager that stops them.
 
     The cluster is started, or connected to, when the first actor is needed.
 
     Parameters
     ----------
     models
-        Those that are called: whose keys the actors need, and what a node must serve.
+        Models that are called; they determine the keys of the actors and the servers of the nodes.
 
     Raises
     ------
     ConfigError
-        If a server is to be started on every node, and no model is called there.
+        If a server is to be started on every node, but no model is called there.
     """
 
     def __init__(self, placement: Placement, models: Iterable[ModelSection]) -> None:
@@ -84,7 +84,7 @@ class RayWorkers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the actors, and the cluster if it was started here."""
+        """Stop the actors, and the cluster if it was started here."""
         ray = _load_ray() if self._actors else None
         if ray is None:
             return
@@ -98,7 +98,7 @@ class RayWorkers:
 
     @property
     def actors(self) -> list[Any]:
-        """All actors; they are placed now if they were not before."""
+        """Return all actors, starting them if needed."""
         if not self._actors:
             self._is_own = _connect(self._placement.address)
             self._actors = self._place()
@@ -111,7 +111,7 @@ class RayWorkers:
         return len(self.actors)
 
     def make_model(self, settings: ModelSection, function: Callable[[str], Any] | None = None) -> _RayModel:
-        """Make a model that is called from the nodes.
+        """Create a model that is called from the nodes.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class RayWorkers:
             raise WorkerLost from None
 
     def tell(self, actor: Any, service: str, *args: Any) -> None:
-        """Tell a service on an actor something; nobody hears of it if the actor is lost."""
+        """Send a message to a service on an actor; it is dropped if the actor is lost."""
         actor.tell.remote(service, *args)
 
     def _place(self) -> list[Any]:
@@ -159,7 +159,7 @@ class RayWorkers:
         return [remote.remote(self._settings) for _ in range(number)]
 
     def _count_places(self) -> int:
-        """Number of actors to start; says so if no node has room for one yet."""
+        """Number of actors to start; prints a message if no node has room for one yet."""
         nodes = [node["Resources"] for node in _load_ray().nodes() if node["Alive"]]
         wanted = self._placement.resources
         room = sum(all(node.get(name, 0) >= n for name, n in wanted.items()) for node in nodes)
@@ -174,8 +174,8 @@ class RayWorkers:
 class _RayModel:
     """A model that is called from the nodes, for one event loop.
 
-    Each actor has as many places as the model takes calls at once: no more calls are lost with it. A place of
-    a lost actor is free again once Ray has replaced it.
+    Each actor has as many places as the model accepts concurrent calls, so no more calls are lost with it.
+    The places of a lost actor are free again once Ray has replaced it.
     """
 
     def __init__(self, workers: RayWorkers, settings: ModelSection) -> None:
@@ -185,16 +185,16 @@ class _RayModel:
         self._usable = -1
 
     async def ask(self, request: Request) -> ModelReply:
-        """Make a call from the first actor that has a place."""
+        """Make a call from the first actor with a free place."""
         reply: ModelReply = await self._call("ask", request)
         return reply
 
     async def check(self) -> None:
-        """Look at the endpoint from a node."""
+        """Check the endpoint from a node."""
         await self._call("check")
 
     async def close(self) -> None:
-        """Wait for no more actors."""
+        """Stop waiting for actors."""
         for task in self._opening:
             task.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
@@ -228,7 +228,7 @@ class _RayModel:
         task.add_done_callback(self._opening.discard)
 
     async def _open(self, actor: Any, places: int) -> None:
-        """Have an actor make the model, and offer its places then."""
+        """Let an actor create the model, then offer its places."""
         error: OversightError | None
         while True:
             try:
@@ -250,12 +250,12 @@ class _RayModel:
 
 
 async def _wait_for(reference: Any) -> Any:
-    """What an actor returned.
+    """Return the result of an actor.
 
     Raises
     ------
     WorkerLost
-        If it was lost before.
+        If the actor was lost.
     """
     ray = _load_ray()
     try:
@@ -282,19 +282,19 @@ def _find_ports(models: Iterable[ModelSection]) -> Iterator[int]:
 
 
 def _load_ray() -> Any:
-    """Ray, which is heavy, and takes more kinds of arguments than its types tell."""
+    """Import Ray, which is heavy and accepts more types of arguments than it declares."""
     return import_module("ray")
 
 
 def _connect(address: str | None) -> bool:
-    """Connect to a cluster, or start one; False if the program that calls is connected already."""
+    """Connect to a cluster, or start one; False if the calling program is connected already."""
     ray = _load_ray()
     if ray.is_initialized():
         return False
     own: Mapping[str, Any] = {"include_dashboard": False, "object_store_memory": _MEMORY}
     os.environ.setdefault("RAY_COLOR_PREFIX", "0")
     if address is None:
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing of a study is told to anybody
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # usage statistics would leave the machine
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(
@@ -306,5 +306,5 @@ def _connect(address: str | None) -> bool:
         why = str(error).strip().splitlines()
         raise ConfigError(f"--on ray: {why[0] if why else type(error).__name__}") from None
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)  # Ray's own would end this process at once
+        signal.signal(signal.SIGTERM, before)  # Ray's own handler would end this process at once
     return True

@@ -12,7 +12,7 @@ from pydantic import AliasPath, Field, field_validator, model_validator
 from oversight.harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import did_you_mean, keep_secret, redact
-from oversight.harness.registry import PROTOCOLS, state_protocol
+from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS, state_protocol
 from oversight.harness.types import ProtocolStatement
 
 
@@ -53,6 +53,9 @@ class ItemsSection(Section):
         Whether options are shown in a random order, drawn for each item and stored with it.
     skip_bad
         Whether wrong rows are left out and counted, instead of refusing the file.
+    answers
+        What models answer: one of the item's options (``"options"``), or a text of their own (``"open"``),
+        which experts judge unit by unit; see docs/open-answers.md.
     """
 
     file: str | None = None
@@ -70,6 +73,14 @@ class ItemsSection(Section):
     cluster: str | None = None
     shuffle: bool = True
     skip_bad: bool = False
+    answers: Literal["options", "open"] = "options"
+
+    @model_validator(mode="after")
+    def _has_no_options(self) -> ItemsSection:
+        given = {"classes", "options", "preset", "shuffle"} & self.model_fields_set
+        if self.answers == "open" and given:
+            raise ValueError(f"{min(given)}: open answers are texts, without options; leave it out")
+        return self
 
     @model_validator(mode="after")
     def _one_source(self) -> ItemsSection:
@@ -83,7 +94,48 @@ class ItemsSection(Section):
         if len(self.classes) == 1:
             raise ValueError("classes: a study needs at least 2 classes, this one has 1")
         if len(set(self.classes)) < len(self.classes):
-            raise ValueError("classes: a class is there twice")
+            raise ValueError("classes: a class occurs twice")
+        return self
+
+
+class OpenSection(Section):
+    """How open answers are judged; see docs/open-answers.md.
+
+    Attributes
+    ----------
+    units
+        What an expert judges: a criterion of the item's rubric (``"rubric"``), the whole answer
+        (``"answer"``), each sentence of it (``"sentences"``), or each claim that a model finds in it
+        (``"claims"``).
+    rubric
+        File with the rubrics, or column of the items that holds them; unset, the items' own columns are
+        looked through.
+    splitter
+        Entry of ``[models]`` that finds the claims of an answer.
+    draw
+        How questions are drawn: all units with the same probability (``"equal"``), in proportion to a
+        judge's uncertainty (``"judge"``), or unit by unit until the first no of an answer
+        (``"first no"``).
+    judge
+        File with a judge's probability that each unit is met: columns item, model, unit, probability.
+    """
+
+    units: Literal["rubric", "answer", "sentences", "claims"] = "rubric"
+    rubric: str | None = None
+    splitter: str = ""
+    draw: Literal["equal", "judge", "first no"] = "equal"
+    judge: str | None = None
+
+    @model_validator(mode="after")
+    def _go_together(self) -> OpenSection:
+        if self.rubric and self.units != "rubric":
+            raise ValueError(f'rubric: the units are {self.units!r}; leave it out, or set units = "rubric"')
+        if bool(self.splitter) != (self.units == "claims"):
+            raise ValueError(
+                'splitter: units = "claims" needs a model that finds them, and no other units do'
+            )
+        if self.draw == "judge" and not self.judge:
+            raise ValueError('judge: draw = "judge" needs a file of probabilities')
         return self
 
 
@@ -120,17 +172,14 @@ class SearchSection(Section):
     keep
         Share of all proposals that goes on after each rung.
     fitness
-        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), by inverse variances
-        (``"ivw"``) or as the mean over all answers, each transformed (``"transformed"``); or the share of
-        answers that experts do not refute (``"raw"``).
+        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), or as the mean over all
+        answers, each transformed (``"transformed"``); or the share of answers that experts do not refute
+        (``"raw"``).
     parity
         Go as the published agent search does, by this score.
     labels
         Answers that the search goes by: all, or complementary labels alone, where items with a yes are
         left out (``"no"``) or count as a no about another option (``"drawn"``).
-    parents
-        Whom proposals start from: those believed best (``"leaders"``), or whoever is best on some items
-        (``"pareto"``).
     replicates
         Runs of every candidate on the same items.
     finalists
@@ -162,10 +211,9 @@ class SearchSection(Section):
     in_flight: int | None = Field(default=None, ge=1)
     rungs: list[int] = Field(default=[8, 16, 32, 120])
     keep: list[float] = Field(default=[0.5, 0.25, 0.06])
-    fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
+    fitness: Literal["ml", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     labels: Literal["all", "no", "drawn"] = "all"
-    parents: Literal["leaders", "pareto"] = "leaders"
     replicates: int = Field(default=1, ge=1)
     finalists: int = Field(default=3, ge=1)
     patience: int = Field(default=0, ge=0)
@@ -487,6 +535,7 @@ class Study(Section):
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()
+    open: OpenSection = OpenSection()
     estimate: EstimateSection = EstimateSection()
     folder: str = Field(default=".", exclude=True)
 
@@ -508,6 +557,32 @@ class Study(Section):
         if not all(names) or len(set(names)) < len(names):
             raise ValueError("a judge is named twice, or has no name")
         return names
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_open_protocol(cls, table: Any) -> Any:
+        """Set the protocol of open answers, which is the only one for them."""
+        items, experts = table.get("items"), table.get("experts", {})
+        is_open = isinstance(items, dict) and items.get("answers") == "open"
+        if is_open and isinstance(experts, dict):
+            return {**table, "experts": {"protocol": OPEN_PROTOCOL, **experts}}
+        return table
+
+    @model_validator(mode="after")
+    def _is_open_throughout(self) -> Study:
+        if self.is_open != (self.experts.protocol == OPEN_PROTOCOL):
+            told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" need each other'
+            raise ValueError(f"{told}; leave [experts] protocol out")
+        if not self.is_open and self.open != OpenSection():
+            raise ValueError('[open] needs answers = "open" under [items]')
+        if self.open.splitter and self.open.splitter not in self.models:
+            raise ValueError(f"[open] splitter: there is no model {self.open.splitter!r} under [models]")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether models answer with texts, which experts judge unit by unit."""
+        return self.items.answers == "open"
 
     def path(self, name: str) -> Path:
         """Path of a file that study.toml names, relative to its folder."""

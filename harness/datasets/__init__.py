@@ -1,4 +1,4 @@
-"""Files and hub data sets become items; every bad row is named by file, line and field."""
+"""Read files and hub data sets as items; errors name file, line and field of every bad row."""
 
 import lazy_loader
 

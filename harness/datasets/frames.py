@@ -1,4 +1,4 @@
-"""Frames to rows: pandas, polars, pyarrow, and what speaks the interchange protocol or hands out Arrow."""
+"""Read rows from data frames: pandas, polars, pyarrow, and the interchange and Arrow protocols."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ FRAME = InMemory("frame")
 
 
 class InterchangeFrame(Protocol):
-    """A table in memory that speaks the dataframe interchange protocol."""
+    """A table in memory that supports the dataframe interchange protocol."""
 
     def __dataframe__(self) -> Any:
-        """Itself in the dataframe interchange protocol."""
+        """Return the table in the dataframe interchange protocol."""
         ...
 
 
 class ArrowFrame(Protocol):
-    """A table in memory that hands out its columns as Arrow, as newer libraries do instead."""
+    """A table in memory that exports its columns as Arrow, as newer libraries do instead."""
 
     @property
     def columns(self) -> Any:
-        """Its columns, or their names; what is no table has none."""
+        """The columns, or their names; objects that are not tables lack this attribute."""
         ...
 
     def __arrow_c_stream__(self) -> Any:
-        """Itself as a stream of Arrow."""
+        """Return the table as an Arrow stream."""
         ...
 
 
@@ -40,7 +40,7 @@ Source: TypeAlias = "str | os.PathLike[str] | InterchangeFrame | ArrowFrame"
 
 
 def is_frame(given: object) -> TypeGuard[Frame]:
-    """Whether something is a frame."""
+    """Whether an object is a data frame."""
     speaks = hasattr(given, "__dataframe__") or (
         hasattr(given, "__arrow_c_stream__") and hasattr(given, "columns")
     )
@@ -48,12 +48,12 @@ def is_frame(given: object) -> TypeGuard[Frame]:
 
 
 def check_path(given: Source) -> str | os.PathLike[str]:
-    """The path that something is, or an error that says what it might be.
+    """Return an object as a path, or raise an error that lists what it may be.
 
     Raises
     ------
     WrongType
-        If it is no path.
+        If it is not a path.
     """
     if not isinstance(given, str | os.PathLike):
         raise WrongType("source", "a path or a frame (pandas, polars, pyarrow, ...)", given)
@@ -61,17 +61,18 @@ def check_path(given: Source) -> str | os.PathLike[str]:
 
 
 def name_source(given: Source) -> str:
-    """What errors call it: the path as it was given, or ``frame``."""
+    """Name of the source in errors: the given path, or ``frame``."""
     return FRAME if is_frame(given) else str(given)
 
 
 def read_frame(frame: Frame) -> Iterator[Row]:
-    """Read the rows of a frame, counted from 0; what is missing in whatever way is None.
+    """Read the rows of a frame, counted from 0; every kind of missing value becomes None.
 
     Raises
     ------
     DataError
-        If a column is there twice, or of a type that the interchange protocol has not, or pyarrow is missing.
+        If a column name occurs twice, a column has a type that the interchange protocol lacks, or pyarrow
+        is missing.
     """
     columns = {name: list(map(_plain, values)) for name, values in _columns(frame).items()}
     for number, values in enumerate(zip(*columns.values(), strict=True)):
@@ -79,7 +80,7 @@ def read_frame(frame: Frame) -> Iterator[Row]:
 
 
 def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """Name of every column, and its values: by the library's own way, as the protocol knows no lists."""
+    """Return the name and the values of every column, in the library's own way because of lists."""
     if _is_of(frame, "pandas", "DataFrame"):
         return _pandas_columns(frame)
     if _is_of(frame, "polars", "DataFrame"):
@@ -92,14 +93,14 @@ def _columns(frame: Any) -> Mapping[str, Sequence[Any]]:
         raise DataError("frames of this library need: pip install pyarrow", file=FRAME) from None
     try:
         table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else from_dataframe(frame)
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library raises different errors
         raise DataError(f"cannot be read: {error}", file=FRAME) from error
     _refuse_double(table.column_names)
     return {name: column.to_pylist() for name, column in zip(table.column_names, table.columns, strict=True)}
 
 
 def _pandas_columns(frame: Any) -> Mapping[str, Sequence[Any]]:
-    """The columns of pandas, and of its index where that has a name that no column has."""
+    """Return the columns of a pandas frame, and its index if it has a name that no column has."""
     for name in frame.index.names:
         if name is not None and name not in frame.columns:
             frame = frame.assign(**{str(name): frame.index.get_level_values(name)})
@@ -111,19 +112,19 @@ def _pandas_columns(frame: Any) -> Mapping[str, Sequence[Any]]:
 def _refuse_double(names: Sequence[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise DataError("the column is there twice", file=FRAME, field=name)
+            raise DataError("the column occurs twice", file=FRAME, field=name)
 
 
 def _plain(value: Any) -> Any:
-    """A value without what its library wraps around it: numpy's numbers and arrays, its NaN, and tuples."""
+    """Return a value without the library's wrapper: numpy numbers and arrays, its NaN, and tuples."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, tuple):
         return list(value)
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  NaN alone
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124  true for NaN only
 
 
 def _is_of(given: object, library: str, kind: str) -> bool:
-    """Whether something is of a library that is loaded; none is loaded to find out."""
+    """Whether an object belongs to a library that is already loaded; nothing is imported to find out."""
     module = sys.modules.get(library)
     return module is not None and isinstance(given, getattr(module, kind, ()))

@@ -1,4 +1,4 @@
-"""Runs of HELM: their ``scenario_state.json``, and ``per_instance_stats.json`` beside it."""
+"""Read runs of HELM: ``scenario_state.json`` and ``per_instance_stats.json`` beside it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from oversight.harness.output import shorten
 from oversight.harness.types import ForeignAnswer, PredictionStatus
 
 _STATS = "per_instance_stats.json"
-_SEPARATE = "multiple_choice_separate"  # how the names of its methods begin
+_SEPARATE = "multiple_choice_separate"  # prefixes of the names of its methods
 _Key = tuple[str, int]
 """An instance and a trial."""
 _Chosen = Mapping[_Key, int]
@@ -35,16 +35,16 @@ _Chosen = Mapping[_Key, int]
 def read_helm(path: Path) -> Iterator[ForeignAnswer]:
     """Read the requests of a run; trials become samples of the same item.
 
-    ``output_mapping`` says which option a label stands for; without one the references are the options,
-    unless all of them are right answers. Perturbed copies, and further completions of a request, are left
-    out. Where each option was scored in a request of its own (``request_mode`` "original" or
-    "calibration"), the answer is the ``predicted_index`` in the run's ``per_instance_stats.json`` or, without
-    that file, the option of the highest score by HELM's formula from the log-probabilities of its tokens.
+    ``output_mapping`` says which option a label denotes. Without it the references are the options, unless
+    all of them are right answers. Perturbed copies, and further completions of a request, are left out. If
+    each option was scored in a separate request (``request_mode`` "original" or "calibration"), the answer
+    is ``predicted_index`` in the run's ``per_instance_stats.json``. Without that file it is the option with
+    the highest score, by HELM's formula from the log-probabilities of its tokens.
 
     Raises
     ------
     DataError
-        If it is no such file, or the answer stands in a file that is not there.
+        If it is not such a file, or the answer is in a file that does not exist.
     """
     whole = read_whole(path)
     if whole.find("request_states") is None:
@@ -96,7 +96,7 @@ def _read_state(state: Row, *, chosen: _Chosen, failed: Collection[_Key]) -> lis
 
 
 def _question(state: Row) -> str:
-    """Return the input's text; newer runs may hold messages in its place."""
+    """Return the input's text; newer runs may store messages instead."""
     text = state.text("instance.input.text")
     messages = state.find("instance.input.messages")
     if text or not messages:
@@ -109,7 +109,7 @@ def _question(state: Row) -> str:
 
 
 def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return labels and options in the order of the labels; without ``output_mapping`` no labels."""
+    """Return labels and options in the order of the labels; no labels without ``output_mapping``."""
     mapping = state.find("output_mapping")
     if mapping:
         labels, options = tuple(mapping), read_texts(state, "output_mapping", mapping.values())
@@ -120,7 +120,7 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return tuple(labels[j] for j in order), tuple(options[j] for j in order)
     references = state.find("instance.references") or ()
     if all("correct" in (reference.get("tags") or ()) for reference in references):
-        return (), ()  # accepted wordings of the right answer, among which nobody chooses
+        return (), ()  # alternative wordings of the right answer, not options to choose from
     texts = (reference["output"]["text"] for reference in references)
     return (), read_texts(state, "instance.references", texts)
 
@@ -128,8 +128,8 @@ def _options(state: Row) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _read_labelled(answer: ForeignAnswer, labels: tuple[str, ...]) -> ForeignAnswer:
     """Read the label that a completion names.
 
-    What is not read here is left to the parser of replies if the labels are A, B, … in this order, which it
-    tells from words better, and if no option could be taken for a label.
+    Other completions are left to the reader of replies if the labels are A, B, … in this order, because it
+    tells letters from words more reliably, and if no option could be mistaken for a label.
     """
     are_letters = [strip_label(label) for label in labels] == [chr(ord("a") + j) for j in range(len(labels))]
     are_mixed_up = any(map(is_label, answer.options))
@@ -156,7 +156,7 @@ def _find_chosen(path: Path, whole: Row, states: list[Any]) -> _Chosen:
 
 
 def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
-    """Return the option of the highest score of every instance and trial."""
+    """Return the option with the highest score for every instance and trial."""
     modes = [state.get("request_mode") for state in states if isinstance(state, dict)]
     scores: dict[_Key, dict[int, float]] = {}
     read = partial(_read_score, is_calibrated="calibration" in modes)
@@ -167,10 +167,10 @@ def _compute_chosen(path: Path, states: list[Any]) -> _Chosen:
 
 
 def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, float]]:
-    """Return what one option's request adds to the score, or an empty list if it scores no option.
+    """Return what one option's request contributes to its score; empty if it scores no option.
 
-    The score is the mean log-probability of the option's tokens. If calibrated, it is their sum, less the
-    same without the question.
+    The score is the mean log-probability of the option's tokens. For calibrated requests it is their sum
+    minus the sum without the question.
     """
     if not state.find("request_mode") or state.find("instance.perturbation") or _failed(state):
         return []
@@ -193,7 +193,7 @@ def _read_score(state: Row, *, is_calibrated: bool) -> list[tuple[_Key, int, flo
 
 
 def _failed(state: Row) -> str:
-    """Why a request failed; empty if it did not."""
+    """Why a request failed; empty if it succeeded."""
     return "" if state.need("result", dict).get("success", True) else state.text("result.error") or "failed"
 
 
@@ -206,7 +206,7 @@ def _read_predicted(record: Row) -> list[tuple[_Key, int]]:
 
 
 def _read_scored(state: Row, name: str, chosen: _Chosen, failed: Collection[_Key]) -> list[ForeignAnswer]:
-    """Read the first of the requests that score an item's options one by one; the others say the same."""
+    """Read the first of the requests that score an item's options one by one; the others repeat it."""
     if state.find("request_mode") != "original" or state.count("reference_index"):
         return []
     key = _key_of(state)

@@ -1,4 +1,4 @@
-"""Rows to items and to the sealed key: which column holds what, and the true option of every item."""
+"""Turn rows into items and into the sealed key with the true option of every item."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from oversight.harness.errors import DataError, WrongType
 from oversight.harness.expected import check_names, check_records
 from oversight.harness.output import did_you_mean, shorten, unguard_cell
 from oversight.harness.seeding import derive_seeds
-from oversight.harness.types import Item
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item
 
 
 @dataclass(frozen=True, slots=True)
 class ItemMapping:
-    """Which column holds what.
+    """Columns of the fields of an item.
 
     Attributes
     ----------
     text
         Column with the text of the item.
     id
-        Column with a unique id; if the file has no such column and the name is the default, the
-        id is a hash of text and options, so that it does not depend on the order of rows.
+        Column with a unique id. If the file has no such column and the name is the default, the id is a
+        hash of text and options, so that it does not depend on the order of rows.
     classes
-        Fixed classes: the options of every item, each a domain with its expert.
+        Fixed classes, which are the options of every item; each is a domain with an expert.
     options
-        Without fixed classes: one column that holds a list of options, or several columns that
-        hold one option each (empty ones are left out, so that K may vary).
+        Without fixed classes: one column with a list of options, or several columns with one option each
+        (empty ones are left out, so that K may vary).
     meta
         Columns kept with the item, for stratified estimates.
     shuffle
@@ -51,7 +51,10 @@ class ItemMapping:
     seed
         Seed of the shuffle.
     skip_bad
-        Whether rows that are wrong are left out, and counted, instead of refusing the file.
+        Whether bad rows are left out and counted; otherwise they are an error.
+    is_open
+        Whether items have no options, because answers are texts. Their text may then be a list of messages,
+        each with ``role`` and ``content``.
     """
 
     text: str = "text"
@@ -62,6 +65,7 @@ class ItemMapping:
     shuffle: bool = True
     seed: int = 0
     skip_bad: bool = False
+    is_open: bool = False
 
     def __post_init__(self) -> None:
         check_names("classes", self.classes)
@@ -74,13 +78,15 @@ class ItemMapping:
 
 
 def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
-    """The options of a row's item.
+    """Return the options of a row's item.
 
     Raises
     ------
     DataError
-        If there are fewer than two, or one is empty, there twice or no text.
+        If there are fewer than two, or one is empty, repeated or not a text.
     """
+    if mapping.is_open:
+        return (OPEN_ANSWER,)
     if mapping.classes:
         return mapping.classes
     if isinstance(mapping.options, str):
@@ -99,7 +105,7 @@ def read_options(row: Row, mapping: ItemMapping) -> tuple[str, ...]:
         raise row.error(column, f"option {options.index('') + 1} is empty")
     if len(set(options)) < len(options):
         again = next(option for j, option in enumerate(options) if option in options[:j])
-        raise row.error(column, f"the option {again!r} is there twice{_name(row, mapping)}")
+        raise row.error(column, f"the option {again!r} occurs twice{_name(row, mapping)}")
     return tuple(options)
 
 
@@ -129,28 +135,29 @@ _Content = tuple[str, str, tuple[str, ...], dict[str, str]]
 
 
 def read_items(source: Source, mapping: ItemMapping | None = None, **columns: Any) -> list[Item]:
-    """Read items from a file (CSV, JSON Lines, Parquet, Excel), or from a frame.
+    """Read items from a file (CSV, JSON Lines, Parquet, Excel) or a data frame.
 
     Parameters
     ----------
     source
-        The file; or a frame of pandas, polars, pyarrow, or any with the dataframe interchange protocol.
+        The file, or a frame of pandas, polars, pyarrow or another library with the dataframe interchange
+        protocol.
     mapping
-        Which column holds what; or give the fields of `ItemMapping` as keywords.
+        Columns of the fields; or give the fields of `ItemMapping` as keywords.
 
     Raises
     ------
     DataError
-        Naming file, line and field of the bad rows, twenty at most: a missing column, an empty text, a
-        duplicate id, fewer than two options, an option twice. Of a frame row and column, the rows counted
-        from 0.
+        If a column is missing, a text is empty, an id occurs twice, there are fewer than two options, or an
+        option occurs twice. Names file, line and field of at most twenty bad rows; for a frame, row
+        (counted from 0) and column.
     WrongType
         If the source is neither a path nor a frame.
 
     Warns
     -----
     UserWarning
-        If rows were left out, saying how many.
+        If rows were left out; says how many.
 
     Examples
     --------
@@ -171,7 +178,7 @@ def read_items(source: Source, mapping: ItemMapping | None = None, **columns: An
 
 
 def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Iterator[Item]:
-    """Turn rows into items one by one, read a portion at a time; see `read_items`."""
+    """Yield items one by one while portions of rows are read; see `read_items`."""
     for fields in iterate_fields(map(RowPortion, split_records(rows)), mapping, source):
         yield from starmap(Item, fields)
 
@@ -179,7 +186,7 @@ def iterate_items(rows: Iterable[Row], mapping: ItemMapping, source: str) -> Ite
 def iterate_fields(
     portions: Iterable[Portion], mapping: ItemMapping, source: str, bad: BadRows | None = None
 ) -> Iterator[list[ItemFields]]:
-    """Turn portions of a file into the fields of items; see `read_items`. Wrong rows are put into `bad`."""
+    """Yield the fields of items from portions of a file; bad rows are added to `bad`."""
     for contents in _read_contents(portions, mapping, source, BadRows() if bad is None else bad):
         orders = _draw_orders(contents, mapping)
         yield [
@@ -191,15 +198,15 @@ def iterate_fields(
 def read_key(
     source: Source, items: Sequence[Item], *, id_column: str = "id", label_column: str = "label"
 ) -> dict[str, int]:
-    """Read the sealed key, item id → true option (source order, from 0): a file or frame of options' texts.
+    """Read the sealed key, item id → true option (source order, from 0), from a file or frame.
 
-    Only what simulates experts and what opens it at the end reads it; it is never stored with a study.
-    Rows for items that are not asked for are passed over.
+    The labels are texts of options. Only simulated experts and the final check read the key; it is never
+    stored with a study. Rows of other items are ignored.
 
     Raises
     ------
     DataError
-        If a column or an item is missing, an id is there twice, or a label is none of the options.
+        If a column or an item is missing, an id occurs twice, or a label is not one of the options.
     """
     check_records("items", items, Item)
     by_id = {item.id: item for item in items}
@@ -211,7 +218,7 @@ def read_key(
         if item is None:
             continue
         if item.id in truth:
-            raise row.error(id_column, f"the id {item.id!r} is there twice")
+            raise row.error(id_column, f"the id {item.id!r} occurs twice")
         if label not in item.options:
             label = unguard_cell(label)
         if label not in item.options:
@@ -241,7 +248,7 @@ def _read_contents(
 
 
 def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[Portion]:
-    """The portions of a file; what ends it before its time is told after the wrong rows so far."""
+    """Yield the portions of a file; an error that ends it early is reported after the bad rows."""
     try:
         yield from portions
     except DataError as error:
@@ -254,7 +261,7 @@ def _collect_unreadable(portions: Iterable[Portion], bad: BadRows) -> Iterator[P
 def _read_rows(
     portion: Portion, mapping: ItemMapping, seen: dict[str, int], bad: BadRows
 ) -> Iterator[_Content]:
-    """The contents of rows that are good; those that are not are put into `bad`."""
+    """Return the contents of good rows; bad rows are added to `bad`."""
     for row in portion.attempts():
         try:
             if isinstance(row, DataError):
@@ -265,9 +272,9 @@ def _read_rows(
 
 
 def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Content:
-    """The content of a row, whose id and line are put into `seen`."""
+    """Return the content of a row and record its id and line in `seen`."""
     try:
-        text = _string(row, mapping.text)
+        text = _read_text(row, mapping)
         options = read_options(row, mapping)
         if mapping.id in row.fields or mapping.id != "id":
             item_id = _string(row, mapping.id)
@@ -276,6 +283,10 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
         meta = {name: str(row.value(name)) for name in mapping.meta}
     except RecursionError:
         raise row.error(None, "nested too deep to be text") from None
+    if mapping.is_open and item_id.startswith(UNIT_PREFIX):
+        raise row.error(
+            mapping.id, f"an id must not begin with {UNIT_PREFIX!r}, which marks units of answers"
+        )
     if seen.setdefault(item_id, row.line) != row.line:
         hint = "" if mapping.id in row.fields else "; same text and options: add an id column"
         raise row.error(mapping.id, f"the id {item_id!r} was used in {row.name_line(seen[item_id])}{hint}")
@@ -283,13 +294,25 @@ def _read_content(row: Row, mapping: ItemMapping, seen: dict[str, int]) -> _Cont
 
 
 def _draw_orders(contents: Sequence[_Content], mapping: ItemMapping) -> list[tuple[int, ...]]:
-    """Display orders: each item's from a generator of its own, or as in the source."""
+    """Display orders: each item's from a separate random generator, or as in the source."""
     counts = [len(options) for _, _, options, _ in contents]
     if not mapping.shuffle:
         return [tuple(range(k)) for k in counts]
     seeds = derive_seeds(mapping.seed, "shuffle", last=(item_id for item_id, *_ in contents))
     generators = map(np.random.default_rng, seeds)
     return [tuple(rng.permutation(k).tolist()) for rng, k in zip(generators, counts, strict=True)]
+
+
+def _read_text(row: Row, mapping: ItemMapping) -> str:
+    value = row.value(mapping.text)
+    if not (mapping.is_open and isinstance(value, list)):
+        return _string(row, mapping.text)
+    turns = [Row(row.file, row.line, turn) for turn in value if isinstance(turn, dict)]
+    if not turns or len(turns) < len(value):
+        raise row.error(mapping.text, "must be text, or a list of messages with role and content")
+    if len(turns) == 1:
+        return _string(turns[0], "content")
+    return "\n\n".join(f"{_string(turn, 'role')}: {_string(turn, 'content')}" for turn in turns)
 
 
 def _string(row: Row, column: str) -> str:

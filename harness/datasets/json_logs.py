@@ -1,7 +1,7 @@
-"""Logs of inspect-ai (``.eval`` archives and ``.json`` files), and what readers of logs share.
+"""Read logs of inspect-ai (``.eval`` archives and ``.json`` files), and parts for other readers.
 
-Other programs list options under labels such as ``A``, ``(b)`` or ``1.``. Every error names file, record and
-field.
+Other programs list options under labels such as ``A``, ``(b)`` or ``1.``. Every error names file, record
+and field.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def strip_label(text: str) -> str:
 
 
 def place_labels(labels: Sequence[str]) -> list[int] | None:
-    """Return the place that each label names, or None if they are not consecutive letters or numbers.
+    """Return the position of each label, or None if they are not consecutive letters or numbers.
 
     Letters count from ``A``, numbers from 1, or from 0 if one of them is 0.
 
@@ -57,16 +57,16 @@ def place_labels(labels: Sequence[str]) -> list[int] | None:
 
 
 def is_label(text: str) -> bool:
-    """Whether a text is nothing but one letter or a number of at most three digits."""
+    """Whether a text is a single letter or a number of at most three digits."""
     bare = strip_label(text)
     return (len(bare) == 1 and bare.isalpha()) or _DIGITS.fullmatch(bare) is not None
 
 
 def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | None:
-    """Return which of some labels a reply names, or None if it does not plainly name one.
+    """Return which label a reply names, or None if it does not clearly name one.
 
-    Read are a reply or a first line that is nothing but the label and, `with_words`, a label with words
-    around it: ``2. heart``, ``The answer is 2``.
+    A reply or a first line that consists of a label is read and, `with_words`, a label with words around
+    it: ``2. heart``, ``The answer is 2``.
 
     >>> [read_label(reply, ["1", "2"], with_words=True) for reply in (" (2)", "The answer is 2.", "2.5")]
     [1, 1, None]
@@ -88,7 +88,7 @@ def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | N
 
 
 def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the texts that the last list with these labels gives them, one a line; empty if there is none.
+    r"""Return the texts of the last list with these labels, one per line; empty if there is none.
 
     >>> find_listed_options("Which?\nOptions:\n(A) red\n(B) blue", ["A", "B"])
     ('red', 'blue')
@@ -114,10 +114,10 @@ T = TypeVar("T")
 OWN_FILE = "write a table with the columns id, text and prediction yourself"
 """What to do with a log that cannot be read."""
 _ZSTANDARD = 93
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # of a member in a ZIP archive, before its name
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # signature of a member of a ZIP archive, before its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
 _CUT = ("max_tokens", "length", "model_length")
-_SHUFFLED = "Choices were shuffled"  # how an explanation of its scorer begins
+_SHUFFLED = "Choices were shuffled"  # beginning of its scorer's explanation
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 """What its solver writes in place of a reply to shuffled choices."""
 
@@ -125,14 +125,14 @@ _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:
     """Read the samples of a log; epochs become samples of the same item.
 
-    The answer is the first scorer's, where it read one, else it is left to this project's parser. The
-    question is the input's text, or what the users say in its messages. Samples that were invalidated, and
-    further choices of an output, are left out.
+    The answer is the one that the first scorer read, if any; otherwise this project reads it. The question
+    is the input's text, or the user turns of its messages. Invalidated samples, and further choices of an
+    output, are left out.
 
     Raises
     ------
     DataError
-        If it is no such log, or a sample lacks its id.
+        If it is not such a log, or a sample has no id.
     """
     header = _header(path)
     read = partial(_inspect_answers, shuffles=_shuffles(header))
@@ -173,22 +173,22 @@ def _inspect_answers(sample: Row, *, shuffles: bool) -> list[ForeignAnswer]:
 
 
 def _scores(sample: Row) -> list[dict[str, Any]]:
-    """Every score of a sample; the oldest logs have one ``score``."""
+    """Return every score of a sample; the oldest logs have one ``score``."""
     scores = [*(sample.find("scores") or {}).values(), sample.find("score")]
     return [score for score in scores if isinstance(score, dict)]
 
 
 def _place_letter(answer: str | None, options: Sequence[str]) -> str | int | None:
-    """Return the place that a letter names among the options that a sample lists, else the answer."""
+    """Return the position of a letter among the options that a sample lists, otherwise the answer."""
     letters = [chr(ord("A") + place) for place in range(min(26, len(options)))]
     return letters.index(answer) if answer in letters else answer
 
 
 def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuffles: bool) -> ForeignAnswer:
-    """Take care of a reply of which no answer was read, and whose letters may name shuffled choices.
+    """Handle a reply without a read answer, whose letters may name shuffled choices.
 
-    inspect-ai puts the choices back into their order only where it read an answer. Its scorer writes down
-    the order that was shown. Where it did not, the letters of the reply mean nothing.
+    inspect-ai restores the order of the choices only if it read an answer. Its scorer records the order
+    that was shown. Without that record the letters of the reply have no meaning.
     """
     shown = [str(s.get("explanation")) for s in scores if str(s.get("explanation")).startswith(_SHUFFLED)]
     letters = [chr(ord("A") + place) for place in range(len(answer.options))]
@@ -201,7 +201,7 @@ def _read_shuffled(answer: ForeignAnswer, scores: list[dict[str, Any]], *, shuff
 
 
 def _completion(sample: Row) -> str:
-    """Return what the model wrote; older logs hold it in messages alone."""
+    """Return the text that the model wrote; older logs store it in messages only."""
     text = sample.text("output.completion")
     if text:
         return text
@@ -214,9 +214,9 @@ def _completion(sample: Row) -> str:
 
 
 def _question(sample: Row) -> tuple[str, str]:
-    """Return the question, and why no item can be made of it.
+    """Return the question, or the reason why no item can be made of it.
 
-    Of a conversation every turn is part of the question; system messages are not.
+    All turns of a conversation are part of the question, except system messages.
     """
     given = sample.find("input")
     if isinstance(given, str):
@@ -239,14 +239,14 @@ def _question(sample: Row) -> tuple[str, str]:
 
 
 def _system_texts(sample: Row) -> str:
-    """What system messages of the input say, which may be the question."""
+    """Return the text of the input's system messages, which may be the question."""
     given = sample.find("input")
     messages = [m for m in given if m.get("role") == "system"] if isinstance(given, list) else []
     return "\n\n".join(_content(sample, message)[0] for message in messages)
 
 
 def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return a message's text, without thoughts, and the kinds of its other parts."""
+    """Return a message's text without reasoning, and the kinds of its other parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return _resolve(sample, content), []
@@ -258,7 +258,7 @@ def _content(sample: Row, message: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _resolve(sample: Row, text: str) -> str:
-    """Return the attachment that stands for a long text, if one does."""
+    """Return the attachment that replaces a long text, if any."""
     if text.startswith(("attachment://", "tc://")):
         text = sample.text(f"attachments.{text.partition('://')[2]}") or text
     return text
@@ -281,14 +281,14 @@ def _shuffles(header: Row) -> bool:
 
 
 def how_log_ended(path: str | Path) -> str:
-    """How a run of inspect-ai ended that did not end well: ``"error"``, ``"cancelled"``, ``"started"``.
+    """Return how a run of inspect-ai ended, if it failed: ``"error"``, ``"cancelled"``, ``"started"``.
 
-    Empty if it was finished. An archive without a header was never finished, either.
+    Empty if it finished. An archive without a header did not finish.
 
     Raises
     ------
     DataError
-        If it is no such log.
+        If it is not such a log.
     """
     path = Path(path)
     status = _header(path).text("status") or ("" if path.suffix == ".json" else "started")
@@ -296,7 +296,7 @@ def how_log_ended(path: str | Path) -> str:
 
 
 def _header(path: Path) -> Row:
-    """Return what a log says of its run; an archive of a run under way has it in its journal."""
+    """Return a log's description of its run; the archive of an unfinished run has it in its journal."""
     if path.suffix == ".json":
         return read_whole(path)
     with _opened(path) as archive:
@@ -308,7 +308,7 @@ def _header(path: Path) -> Row:
 
 
 def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> Iterator[T]:
-    """Read records one by one, numbered from 1; what is built otherwise than the format says is refused.
+    """Read records one by one, numbered from 1; a record that does not match the format is an error.
 
     Raises
     ------
@@ -323,7 +323,7 @@ def read_each(records: Iterable[Any], path: Path, read: Callable[[Row], T]) -> I
 
 
 def read_one(record: Row, read: Callable[[Row], T]) -> T:
-    """Read one record; raises as `read_each` does."""
+    """Read one record; errors are those of `read_each`."""
     try:
         return read(record)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -332,7 +332,7 @@ def read_one(record: Row, read: Callable[[Row], T]) -> T:
 
 
 def read_texts(record: Row, field: str, values: Iterable[Any]) -> tuple[str, ...]:
-    """Return texts of a record; raises `DataError` for a value that is none."""
+    """Return texts of a record; raises `DataError` for a value that is not a text."""
     found = tuple(values)
     for value in found:
         if not isinstance(value, str | int | float):
@@ -349,7 +349,7 @@ def _samples(path: Path, header: Row | None = None) -> Iterator[Any]:
         yield from header.need("samples", list)
         return
     with _opened(path) as archive:
-        # A sample that was written again is there twice under one name; the later one is read.
+        # A rewritten sample occurs twice under one name; the later one is read.
         names = sorted({name for name in archive.namelist() if _SAMPLE.fullmatch(name)})
         for name in names:
             if part := _CHUNKED.match(name):
@@ -360,7 +360,7 @@ def _samples(path: Path, header: Row | None = None) -> Iterator[Any]:
 
 
 def _join_chunks(archive: zipfile.ZipFile, folder: str, path: Path) -> Any:
-    """Return a long sample whose attachments are members of their own, named by their first index."""
+    """Return a long sample whose attachments are separate members, named by their first index."""
     sample = parse_json(_read(archive, f"{folder}sample.json", path), f"{path}/{folder}")
     prefix = f"{folder}attachments/"
     attachments: dict[str, Any] = {}
@@ -386,7 +386,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def read_whole(path: Path) -> Row:
-    """Return a file of JSON as one record; raises `DataError`."""
+    """Return the JSON of a file as one record; raises `DataError`."""
     data = path.read_bytes()
     if told := explain_kind(data, path.name) or ("the file is empty" if not data else ""):
         raise DataError(told, file=path)
@@ -394,7 +394,7 @@ def read_whole(path: Path) -> Row:
 
 
 def _read(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
-    """Read a member; newer logs use Zstandard, which Python's own library knows from 3.14 on."""
+    """Read a member; newer logs use Zstandard, which Python supports from 3.14 on."""
     info = archive.getinfo(name)
     if info.compress_type != _ZSTANDARD:
         return archive.read(name)

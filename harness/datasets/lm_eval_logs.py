@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness (``samples_TASK_DATE.jsonl``, written with ``--log_samples``)."""
+"""Read samples of lm-evaluation-harness (``samples_TASK_DATE.jsonl``, from ``--log_samples``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from oversight.harness.datasets.rows import read_rows
 from oversight.harness.output import shorten
 from oversight.harness.types import ForeignAnswer, fold_text
 
-_INVALID = "[invalid]"  # lm-eval's filters write this if they find no answer
+_INVALID = "[invalid]"  # written by lm-eval's filters if they find no answer
 _QUESTIONS = (
     *("question", "Question", "QUESTION", "query", "question_stem", "qtext", "ex_question", "stem", "goal"),
     *("sentence", "input", "inputs", "startphrase", "sent1", "problem", "Problem", "ctx", "text", "prompt"),
@@ -52,12 +52,12 @@ _TEXTS, _LABELS = ("text", "value", "atext", "content"), ("label", "key", "id", 
 
 
 def read_lm_eval(path: Path) -> Iterator[ForeignAnswer]:
-    """Read samples of generating and of multiple-choice tasks.
+    """Read samples of generation and multiple-choice tasks.
 
-    The item's id is the document's ``id`` or, without one, its number. Of several filters the first in
-    the file counts, of several replies to one request the first; the others are left out. For multiple
-    choice the answer is the continuation of highest log-likelihood, and the confidence its share when all
-    of them are normalised. Continuations that are letters or numbers stand for the options of the document.
+    The item's id is the document's ``id`` or, without one, its number. Only the first filter in the file
+    and the first reply to a request count. For multiple choice, the answer is the continuation with the
+    highest likelihood, and the confidence is its normalised likelihood. Continuations that are letters or
+    numbers denote the options of the document.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _read_sample(row: Row) -> list[ForeignAnswer]:
 
 
 def _read_requests(row: Row) -> list[list[Any]]:
-    """Return the arguments of every request in their order: a mapping by name, or lists in older files."""
+    """Return the arguments of every request in order: a mapping by name, or lists in older files."""
     given = row.need("arguments", (dict, list))
     requests = list(given.values()) if isinstance(given, dict) else given
     return [list(each.values()) if isinstance(each, dict) else list(each) for each in requests]
@@ -141,7 +141,7 @@ def _read_choice(
     said = [str(request[1]) for request in requests]
     half = len(said) // 2
     if half > 1 and said[:half] == said[half:] and not any(_read_prompt(r[0]) for r in requests[half:]):
-        # The second half is the same without the question, for mutual information.
+        # The second half repeats the first without the question, for mutual information.
         said, scores = said[:half], scores[:half]
     if len(said) < 2:
         told = "there is one continuation, so that no option was chosen; such tasks cannot be read"
@@ -152,7 +152,7 @@ def _read_choice(
 
 
 def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
-    """The likeliest of k continuations, and its share when all are normalised."""
+    """Return the likeliest of k continuations, and its normalised likelihood."""
     field = "filtered_resps"
     try:
         scores = [float(pair[0]) for pair in responses]
@@ -169,10 +169,10 @@ def _choose(row: Row, responses: Sequence[Any], k: int) -> tuple[int, float]:
 def _match_options(
     row: Row, said: list[str], text: str, prompt: str
 ) -> tuple[Sequence[int], tuple[str, ...]]:
-    """Return the options, and the place of the one that each continuation stands for.
+    """Return the options, and the position of the option that each continuation denotes.
 
-    Labels stand for the options of the document; so do continuations that are all the same (where the
-    prompts differ), and those that hold an option and more.
+    Labels denote the options of the document. So do continuations that are all the same (if the prompts
+    differ), and continuations that contain an option and more.
     """
     document, k = row.need("doc", dict), len(said)
     folded = list(map(fold_text, said))
@@ -203,7 +203,7 @@ def _match_options(
 
 
 def _list_options(document: dict[str, Any]) -> list[_Listed]:
-    """Return every list of options in a document with their labels; those that may be labels come last."""
+    """Return every list of options in a document with its labels; possible labels come last."""
     return sorted(_iterate_options(document), key=lambda listed: place_labels(listed[1]) is not None)
 
 
@@ -228,7 +228,7 @@ def _iterate_options(document: dict[str, Any]) -> Iterator[_Listed]:
 
 
 def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
-    """Put options into the order of their letters or numbers, if they have such."""
+    """Sort options by their letters or numbers, if they have any."""
     places = place_labels(labels) if len(labels) == len(texts) else None
     if places is None:
         return labels, texts
@@ -237,7 +237,7 @@ def _order(labels: Sequence[str], texts: tuple[str, ...]) -> _Listed:
 
 
 def _read_list(value: Any) -> _Listed:
-    """Labels and texts of a list of options as data sets hold it; a text may hold a list of Python's."""
+    """Return labels and texts of a stored list of options, possibly a Python list in a text."""
     if isinstance(value, str) and value.strip().startswith(("[", "{")):
         try:
             value = ast.literal_eval(value.strip())
@@ -245,7 +245,7 @@ def _read_list(value: Any) -> _Listed:
             return (), ()
     if isinstance(value, dict):
         texts = next((value[name] for name in _TEXTS if isinstance(value.get(name), list)), None)
-        if texts is None:  # a label to each text
+        if texts is None:  # one label per text
             return list(map(str, value)), _read_texts(value.values())
         labels = value.get("label")
         return (list(map(str, labels)) if isinstance(labels, list) else ()), _read_texts(texts)
@@ -265,7 +265,7 @@ def _read_texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _find_listed(row: Row, text: str) -> tuple[str, ...]:
-    """Options that a question lists, if the right answer is one of their letters."""
+    """Return the options that a question lists, if the right answer is one of their letters."""
     target = strip_label(row.text("target"))
     if len(target) != 1 or not "a" <= target <= "j":
         return ()
@@ -275,7 +275,7 @@ def _find_listed(row: Row, text: str) -> tuple[str, ...]:
 
 
 def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | int | None:
-    """Return the place that a label or a letter names among k options, else the answer."""
+    """Return the position of a label or letter among k options, otherwise the answer."""
     bare = "" if answer is None else strip_label(answer)
     names = [strip_label(label) for label in labels]
     if names.count(bare) == 1 and len(names) == k:
@@ -285,7 +285,7 @@ def _place_answer(answer: str | None, labels: Sequence[str], k: int) -> str | in
 
 
 def _read_question(document: dict[str, Any], prompt: str) -> str:
-    """Return the question with what is to be read before it; empty if no field is known to hold it."""
+    """Return the question with the text that precedes it; empty if no known field holds it."""
     question = next((found for name in _QUESTIONS if (found := _read_text(document.get(name)))), "")
     shown = fold_text(prompt)
     contexts = [_read_text(document.get(name)) for name in _CONTEXTS] if question else []

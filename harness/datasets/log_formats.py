@@ -1,4 +1,4 @@
-"""Answers from other programs: which program wrote a log, and how to read it.
+"""Read answers from other programs: find out which program wrote a log, and read it.
 
 Plain tables of predictions are one of the formats: CSV, JSON Lines or Parquet with a row per answer.
 """
@@ -27,17 +27,17 @@ _ASKED = ("question", "text")
 
 
 def read_table(path: Path) -> Iterator[ForeignAnswer]:
-    """Read rows; ``prediction`` is an option's text or letter, or empty where nothing could be read.
+    """Read rows; ``prediction`` is an option's text or letter, or empty if nothing could be read.
 
-    Needed are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` is read in
-    place of ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read
-    where they are, others passed over.
-    What a study exported (``item_id``, ``status``, ``option_text``, …) is read as it was there.
+    Required are a column ``id`` or ``text``, and ``prediction`` or ``raw``; a column ``question`` replaces
+    ``text``. ``error``, ``confidence``, ``sample``, ``input_tokens`` and ``output_tokens`` are read if
+    present; other columns are ignored. Exports of a study (``item_id``, ``status``, ``option_text``, …) are
+    read unchanged.
 
     Raises
     ------
     DataError
-        If a needed column is missing or a number is none.
+        If a required column is missing or a number is malformed.
     """
     return map(_table_answer, read_rows(path))
 
@@ -105,12 +105,12 @@ READERS: dict[str, Callable[[Path], Iterator[ForeignAnswer]]] = {
 
 
 def format_of(path: str | Path) -> str:
-    """Tell the format by the file's name.
+    """Infer the format from the file's name.
 
     Raises
     ------
     DataError
-        If the name could be anything.
+        If the name fits several formats.
     """
     name = Path(path).name.lower()
     if name.endswith(".eval"):
@@ -127,16 +127,16 @@ def format_of(path: str | Path) -> str:
 def iterate_foreign(
     path: str | Path, kind: str, model: str | None = None, left_out: Counter[str] | None = None
 ) -> Iterator[list[ForeignAnswer]]:
-    """Read a log's answers, some thousand at a time; the last may not be good although the first were.
+    """Read a log's answers in portions; the last may be bad although the first were good.
 
-    Of a log that says whose answers it holds those of `model` are read, or all if they are of one model.
-    Samples that are no answers of their own are counted in `left_out`, by the reason.
+    If a log names its models, only the answers of `model` are read, or all if they are of one model.
+    Samples that are not answers are counted in `left_out`, by reason.
 
     Raises
     ------
     DataError
-        Naming file, record and field of the first thing that is not as the format says; if an item has
-        two answers with the same sample number.
+        At the first deviation from the format, naming file, record and field; or if an item has two answers
+        with the same sample number.
     """
     path = Path(path)
     if not path.is_file():
@@ -162,7 +162,7 @@ def iterate_foreign(
 
 
 def tell_left_out(counts: Mapping[str, int]) -> str:
-    """Tell how many samples were left out and why: ``3 × perturbed copy, 1 × invalidated sample``."""
+    """Format how many samples were left out and why: ``3 × perturbed copy, 1 × invalidated sample``."""
     return ", ".join(f"{n} × {reason}" for reason, n in counts.items())
 
 
@@ -171,7 +171,7 @@ def _why_left_out(answer: ForeignAnswer, model: str) -> str:
 
 
 def _choose_model(answers: Iterator[ForeignAnswer], path: Path, model: str | None) -> str:
-    """Whose answers to read of a log that holds those of several models; empty if it does not say."""
+    """Return whose answers to read from a log with several models; empty if it names none."""
     first = next((answer for answer in answers if not answer.left_out), None)
     if first is None or not first.model:
         return ""
@@ -191,7 +191,7 @@ def _key_of(answer: ForeignAnswer) -> _Key:
 def _refuse_second(
     portion: Sequence[ForeignAnswer], keys: Sequence[_Key], lines: dict[_Key, int], path: Path
 ) -> None:
-    """Raise the error of the first answer whose key was there before, in these lines or the portion."""
+    """Raise the error for the first answer whose key occurred before, in this portion or an earlier one."""
     for answer, key in zip(portion, keys, strict=True):
         if key in lines:
             name = answer.id or answer.text[:40]

@@ -1,7 +1,7 @@
-"""The public benchmarks: where they are, and their items, read apart from the sealed key.
+"""The public benchmarks: where to find them, and how to read their items and sealed keys.
 
-A row that is none of the benchmark's is refused by the name of the column that is wrong. The answer is used
-only as a sealed key, for simulated experts and for checking estimates against the truth.
+A row that does not match the benchmark is an error that names the bad column. The answers are used as a
+sealed key only, for simulated experts and for comparing estimates with the truth.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def medical_abstracts(row: Row, _seed: int) -> Fields:
 def mmlu_pro(row: Row, _seed: int) -> Fields | str:
     """``question_id, question, options`` (a list), ``answer`` (a letter), ``category``.
 
-    As in the paper, questions that have not ten options are left out, so that K is the same for all.
+    As in the paper, questions without exactly ten options are left out, so that K is the same for all.
     """
     options = row.value("options")
     if not isinstance(options, list):
@@ -83,7 +83,7 @@ def mmlu_pro(row: Row, _seed: int) -> Fields | str:
 
 
 def medqa(row: Row, _seed: int) -> Fields:
-    """``question, options`` (by letter) and ``answer_idx`` (or ``answer``, where that is the letter)."""
+    """``question, options`` (by letter) and ``answer_idx`` (or ``answer``, if that is the letter)."""
     options = row.value("options")
     if isinstance(options, str):
         try:
@@ -111,12 +111,12 @@ def gpqa(row: Row, _seed: int) -> Fields:
 
 
 def math_mc(row: Row, seed: int) -> Fields | str:
-    """MATH as multiple choice: the authors' candidate answers, or questions made of them.
+    """MATH as multiple choice: the authors' candidate answers, or questions made from them.
 
-    A row with ``question, candidates`` has the true answer first and other models' answers after it: four
-    different ones are drawn with `seed` and the question as names of the draw, so that K is 5 as in the
-    paper; a problem with fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a question
-    that was made already, of as many options as it has letters.
+    A row with ``question, candidates`` has the true answer first and other models' answers after it. Four
+    different ones are drawn with `seed` and the question, so that K is 5 as in the paper; a problem with
+    fewer is left out. A row with ``Question, A, B, …, Answer`` (a letter) is a finished question with as
+    many options as letters.
     """
     if "candidates" in row.fields:
         return _draw_distractors(row, seed)
@@ -164,7 +164,7 @@ def edinet(row: Row, _seed: int) -> Fields:
 
 
 def _filled(row: Row, options: Sequence[Any]) -> list[Any]:
-    """The options, none of which may be missing: the answer is told by its place among them."""
+    """Return the options; none may be missing, because the answer is a position among them."""
     if None in options:
         raise row.error("options", f"option {options.index(None) + 1} is empty")
     return list(options)
@@ -186,26 +186,26 @@ def _place(row: Row, column: str, letters: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How one benchmark is read.
+    """How to read one benchmark.
 
     Attributes
     ----------
     convert
-        A published row → the fields of its item, or why it is left out.
+        Converts a published row to the fields of its item, or to the reason why it is left out.
     hub, config, split
-        Where the hub keeps what the paper uses.
+        Where the hub has the data that the paper uses.
     rows
-        Rows that the authors publish, by configuration (empty where there is but one) and split; no other
+        Number of published rows, by configuration (empty if there is only one) and split; no other
         configuration is read.
     printed
-        Items that the paper prints; None where it prints no number.
+        Number of items printed in the paper; None if it prints none.
     classes
-        Fixed classes, where the options are the same for every item.
+        Fixed classes, if the options are the same for every item.
     meta
-        Fields kept for strata.
+        Fields kept for stratification.
     distinct
-        Whether rows that repeat an earlier text and options, or that have an option twice, are
-        left out, as the paper does for its four benchmarks. Otherwise the id is the row's number.
+        Whether rows that repeat an earlier text and options, or have an option twice, are left out, as the
+        paper does for its four benchmarks. Otherwise the id is the row's number.
     """
 
     convert: Convert
@@ -241,7 +241,7 @@ PRESETS: Mapping[str, Preset] = {
         "gpqa_extended",
         "train",
         rows={"gpqa_extended": {"train": 546}, "gpqa_main": {"train": 448}, "gpqa_diamond": {"train": 198}},
-        printed=546,  # 88 to validate and 458 to test, App. G
+        printed=546,  # 88 validation and 458 test items, App. G
         meta=("High-level domain",),
     ),
     "math-mc": Preset(math_mc, "guipenedo/math-mc", rows={"": {}}, printed=11_751, meta=("Type",)),
@@ -260,24 +260,24 @@ PRESETS: Mapping[str, Preset] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PresetReading:
-    """A benchmark as it was read.
+    """A benchmark after reading.
 
     Attributes
     ----------
     items, truth
         The items, and the sealed key to them (item id → true option, in source order).
     rows
-        Rows that were read.
+        Number of rows that were read.
     left_out
-        Rows that became no item, by the reason.
+        Number of rows that became no item, by reason.
     whole
-        Whether the source was read to its end; not beyond `limit`.
+        Whether the source was read to its end; false if `limit` ended it.
     published
-        Rows that its authors publish, by split; empty where no number is known here.
+        Number of rows that the authors publish, by split; empty if unknown.
     split
-        The split that was read; None of a file.
+        The split that was read; None for a file.
     printed
-        Items that the paper has of the benchmark; None where it prints no number, or of another split.
+        Number of items in the paper; None if it prints none, or for another split.
     """
 
     items: list[Item]
@@ -290,7 +290,7 @@ class PresetReading:
     printed: int | None
 
     def lines(self) -> list[str]:
-        """What became of the rows, held against the published numbers; what was not checked says so."""
+        """Compare the numbers of rows and items with the published ones; says what was not checked."""
         reasons = "".join(f", {n:,} {reason}" for reason, n in self.left_out.items())
         told = [f"{self.rows:,} rows read{reasons}; {len(self.items):,} items"]
         if not self.whole:
@@ -309,26 +309,26 @@ class PresetReading:
 def read_preset(
     name: str, file: str | Path | None = None, **options: Any
 ) -> tuple[list[Item], dict[str, int]]:
-    """Read a benchmark: its items, and apart from them the sealed key (item id → true option).
+    """Read the items of a benchmark and, separately, the sealed key (item id → true option).
 
     Parameters
     ----------
     name
         One of `PRESETS`.
     file
-        Local file in the columns of the hub's; None reads from the hub.
+        Local file with the columns of the hub's; None reads from the hub.
     options
-        ``seed`` of the shuffle of the options and of distractors that are drawn, by default 0; ``limit``, the
-        most items to read and fetch; ``config``, ``split`` and ``revision`` of the hub's data set, as in
-        ``datasets.load_dataset``, by default what the paper uses.
+        ``seed`` of the shuffle and of drawn distractors, by default 0; ``limit``, the largest number of
+        items to read and fetch; ``config``, ``split`` and ``revision`` of the hub's data set as in
+        ``datasets.load_dataset``, by default those of the paper.
 
     Raises
     ------
     BadInput
-        If there is no such preset or configuration, `limit` is below 1, or `config`, `split`, `revision`
-        are given with a file.
+        If the preset or configuration does not exist, `limit` is below 1, or `config`, `split` or
+        `revision` are given with a file.
     DataError
-        Naming row and column, if a row is not as the benchmark publishes it; or if the hub cannot be read.
+        If a row does not match the benchmark, naming row and column; or if the hub cannot be read.
     """
     read = load_preset(name, file, **options)
     return read.items, read.truth
@@ -344,7 +344,7 @@ def load_preset(
     split: str | None = None,
     revision: str | None = None,
 ) -> PresetReading:
-    """Read the same, with what became of its rows; see `read_preset`."""
+    """Read a benchmark with the counts of its rows; see `read_preset`."""
     if name not in PRESETS:
         raise BadInput(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
     if limit is not None and limit < 1:
@@ -387,7 +387,7 @@ def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[s
 def _converted(
     rows: Iterable[Row], preset: Preset, name: str, seed: int, left_out: Counter[str]
 ) -> Iterator[Row]:
-    """Rows as fields of items; those that are left out are counted."""
+    """Yield rows as fields of items; rows that are left out are counted."""
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
         try:

@@ -1,7 +1,7 @@
-"""One record of a file, and portions of many.
+"""One record of a file, and portions of many records.
 
-A record holds fields by name, each of its type, and makes errors that name its place. A portion is some
-thousand records that follow each other in a file.
+A record holds typed fields by name and makes errors that name its place. A portion is some thousand
+consecutive records of a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record with the place it came from; `line` counts from 1 as an editor does."""
+    """One record and its place; `line` counts from 1 as an editor does."""
 
     file: str
     line: int
@@ -36,16 +36,16 @@ class Row:
         return DataError(message, file=self.file, line=self.line, field=field)
 
     def name_line(self, line: int) -> str:
-        """``line 3``, or ``row 3`` of what is no file."""
+        """``line 3``, or ``row 3`` if the source is not a file."""
         return f"{'row' if isinstance(self.file, InMemory) else 'line'} {line}"
 
     def value(self, column: str) -> Any:
-        """The value in a column.
+        """Return the value in a column.
 
         Raises
         ------
         DataError
-            If there is no such column.
+            If the column does not exist.
         """
         if column not in self.fields:
             known = ", ".join(list(self.fields)[:12])
@@ -55,19 +55,19 @@ class Row:
         return self.fields[column]
 
     def find(self, field: str) -> Any:
-        """A field by its dotted name; None if it is not there."""
+        """Return a field by its dotted name; None if it does not exist."""
         value: Any = self.fields
         for part in field.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
     def need(self, field: str, kind: type | tuple[type, ...]) -> Any:
-        """A field by its dotted name.
+        """Return a field by its dotted name.
 
         Raises
         ------
         DataError
-            If it is not there or of another type.
+            If it does not exist or has another type.
         """
         value = self.find(field)
         if not isinstance(value, kind):
@@ -76,12 +76,12 @@ class Row:
         return value
 
     def text(self, field: str) -> str:
-        """A text, or a number as one; empty if it is not there.
+        """Return a text, or a number as text; empty if it does not exist.
 
         Raises
         ------
         DataError
-            If it is anything else.
+            If it has another type.
         """
         value = self.find(field)
         if value is not None and (isinstance(value, bool) or not isinstance(value, str | int | float)):
@@ -89,12 +89,12 @@ class Row:
         return "" if value is None else str(value)
 
     def number(self, field: str) -> float | None:
-        """A finite number; None if it is empty or not there.
+        """Return a finite number; None if it is empty or does not exist.
 
         Raises
         ------
         DataError
-            If it is anything else.
+            If it has another type or is not finite.
         """
         value = self.find(field)
         if value is None or value == "":
@@ -108,12 +108,12 @@ class Row:
         return number
 
     def count(self, field: str, otherwise: int = 0) -> int:
-        """A whole number ≥ 0 that every database holds; `otherwise` if it is empty or not there.
+        """Return a whole number ≥ 0 that every database can store; `otherwise` if it is empty or missing.
 
         Raises
         ------
         DataError
-            If it is anything else.
+            If it is not such a number.
         """
         number = self.number(field)
         if number is None:
@@ -127,16 +127,16 @@ class Row:
 
 @dataclass(slots=True)
 class BadRows:
-    """What is wrong with the rows of a file.
+    """Collects the bad rows of a file.
 
     Attributes
     ----------
     number
-        How many are wrong.
+        How many rows are bad.
     shown
         The first of them.
     alike
-        Whether one fault is that of all, as where a column is missing.
+        Whether one fault applies to all rows, for example a missing column.
     """
 
     number: int = 0
@@ -144,7 +144,7 @@ class BadRows:
     alike: bool = True
 
     def add(self, error: DataError) -> None:
-        """Count a wrong row, and keep it to be shown if it is one of the first."""
+        """Count a bad row, and keep it if it is one of the first."""
         self.number += 1
         if len(self.shown) < MOST_SHOWN:
             self.shown.append(error)
@@ -152,12 +152,12 @@ class BadRows:
         self.alike = self.alike and (error.field, error.reason) == (first.field, first.reason)
 
     def lines(self) -> list[str]:
-        """A line for each that is shown, and how many are not."""
+        """Return one line per kept row, and the number of others."""
         left = self.number - len(self.shown)
         return [*map(str, self.shown), *([f"and {left:,} more wrong rows"] if left else [])]
 
     def error(self, good: int, mend: str = "skip_bad = true under [items] leaves such rows out") -> DataError:
-        """Make one error of all; it names the place of the first. `good` is how many rows are not wrong."""
+        """Combine all errors in one that names the place of the first; `good` is the number of good rows."""
         first, lines = self.shown[0], self.lines()
         if self.number == 1:
             return first
@@ -170,12 +170,13 @@ class BadRows:
 
 
 def parse_json(text: str | bytes, file: object, line: int | None = None) -> Any:
-    """Parse JSON whose texts can be stored and sent.
+    """Parse JSON and check that its texts can be stored and sent.
 
     Raises
     ------
     DataError
-        If it is not UTF-8, not JSON, nested too deep, or holds half a surrogate pair, which is no character.
+        If it is not UTF-8, not JSON, nested too deep, or contains half a surrogate pair, which is not a
+        character.
     """
     try:
         found = json.loads(text)
@@ -210,15 +211,15 @@ T = TypeVar("T")
 
 
 class Portion(Protocol):
-    """Some thousand records that follow each other in a file.
+    """Some thousand consecutive records of a file.
 
-    Iterating gives their rows, and raises `DataError` at the first that is none.
+    Iterating yields their rows, and raises `DataError` at the first malformed record.
     """
 
     def __iter__(self) -> Iterator[Row]: ...
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """The row of every record, or the error that names one that is none."""
+        """Yield the row of every record, or the error of a malformed one."""
         ...
 
 
@@ -245,7 +246,7 @@ class CsvPortion:
                 yield DataError(message, file=self.file, line=line)
 
     def columns(self) -> Columns | None:
-        """Every column's values, one a record, all texts; None if a record has too few or too many."""
+        """Return every column's values as texts, one per record; None if a record has too few or too many."""
         if set(map(len, self.records)) != {len(self.header)}:
             return None
         return dict(zip(self.header, zip(*self.records, strict=True), strict=True))
@@ -253,7 +254,7 @@ class CsvPortion:
 
 @dataclass(frozen=True, slots=True)
 class JsonPortion:
-    """Lines of a file of JSON Lines."""
+    """Lines of a JSON Lines file."""
 
     file: str
     lines: Sequence[int]
@@ -278,7 +279,7 @@ class JsonPortion:
 
 @dataclass(frozen=True, slots=True)
 class RowPortion:
-    """Rows of a file that is no text; they are looked at one by one."""
+    """Rows of a file that is not a text file; they are checked one by one."""
 
     rows: Sequence[Row]
 
@@ -286,7 +287,7 @@ class RowPortion:
         return iter(self.rows)
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """As of `Portion`; every record is a row."""
+        """As in `Portion`; every record is a row."""
         return iter(self.rows)
 
 
@@ -297,12 +298,12 @@ def _row_or_raise(found: Row | DataError) -> Row:
 
 
 def split_records(records: Iterable[T]) -> Iterator[list[T]]:
-    """Portions of records; where one cannot be read, those before it come first."""
+    """Yield portions of records; if one cannot be read, those before it come first."""
     source, number = iter(records), PORTION
     while number == PORTION:
         portion, bad = list[T](), None
         try:
-            portion.extend(islice(source, PORTION))  # up to one that cannot be read
+            portion.extend(islice(source, PORTION))  # up to an unreadable record
         except DataError as error:
             bad = error
         if portion:

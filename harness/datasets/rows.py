@@ -1,4 +1,4 @@
-"""File formats to rows: CSV, JSON Lines (both also gzipped), Excel, Parquet and Hugging Face data sets."""
+"""Read rows from CSV, JSON Lines (both also gzipped), Excel, Parquet and Hugging Face data sets."""
 
 from __future__ import annotations
 
@@ -27,30 +27,31 @@ from oversight.harness.errors import DataError
 
 
 def read_rows(path: Source) -> Iterator[Row]:
-    """Read the rows of a frame, or of a file, by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
+    """Read the rows of a frame, or of a file by its ending (``.gz`` may follow ``.csv`` and ``.jsonl``).
 
     Raises
     ------
     DataError
-        If the file is missing, of another format, not UTF-8, truncated or malformed.
+        If the file does not exist, or is in another format, not UTF-8, truncated or malformed.
     WrongType
-        If there is neither a path nor a frame.
+        If the source is neither a path nor a frame.
     """
     return chain.from_iterable(read_portions(path))
 
 
 def read_portions(path: Source) -> Iterator[Portion]:
-    """Read the same, a portion at a time; where a record cannot be read, those before it come first."""
+    """Read rows in portions; if a record cannot be read, those before it come first."""
     if is_frame(path):
         return map(RowPortion, split_records(read_frame(path)))
     return _pick_reader(path, _READERS)
 
 
 def read_filled_portions(path: Source, columns: Sequence[str]) -> Iterator[Portion]:
-    """Read a file that people filled in, as spreadsheet programs save it, a portion at a time.
+    """Read a file that people filled in, as saved by spreadsheet programs, in portions.
 
-    Other than with `read_portions` it may be UTF-16 or Windows-1252, end in ``.txt``, have empty columns at
-    its end and further sheets beside the one with some needed `columns`; names of columns are made plain.
+    In contrast to `read_portions`, the file may be UTF-16 or Windows-1252, end in ``.txt``, and have empty
+    columns at its end and sheets other than the one with the required `columns`; column names are
+    normalised.
     """
     if is_frame(path):
         return read_portions(path)
@@ -75,7 +76,7 @@ def _pick_reader(path: Any, readers: Mapping[str, _Reader]) -> Iterator[Portion]
 def read_hub_portions(
     name: str, *, config: str | None = None, split: str = "test", revision: str | None = None
 ) -> Iterator[Portion]:
-    """Read the same as `read_hub`, a portion at a time."""
+    """Read a Hugging Face data set in portions, as `read_hub` does."""
     return map(RowPortion, split_records(read_hub(name, config=config, split=split, revision=revision)))
 
 
@@ -92,15 +93,16 @@ def read_hub(
     Parameters
     ----------
     revision
-        A branch, tag or commit of its repository; None is the newest.
+        A branch, tag or commit of its repository; None for the newest.
     streaming
-        Whether rows are fetched as they are asked for and kept nowhere; otherwise the library keeps them in
-        its cache, and reading again needs no network. A folder is read anew each time.
+        Whether rows are fetched on demand and not kept. Otherwise the library caches them, and reading
+        again needs no network. A folder is read again each time.
 
     Raises
     ------
     DataError
-        If the ``hub`` extra is missing, the data set cannot be loaded, or a folder's revision is asked for.
+        If the ``hub`` extra is missing, the data set cannot be loaded, or a revision of a folder is
+        requested.
     """
     is_folder = Path(name).is_dir()
     if revision is not None and is_folder:
@@ -109,23 +111,23 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The library's cache tells folders apart by their last name and card alone, so that it would give the
-    # rows of another folder, or those that stood in this one before.
+    # The library's cache identifies folders by their last name and card only, so that it could return rows
+    # of another folder, or earlier rows of this one.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(
                 name, config, split=split, revision=revision, streaming=streaming, cache_dir=cache
             )
-            # what streams may fail at any row
+            # streaming may raise these errors at any row
             yield from (Row(f"{name}/{split}", j, fields) for j, fields in enumerate(data, start=1))
         except Exception as error:
             raise DataError(f"could not be loaded: {_brief(error)}", file=name, field=split) from error
 
 
 def _brief(error: BaseException) -> str:
-    """One line: the first and the last, as the library lists all columns between "Couldn't cast" and why."""
+    """One line from the first and the last, because the library lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = error.__cause__  # it says no more than that there was one
+        error = error.__cause__  # a message without further information
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 
@@ -159,7 +161,7 @@ _READERS: dict[str, _Reader] = {
 
 
 def import_parquet(path: str | Path) -> tuple[Any, Any]:
-    """The two modules of the ``parquet`` extra that read and write its files."""
+    """Import the two modules of the ``parquet`` extra that read and write its files."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -172,10 +174,10 @@ T = TypeVar("T")
 
 
 def read_ahead(portions: Iterable[list[T]]) -> Iterator[list[T]]:
-    """Read portions of tuples to their end now, and give them later; meanwhile they are in a file of no name.
+    """Read portions of tuples to the end now and yield them later from an anonymous file.
 
-    So that a database is not locked while a file is read, nor opened for one that turns out to be bad. Tuples
-    hold texts, numbers, tuples, dictionaries and None, which are written in half the time of any values.
+    So the database is not locked while a file is read, and not opened for a bad file. Tuples hold texts,
+    numbers, tuples, dictionaries and None, which are written twice as fast as arbitrary values.
     """
     given = _read_and_give(portions)
     next(given)
@@ -193,9 +195,9 @@ def _read_and_give(portions: Iterable[list[T]]) -> Iterator[list[T]]:
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Have no cycles looked for while millions of rows come and go, none of which holds any.
+    """Turn the garbage collector off while millions of rows without cycles are created.
 
-    The collector would go through all that lives again and again, for a quarter of the time.
+    Otherwise it would repeatedly traverse all live objects, which takes a quarter of the time.
     """
     was_on = gc.isenabled()
     gc.disable()

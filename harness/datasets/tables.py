@@ -1,4 +1,4 @@
-"""Tables beside the items: labels, predictions and ratings, from files, frames and arrays, and to files.
+"""Tables of labels, predictions and ratings: read from files, frames and arrays, or write to files.
 
 Every error names file, line and field, or row and column of the frame.
 """
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,52 +40,47 @@ _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 
 def labels_from_frame(
     source: Source,
-    items: Sequence[Item],
+    items: Sequence[Item] | Sequence[str],
     *,
     id_column: str = "id",
     option_column: str = "option",
     answer_column: str = "answer",
     expert_column: str = "expert",
 ) -> list[Label]:
-    """Turn a frame (or a file) with one row per question into labels, in the order of its rows.
+    """Turn a frame or file with one row per question into labels, in the order of its rows.
 
-    Options must have been drawn with equal probabilities, whatever the answers. The answers to questions of
-    a protocol that draws in another way become labels by its `decode`.
+    Options must have been drawn with equal probabilities, independently of the answers. For a protocol that
+    draws in another way, its `decode` turns answers into labels.
 
     Parameters
     ----------
     source
-        With an item's id, the text of the option that was asked about, and the expert's answer: ``yes``,
-        ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is a missing one, as ``unsure`` is.
-        The column with the expert's name may be missing.
+        Has columns for the item's id, the text of the option asked about, and the expert's answer: ``yes``,
+        ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as ``unsure`` is. The
+        column with the expert's name is optional.
     items
-        The items that were asked about, and others.
+        The items that were asked about, and possibly others; or the options that every item has, if there
+        is no list of items. Then any id is accepted.
 
     Raises
     ------
     DataError
-        Naming row and column: a missing column, an id that no item has, an option that is none of the item's
-        or asked about twice, another answer.
+        If a column is missing, an id belongs to no item, an option is not one of the item's or was asked
+        about twice, or an answer has another value; names row and column.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": ["a", "b"], "option": ["x", "y"], "answer": ["yes", "no"]})
-    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
-    >>> [(label.option, str(label.kind)) for label in labels_from_frame(frame, items)]
+    >>> [(label.option, str(label.kind)) for label in labels_from_frame(frame, ["x", "y"])]
     [(0, 'ordinary'), (1, 'complementary')]
     """
-    check_records("items", items, Item)
-    by_id = {item.id: item for item in items}
+    known = _KnownOptions.of(items)
     found: dict[tuple[str, int], Label] = {}
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, option_column)
-        if name not in by_id:
-            raise row.error(id_column, f"no item has the id {name!r}{did_you_mean(name, by_id)}")
-        options = by_id[name].options
-        if (option := find_option(options, said)) is None:
-            told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
-            raise row.error(option_column, told)
+        options = known.look_up(row, id_column, name)
+        option = _find_place(row, option_column, said, name, options)
         if (name, option) in found:
             raise row.error(option_column, f"{name!r} is asked about {said!r} twice")
         found[name, option] = Label(
@@ -98,6 +94,42 @@ def labels_from_frame(
     return list(found.values())
 
 
+@dataclass(frozen=True, slots=True)
+class _KnownOptions:
+    """Options of every item by its id, or those that all items share."""
+
+    by_id: Mapping[str, Sequence[str]]
+    shared: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
+        """Read items or shared options. Raises WrongType or DataError if they are neither."""
+        names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []
+        if not names:
+            check_records("items", items, Item)
+            return cls({item.id: item.options for item in items if isinstance(item, Item)})
+        if len(names) < len(items) or len(set(names)) < max(2, len(names)):
+            raise DataError(f"needs at least 2 options, each once, not {[*items]!r}", field="items")
+        return cls({}, names)
+
+    def look_up(self, row: Row, column: str, name: str) -> Sequence[str]:
+        """Options of an item. Raises DataError if no item has this id."""
+        if not name:
+            raise row.error(column, "is empty")
+        if self.shared or name in self.by_id:
+            return self.shared or self.by_id[name]
+        raise row.error(column, f"no item has the id {name!r}{did_you_mean(name, self.by_id)}")
+
+
+def _find_place(row: Row, column: str, said: str, name: str, options: Sequence[str]) -> int:
+    """Place of an option that a row names. Raises DataError if the item has no such option."""
+    place = find_option(options, said)
+    if place is None:
+        told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
+        raise row.error(column, told)
+    return place
+
+
 def _read_kind(row: Row, column: str) -> LabelKind:
     value = row.value(column)
     said = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _said(row, column).lower()
@@ -107,59 +139,56 @@ def _read_kind(row: Row, column: str) -> LabelKind:
 
 
 def _said(row: Row, column: str) -> str:
-    row.value(column)  # which refuses a column that is not there
+    row.value(column)  # raises an error if the column does not exist
     return row.text(column).strip()
 
 
 def predictions_from_frame(
     source: Source,
-    items: Sequence[Item],
+    items: Sequence[Item] | Sequence[str],
     *,
     id_column: str = "id",
     prediction_column: str = "prediction",
     confidence_column: str = "confidence",
 ) -> list[Prediction]:
-    """Turn a frame (or a file) with one row an item into predictions, in the order of its rows.
+    """Turn a frame or file with one row per item into predictions, in the order of its rows.
 
     Parameters
     ----------
     source
-        With an item's id and the text of the predicted option; an empty prediction is one that was
-        unreadable, which counts as wrong. The column with the confidence, in [0, 1], may be missing.
+        Has columns for the item's id and the text of the predicted option; an empty prediction was
+        unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        Items without a row are items that the model was not asked about.
+        Items without a row are items that the model was not asked about. Or the options that every item has,
+        if there is no list of items: then any id is accepted.
 
     Raises
     ------
     DataError
-        Naming row and column: a missing column, an id that no item has or that is there twice, a prediction
-        that is none of the item's options, a confidence out of range.
+        If a column is missing, an id belongs to no item or occurs twice, a prediction is not one of the
+        item's options, or a confidence is out of range; names row and column.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": ["a", "b"], "prediction": ["y", None]})
-    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
-    >>> [(p.option, str(p.status)) for p in predictions_from_frame(frame, items)]
+    >>> [(p.option, str(p.status)) for p in predictions_from_frame(frame, ["x", "y"])]
     [(1, 'ok'), (None, 'unreadable')]
     """
-    check_records("items", items, Item)
-    by_id = {item.id: item for item in items}
+    known = _KnownOptions.of(items)
     found: dict[str, Prediction] = {}
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, prediction_column)
-        if name not in by_id:
-            raise row.error(id_column, f"no item has the id {name!r}")
+        options = known.look_up(row, id_column, name)
         if name in found:
-            raise row.error(id_column, f"the id {name!r} is there twice")
-        if said and said not in by_id[name].options:
-            raise row.error(prediction_column, f"{said!r} is none of the options of {name!r}")
+            raise row.error(id_column, f"the id {name!r} occurs twice")
+        place = _find_place(row, prediction_column, said, name, options) if said else None
         sure = row.number(confidence_column)
         if sure is not None and not 0 <= sure <= 1:
             raise row.error(confidence_column, f"must lie between 0 and 1, is {sure:g}")
         found[name] = Prediction(
             name,
-            by_id[name].options.index(said) if said else None,
+            place,
             PredictionStatus.OK if said else PredictionStatus.UNREADABLE,
             reason="" if said else "empty",
             confidence=sure,
@@ -176,23 +205,23 @@ def read_ratings(
     label: str = "label",
     classes: Sequence[str] | None = None,
 ) -> list[Rating]:
-    """Read long-form ratings from CSV, JSON Lines, Parquet or a frame: one row a rating.
+    """Read ratings in long form from CSV, JSON Lines, Parquet or a frame: one row per rating.
 
     Parameters
     ----------
     path
         The file or frame.
     item, annotator, label
-        Names of the three columns. A row with an empty label is a rating that was not given: it is
-        left out, and a later row may give it.
+        Names of the three columns. A row with an empty label is a rating that was not given: it is left
+        out, and a later row may give it.
     classes
-        All classes, if labels outside them are to be refused.
+        All classes, if other labels are errors.
 
     Raises
     ------
     DataError
-        Naming file, line and field: a missing column, an empty item or annotator, a label outside
-        the classes, an annotator twice on an item; or a file without a rating.
+        If a column is missing, an item or annotator is empty, a label is not a class, an annotator rates an
+        item twice, or there is no rating; names file, line and field.
     """
     if classes is not None:
         check_names("classes", classes)
@@ -221,12 +250,12 @@ def read_ratings(
 def read_choices(
     path: Source, *, item: str = "item", label: str = "label", classes: Sequence[str] | None = None
 ) -> dict[str, str | None]:
-    """Read one label an item: a model's predictions, or a reference. Empty is None (unreadable).
+    """Read one label per item: a model's predictions or a reference. Empty becomes None (unreadable).
 
     Raises
     ------
     DataError
-        Naming file, line and field, as in `read_ratings`; an item twice.
+        As in `read_ratings`, or if an item occurs twice; names file, line and field.
     """
     found: dict[str, str | None] = {}
     lines: dict[str, int] = {}
@@ -246,7 +275,7 @@ def read_choices(
 def _text(row: Row, column: str, *, required: bool = True) -> str:
     value = row.value(column)
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 1.0 in one file and 1 in another are one label
+        value = int(value)  # 1.0 in one file and 1 in another are the same label
     if value is not None and not isinstance(value, str | int | float):
         raise row.error(column, f"must be text or a number, is {value!r}")
     text = "" if value is None else str(value).strip()
@@ -268,21 +297,21 @@ def predictions_from_arrays(
     Parameters
     ----------
     items
-        In the order of the rows.
+        Items in the order of the rows.
     predicted
-        Shape (N,): labels, being members of `classes`, options' texts, or places in `classes` (in the
-        first item's options without).
+        Shape (N,): labels as members of `classes`, options' texts, or positions in `classes` (without
+        `classes`, in the first item's options).
     probabilities
-        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Alone, the largest decides; with
-        `predicted`, it only gives the confidence.
+        Shape (N, K), columns as in `classes`; finite, rows sum to 1. Without `predicted` the largest
+        decides; with it, they only give the confidence.
     classes
-        Such as ``model.classes_``; the options of the first item if None.
+        For example ``model.classes_``; None for the options of the first item.
 
     Raises
     ------
     DataError
-        If shapes do not fit, a label is no option of its item or could be one and the place of another,
-        or a row is no distribution.
+        If shapes do not match, a label is not an option of its item or is ambiguous between a class and a
+        position, or a row is not a distribution.
 
     Examples
     --------
@@ -317,7 +346,7 @@ def predictions_from_arrays(
 
 
 def _names(labels: list[Any], known: list[Any]) -> list[str]:
-    """Labels as options' texts; numbers that are no classes themselves are places among them."""
+    """Return labels as options' texts; numbers that are not classes are positions among them."""
     names = [str(c) for c in known]
     places = all(type(x) is int and 0 <= x < len(names) for x in labels)
     if not places or all(x in known for x in labels):
@@ -365,14 +394,14 @@ _Rows = Iterable[Mapping[str, Any]]
 
 
 def write_predictions(path: str | Path, rows: _Rows) -> int:
-    """Write rows with the columns of predictions; return how many. The file appears when it is whole.
+    """Write rows with the columns of predictions; return how many. The file appears when it is complete.
 
     Raises
     ------
     DataError
-        If the name ends otherwise, the ``parquet`` extra is missing, or the folder cannot be written to.
+        If the name has another ending, the ``parquet`` extra is missing, or the folder is not writable.
     FullDisk
-        If there is no room for it.
+        If the disk is full.
     """
     path = Path(path)
     writers: dict[str, Callable[[Path, Iterator[Mapping[str, Any]]], None]] = {
@@ -409,7 +438,7 @@ def _write_csv(path: Path, rows: Iterator[Mapping[str, Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, list(_COLUMNS))
         writer.writeheader()
-        for row in rows:  # what is None becomes an empty field
+        for row in rows:  # None becomes an empty field
             writer.writerow({n: guard_cell(v) if isinstance(v, str) else v for n, v in row.items()})
         stream.flush()
         os.fsync(stream.fileno())

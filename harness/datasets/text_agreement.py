@@ -1,4 +1,4 @@
-"""Whether the texts of a log can be those of the items that have the same ids."""
+"""Decide whether the texts of a log can belong to the items with the same ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oversight.harness.errors import DataError
 from oversight.harness.output import shorten
 
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,80}>|\\(?:text|emph|math)[a-z]*(?=\{)")
-# Scripts without blanks between words: each sign counts as a word.
+# Scripts without spaces between words: each character counts as a word.
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]|[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]+"
 )
@@ -24,8 +24,8 @@ _LONG = 12
 _SAME_PAIRS, _SAME_SIGNS = 0.6, 0.9
 _SHOWN, _SHOWN_BEFORE = 3, 40
 """Contradictions that are shown, and signs of a longer beginning that both texts share."""
-_FEW_SIGNS = 30  # a shorter text is contained in another one only as whole words
-_SHORTEST_CUT = 10  # signs of a text that may have been cut within a word
+_FEW_SIGNS = 30  # a shorter text counts as contained only if its words are
+_SHORTEST_CUT = 10  # characters of a text that may be cut within a word
 _WHAT_TO_DO = (
     "nothing was imported. If the log is about other items, give them their ids in the study, or import a "
     "table without ids, whose rows are matched by text. If the ids are right and only the wording has "
@@ -36,7 +36,7 @@ _SIMILAR_CHECKED = 100
 
 
 def list_words(text: str) -> list[str]:
-    """Reduce a text to its words: without letter case, punctuation, markup and forms of Unicode characters.
+    """Reduce a text to its words, without letter case, punctuation, markup and Unicode variants.
 
     >>> list_words("<b>Which</b> organ&nbsp;pumps *blood*?")
     ['which', 'organ', 'pumps', 'blood']
@@ -46,7 +46,7 @@ def list_words(text: str) -> list[str]:
 
 
 def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
-    """Return how many words all texts share at their beginning and at their end; fewer than three are none.
+    """Return how many words all texts share at the beginning and at the end; fewer than three count as none.
 
     >>> find_shared_ends([["note", "is", "it", "ice", "now"], ["note", "is", "it", "fire", "now"]])
     (3, 1)
@@ -59,14 +59,14 @@ def find_shared_ends(texts: Iterable[list[str]]) -> tuple[int, int]:
 
 
 def _count_shared(lists: Sequence[list[str]]) -> int:
-    low, high = min(lists), max(lists)  # what these two share, all in between share
+    low, high = min(lists), max(lists)  # sorted texts: what the first and last share, all share
     return next(
         (j for j, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high))
     )
 
 
 def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether one of two texts, as lists of words, contains the other, or its beginning where it was cut.
+    """Whether one of two texts, as lists of words, contains the other or its truncated beginning.
 
     >>> contains_either(["is", "ice", "cold"], ["question", "is", "ice", "cold", "answer"])
     True
@@ -84,12 +84,12 @@ def contains_either(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 
 
 def _drop_letters(words: Sequence[str]) -> list[str]:
-    """Leave out single letters, under which options may be listed."""
+    """Remove single letters, under which options may be listed."""
     return [word for word in words if len(word) > 1 or not word.isascii() or word.isdecimal()]
 
 
 def are_similar(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether two texts differ as after a correction; in a short one no number may differ.
+    """Whether two texts differ only by small corrections; in a short text no number may differ.
 
     >>> are_similar(["which", "organ", "pumps", "blood"], ["wich", "organ", "pumps", "blood"])
     True
@@ -119,9 +119,9 @@ class TextCheck:
     Attributes
     ----------
     read_texts
-        Gives the text of every item by id; called only if some text is not its item's word for word.
+        Returns the text of every item by id; called only if some text differs from its item's.
     checked, unchecked
-        Number of texts that were compared, and of texts that were not because they hold no word.
+        Number of texts that were compared, and of texts without words, which were not.
     """
 
     read_texts: Callable[[], Mapping[str, str]]
@@ -132,9 +132,9 @@ class TextCheck:
     _shown: list[_Contradiction] = field(default_factory=list)
 
     def compare(self, line: int, item_id: str, ours: str, theirs: str, shown: str = "") -> None:
-        """Compare an item's text with the log's; it may also stand in what else the model was `shown`.
+        """Compare an item's text with the log's; it may also be in the rest of what the model was `shown`.
 
-        `refuse` tells of contradictions.
+        `refuse` reports contradictions.
         """
         if ours == theirs:
             self.checked += 1
@@ -152,7 +152,7 @@ class TextCheck:
 
     def _contradict(self, own: list[str], other: list[str]) -> bool:
         if " ".join(other) in self._known:
-            return True  # word for word another item's
+            return True  # identical to another item's text
         if contains_either(own, other):
             return False
         first, last = self._shared_ends
@@ -176,7 +176,7 @@ class TextCheck:
         return find_shared_ends(text.split() for text in self._known)
 
     def refuse(self, file: object) -> None:
-        """Raise `DataError` with the first contradictions, if there were any."""
+        """Raise `DataError` with the first contradictions, if there are any."""
         if not self._number:
             return
         rows = []

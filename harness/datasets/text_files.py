@@ -1,4 +1,4 @@
-"""Text files to portions of records: CSV (commas, semicolons or tabs) and JSON Lines, both also gzipped."""
+"""Read text files in portions: CSV (commas, semicolons or tabs) and JSON Lines, both also gzipped."""
 
 from __future__ import annotations
 
@@ -41,44 +41,46 @@ _ENCODING = (
 
 
 def refuse_other_kinds(path: Path, kind: str) -> None:
-    """Refuse a file that is not of the kind that its ending says, by how it begins.
+    """Raise an error if the beginning of a file does not match its ending.
 
     Raises
     ------
     DataError
-        Naming what it is and what to do: another format, a page, a pointer, JSON that is no JSON Lines.
+        Says what the file is and what to do: another format, a web page, a pointer, JSON that is not JSON
+        Lines.
     """
     try:
         with _open(path) as stream:
             start = stream.read(_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         if "gzip" not in str(error):
-            return  # reading says so
+            return  # reading reports the error
         told = "is not compressed with gzip, as its ending .gz says; take that off"
         with path.open("rb") as stream:
             raise DataError(explain_kind(stream.read(_BYTES), path.name) or told, file=path) from None
     is_marked = start.startswith(_MARKS.get(kind, b"\0"))
     told = "" if is_marked else explain_kind(start, path.name)
-    if not start and kind != ".csv":  # of which reading says it
+    if not start and kind != ".csv":  # reading reports these errors
         told = "the file is empty"
     if not told and kind in _MARKS and not is_marked and b"\0" not in start:
         what = "Excel workbook" if kind == ".xlsx" else "Parquet file"
         told = f"is a text file, not a whole {what}; give it the ending of its format, such as .csv or .jsonl"
     elif not told and kind not in _MARKS:
         encoding = "utf-16" if start.startswith(UTF_16_MARKS) else _UTF_8
-        text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)  # may end within a character
+        # the beginning may end within a character
+        text = codecs.getincrementaldecoder(encoding)("ignore").decode(start)
         told = _explain_json(text.lstrip(), is_csv=kind != ".jsonl")
     if told:
         raise DataError(told, file=path)
 
 
 def _explain_json(text: str, *, is_csv: bool) -> str:
-    """Say what is wrong with a text that begins as JSON does, for JSON Lines or CSV; empty if nothing.
+    """Say what is wrong with a JSON text in a JSON Lines or CSV file; empty if nothing is.
 
-    Its beginning decides, which may end within a value.
+    The beginning of the text decides; it may end within a value.
     """
     first, _, more = text.partition("\n")
-    whole = _find_json(first)  # None where it goes on in the next line, or is CSV
+    whole = _find_json(first)  # None if the value continues on the next line, or if it is CSV
     if is_csv and (isinstance(whole, dict) or _IS_ARRAY.match(text) or _IS_OBJECT.match(text)):
         return "is JSON, not CSV; give it the ending .jsonl if each line is one object"
     if _IS_ARRAY.match(text):
@@ -89,7 +91,7 @@ def _explain_json(text: str, *, is_csv: bool) -> str:
 
 
 def _find_json(text: str) -> Any:
-    """The value with which a text begins; None if it does not begin with one, or with a number."""
+    """Return the value at the beginning of a text; None if there is none, or if it is a number."""
     with suppress(ValueError, RecursionError):
         found = json.JSONDecoder().raw_decode(text)[0]
         return found if isinstance(found, dict | list) else None
@@ -97,10 +99,10 @@ def _find_json(text: str) -> Any:
 
 
 def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion]:
-    """Read a CSV file; the line with the columns' names tells what separates them.
+    """Read a CSV file; the header line determines the separator.
 
-    One `as_saved` by a spreadsheet program may be UTF-16 or Windows-1252, begin with empty lines or
-    ``sep=;``, have empty columns at its end, and its columns' names are made plain (`tidy_header`).
+    A file `as_saved` by a spreadsheet program may be UTF-16 or Windows-1252, begin with empty lines or
+    ``sep=;``, and have empty columns at its end; its column names are normalised (`tidy_header`).
     """
     csv.field_size_limit(2**31 - 1)
     text = _lines(path, find_encoding(path) if as_saved else _find_marked(path))
@@ -111,7 +113,7 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
     while number == PORTION:
         start, records, bad = reader.line_num + 1, list[list[str]](), None
         try:
-            records.extend(islice(reader, PORTION))  # up to one that cannot be read
+            records.extend(islice(reader, PORTION))  # up to an unreadable record
         except csv.Error as error:
             bad = _name_malformed(error, path, skipped + reader.line_num)
         except DataError as error:
@@ -131,7 +133,7 @@ def read_csv_portions(path: Path, *, as_saved: bool = False) -> Iterator[Portion
 
 
 def read_jsonl_portions(path: Path) -> Iterator[Portion]:
-    """Read a file of JSON Lines."""
+    """Read a JSON Lines file."""
     numbered = enumerate(_lines(path, _find_marked(path)), start=1)
     for portion in split_records((number, line) for number, line in numbered if line.strip()):
         lines, texts = zip(*portion, strict=True)
@@ -139,25 +141,25 @@ def read_jsonl_portions(path: Path) -> Iterator[Portion]:
 
 
 def check_header(header: Sequence[str] | None, path: Path) -> list[str]:
-    """Return the columns' names.
+    """Return the column names.
 
     Raises
     ------
     DataError
-        If there are none, or one is there twice.
+        If there are none, or one occurs twice.
     """
     if not header:
         raise DataError("the file is empty; the first line names the columns", file=path, line=1)
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
-        raise DataError("the column is there twice", file=path, line=1, field=twice)
+        raise DataError("the column occurs twice", file=path, line=1, field=twice)
     return list(header)
 
 
 def tidy_header(names: Sequence[str]) -> list[str]:
-    """Names of columns in small letters, with ``_`` for blanks, and without empty ones at the end.
+    """Normalise column names: lower case, ``_`` for spaces, no empty names at the end.
 
-    Those without a name in between are called by their place, counted from 1.
+    A column without a name in between is named by its position, counted from 1.
     """
     plain = [re.sub(r"[\s_-]+", "_", unicodedata.normalize("NFKC", name).strip().lower()) for name in names]
     while plain and not plain[-1]:
@@ -166,16 +168,16 @@ def tidy_header(names: Sequence[str]) -> list[str]:
 
 
 def fit_record(record: list[str], width: int) -> list[str]:
-    """A record without empty cells beyond a width; one of empty cells alone is as wide."""
+    """Remove empty cells beyond a width from a record; a record of empty cells gets that width."""
     while len(record) > width and not record[-1]:
         record = record[:-1]
     return record if any(record) else [""] * width
 
 
 def find_encoding(path: Path) -> str:
-    """UTF-8 (also where the file cannot be read), UTF-16, or Windows-1252 of a text that is neither.
+    """Detect the encoding: UTF-8 (also if the file is unreadable), UTF-16, otherwise Windows-1252.
 
-    A file that is UTF-8 up to its first fault, with letters that ASCII does not have, is damaged UTF-8.
+    A file that is UTF-8 up to its first fault and has non-ASCII letters counts as damaged UTF-8.
     """
     is_ascii, decoder = True, codecs.getincrementaldecoder("utf-8")()
     try:
@@ -192,19 +194,19 @@ def find_encoding(path: Path) -> str:
     except UnicodeDecodeError as error:
         return "cp1252" if is_ascii and error.object[: error.start].isascii() else _UTF_8
     except (OSError, EOFError, zlib.error):
-        pass  # reading says so
+        pass  # reading reports the error
     return _UTF_8
 
 
 def _find_marked(path: Path) -> str:
-    """UTF-16 of a file that begins with its mark, else UTF-8."""
+    """UTF-16 if the file begins with its byte order mark, otherwise UTF-8."""
     with suppress(OSError, EOFError, zlib.error), _open(path) as stream:
         return "utf-16" if stream.read(2) in UTF_16_MARKS else _UTF_8
     return _UTF_8
 
 
 def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # noqa: FBT001
-    """How many lines come before the one with the columns' names, what separates these, and that line."""
+    """Return the number of lines before the header line, the separator, and the header line."""
     head, skipped = next(text, ""), 0
     while as_saved and head and not head.strip("".join(_DELIMITERS) + " \r\n\ufeff"):
         head, skipped = next(text, ""), skipped + 1
@@ -214,12 +216,12 @@ def _read_head(text: Iterator[str], as_saved: bool) -> tuple[int, str, str]:  # 
 
 
 def _lines(path: Path, encoding: str = _UTF_8) -> Iterator[str]:
-    """Decode a text, so that a file of any length takes little memory."""
+    """Decode a text in pieces, so that a file of any length takes little memory."""
     return chain.from_iterable(_line_portions(path)) if encoding == _UTF_8 else _each_decoded(path, encoding)
 
 
 def _line_portions(path: Path) -> Iterator[Iterable[str]]:
-    """Decode many lines at once; where that fails, those that are left one by one, up to the bad one."""
+    """Decode many lines at once; if that fails, decode the rest one by one up to the bad one."""
     given, encoding = 0, _UTF_8
     try:
         with _open(path) as stream:
@@ -243,7 +245,7 @@ def _each_line(path: Path) -> Iterator[str]:
 
 
 def _each_decoded(path: Path, encoding: str) -> Iterator[str]:
-    """Lines of a text in another encoding than UTF-8."""
+    """Yield the lines of a text in an encoding other than UTF-8."""
     number = 0
     try:
         with _open(path) as stream, io.TextIOWrapper(stream, encoding, newline="\n") as text:
@@ -261,8 +263,8 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 
 def _find_delimiter(head: str) -> str:
-    """What stands most often between the columns' names; a comma where nothing does."""
-    outside = "".join(head.split('"')[::2])  # what is in quotes is part of a name
+    """Return the most frequent separator between column names; a comma if there is none."""
+    outside = "".join(head.split('"')[::2])  # quoted text is part of a name
     return max(_DELIMITERS, key=outside.count)
 
 
@@ -282,16 +284,16 @@ def _name_malformed(error: csv.Error, path: Path, line: int) -> DataError:
 
 
 def _number_lines(records: Sequence[list[str]], start: int) -> Iterator[int]:
-    """Line on which every record begins; one with line breaks in its values has several."""
+    """Line on which every record begins; records with line breaks in values span several lines."""
     heights = [1 + "".join(record).count("\n") for record in records]
     return accumulate(heights[:-1], initial=start) if heights else iter(())
 
 
 def no_file(path: Path) -> DataError:
-    """The error of a path at which there is no file: a folder is there, or a name like it beside."""
+    """Make the error for a path without a file: it may be a folder, or a similar name may exist."""
     if path.is_dir():
         return DataError("is a folder; name the files in it", file=path)
     beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
-    # endings alike make no names alike
+    # equal endings alone do not make names similar
     names = [f.name for f in islice(beside, _MOST_NAMES) if did_you_mean(path.stem, [f.stem])]
     return DataError(f"there is no such file{did_you_mean(path.name, names)}", file=path)

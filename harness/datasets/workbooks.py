@@ -1,4 +1,4 @@
-"""Excel workbooks to portions of records: one sheet, whose values become what they would be in a CSV file."""
+"""Read Excel workbooks in portions: one sheet, with values as they would be in a CSV file."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 
 
 def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[Portion]:
-    """Read the sheet of a workbook that holds something; its first row names the columns.
+    """Read the sheet of a workbook that has content; its first row has the column names.
 
-    Where some `columns` are needed, names are made plain (`tidy_header`), and of several sheets that hold
-    something the one that has these columns is read.
+    If some `columns` are required, names are normalised (`tidy_header`), and of several sheets with content
+    the one with these columns is read.
 
     Raises
     ------
     DataError
-        If the ``xlsx`` extra is missing, the file is no workbook, or several sheets hold something.
+        If the ``xlsx`` extra is missing, the file is not a workbook, or several sheets have content.
     """
     records = _read_records(path, columns)
     first = next(records, None)
@@ -46,7 +46,7 @@ def read_workbook_portions(path: Path, columns: Sequence[str] = ()) -> Iterator[
 
 
 def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Number and texts of every row, from the first that holds something."""
+    """Yield number and texts of every row, from the first one with content."""
     book, sheets = _open_book(path)
     try:
         if len(sheets) > 1:
@@ -60,12 +60,12 @@ def _read_records(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, lis
 
 
 def _refuse_bomb(path: Path) -> None:
-    """Raise DataError if a workbook would take far more memory than it takes on the disk."""
+    """Raise DataError if a workbook would take far more memory than disk space."""
     try:
         with zipfile.ZipFile(path) as packed:
             parts = packed.infolist()
     except (OSError, zipfile.BadZipFile):
-        return  # whoever opens it says what is wrong
+        return  # opening it reports what is wrong
     size = sum(part.file_size for part in parts)
     packed_size = sum(part.compress_size for part in parts)
     if size > _LARGEST or (size > _SMALL and size > _DENSEST * packed_size):
@@ -75,28 +75,29 @@ def _refuse_bomb(path: Path) -> None:
 
 
 def _open_book(path: Path) -> tuple[Any, list[Any]]:
-    """A workbook, and its sheets that hold something."""
+    """Open a workbook; return it with its sheets that have content."""
     try:
         import openpyxl
     except ImportError:
         raise DataError(f"Excel workbooks need: {install_line('xlsx')}", file=path) from None
     _refuse_bomb(path)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # at what a workbook holds beside its values
+        warnings.simplefilter("ignore")  # warnings about features of a workbook other than values
         try:
             book = openpyxl.load_workbook(path, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_something(sheet)]
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001  the library names no errors of its own
+        except Exception as error:  # noqa: BLE001  the library documents no error types
             raise DataError(f"not a whole Excel workbook: {error}", file=path) from None
     return book, sheets
 
 
 def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
-    """Raise DataError if cells of needed columns look filled in and hold nothing that can be read.
+    """Raise DataError if cells of required columns look filled in but have no readable value.
 
-    A formula has a value once a spreadsheet program has worked it out; of merged cells the first has one.
+    A formula has a value only after a spreadsheet program has calculated it; of merged cells, only the
+    first has one.
     """
     with zipfile.ZipFile(path) as packed:
         pages = [name for name in packed.namelist() if _PAGE.fullmatch(name)]
@@ -123,7 +124,7 @@ def _refuse_lost_cells(path: Path, title: str, columns: Sequence[str]) -> None:
 
 
 def _pick_sheet(path: Path, sheets: Sequence[Any], columns: Sequence[str]) -> list[Any]:
-    """The one sheet that has some columns, of several that hold something."""
+    """Return the one sheet with the required columns among several with content."""
     fit = [sheet for sheet in sheets if columns and _has_columns(sheet, columns)]
     if len(fit) != 1:
         names = ", ".join(repr(sheet.title) for sheet in fit or sheets)
@@ -164,11 +165,11 @@ def _text(value: Any) -> str:
 
 
 def _name_columns(record: list[str]) -> list[str]:
-    """The first row without the empty cells at its end."""
+    """Return the first row without empty cells at its end."""
     return _fit(record, max(at for at, text in enumerate(record, start=1) if text))
 
 
 def _fit(record: list[str], width: int) -> list[str]:
-    """A row as wide as the header, if what it has less or more is empty cells."""
+    """Return a row as wide as the header, if only empty cells are missing or added."""
     record = fit_record(record, width)
     return record + [""] * (width - len(record))

@@ -1,4 +1,4 @@
-"""The distribution that this project is installed as: its name, its extras, and who else is in its folder."""
+"""Name and extras of the distribution by which this project is installed."""
 
 import lazy_loader
 

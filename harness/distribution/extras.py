@@ -1,6 +1,6 @@
-"""What this project is called where packages are installed from, and what is said where a part is missing.
+"""Name of the distribution, and messages about missing extras.
 
-The command and the import name are ``oversight``; the distribution has a name of its own, since that one
+The command and the import name are ``oversight``; the distribution has another name, because that one
 belongs to somebody else.
 """
 
@@ -20,16 +20,16 @@ def install_line(extra: str) -> str:
 
 
 def require(module: str, what: str, extra: str) -> None:
-    """Make sure that an extra is installed; nothing is imported, which may take seconds.
+    """Check that an extra is installed, without importing it, which may take seconds.
 
     Parameters
     ----------
     module
-        A package that the extra brings.
+        A package that belongs to the extra.
     what
-        What cannot be done without it, as the subject of a sentence.
+        What needs the extra, as the subject of a sentence.
     extra
-        The extra that brings it.
+        Name of the extra.
 
     Raises
     ------

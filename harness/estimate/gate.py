@@ -16,7 +16,7 @@ the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood
 
 What every item says of a mean, from the answers there are: outcomes to bet on.
 
-An outcome is equation (G) of `oversight.harness.estimate.routed.means` with a working posterior and a
+An outcome is equation (G) of `oversight.harness.estimate.routed_means` with a working posterior and a
 constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
 value and its bounds are known before any answer.
 
@@ -41,7 +41,7 @@ turns out to be, and the test of a fixed number of items may be looked at any ti
 
 Accuracy of one model against a bar, on items drawn with unequal, recorded chances.
 
-The bets are those of `oversight.harness.estimate.intervals.anytime`: an item's gain is weighted by v,
+The bets are those of `oversight.harness.estimate.anytime`: an item's gain is weighted by v,
 and each draw has its own bets, which follow from its chances alone. An unanswered question counts as the
 answer that speaks most against the side bet on. Items asked about until resolved count from the start: until
 they are known, as wrong for bets above the bar and as right for bets below it.
@@ -63,8 +63,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,33 +83,23 @@ from oversight.harness.columns import (
     keep_predicted,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.anytime import DrawnAnswers, draw_wealth, obrien_fleming_level, weigh_outcomes
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
-from oversight.harness.estimate.evaluation import accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import number_clusters
-from oversight.harness.estimate.intervals import (
-    DrawnAnswers,
-    draw_wealth,
-    obrien_fleming_level,
-    weigh_outcomes,
-)
+from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
+from oversight.harness.estimate.evidence import Evidence, collected_part, number_clusters
+from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
-from oversight.harness.estimate.model_estimates import accuracies
-from oversight.harness.estimate.planning import outcomes_to_settle
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
-    RoutedSample,
+from oversight.harness.estimate.routed_sample import (
     accuracy_target,
     difference_target,
     optimal_constant,
-    rate_ranges,
     read_item_answers,
-    routed_pool,
 )
+from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, HtmlTable, Shown
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Shares of the largest bet. Those far below it are for bars that the mean is near to."""
@@ -164,33 +154,13 @@ class Gains:
     value: float
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pool:
-    """All items that models answered, with every question drawn about them.
+def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[Evidence, FloatArray]:
+    """Gather the evidence about items that all models answered, as if every question had been answered.
 
-    Attributes
-    ----------
-    data
-        As if every question had been answered.
-    predicted
-        Shape (N, models), −1 for unreadable.
-    answer
-        Shape (questions,): 1 yes, 0 no, NaN open, −1 an abstention.
-    unit
-        Shape (N,): number of the item's cluster, or its own.
-    names
-        Shape (units,): an id of each unit.
-    """
-
-    data: RoutedSample
-    predicted: IntArray
-    answer: FloatArray
-    unit: IntArray
-    names: Sequence[str]
-
-
-def make_pool(labels: LabelColumns, models: Sequence[PredictionColumns]) -> Pool:
-    """The pool of items that all models answered.
+    Returns
+    -------
+    Evidence, array
+        The evidence, and the answers, shape (questions,): 1 yes, 0 no, NaN open, −1 an abstention.
 
     Raises
     ------
@@ -199,22 +169,11 @@ def make_pool(labels: LabelColumns, models: Sequence[PredictionColumns]) -> Pool
     """
     drawn = labels.questions if labels.drawn is None else labels.drawn
     rows = np.arange(len(labels)) if labels.drawn is None else labels.answers
-    everywhere = np.logical_and.reduce([m.ran for m in models])
-    mine = everywhere[drawn.item]
+    mine = np.logical_and.reduce([m.ran for m in models])[drawn.item]
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
-    data, predicted, items = routed_pool(as_asked, models, error_free=False)
+    evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
     kinds = np.append(labels.kind, YES)[rows]  # an open question's is put right below
-    answer = np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
-    clusters = number_clusters(items, labels.index, labels.cluster)
-    unit = np.arange(items.size) if clusters is None else clusters
-    first = np.unique(unit, return_index=True)[1]
-    return Pool(
-        data=data,
-        predicted=predicted.astype(np.int64),
-        answer=answer,
-        unit=unit,
-        names=[labels.index.ids[i] for i in items[first].tolist()],
-    )
+    return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,9 +209,17 @@ class WorstRates:
 NO_ERRORS = WorstRates(sensitivity=(1.0, 1.0), specificity=(1.0, 1.0), side=1, likely=(1.0, 1.0))
 
 
-def accuracy_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
-    """Outcomes of a model's accuracy against a bar in (0, 1); raises NotIdentified as `optimal_constant`."""
-    options, data = pool.predicted[:, 0], pool.data
+def accuracy_gains(
+    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+) -> Gains:
+    """Outcomes of a model's accuracy against a bar in (0, 1), from evidence of `gather_asked`.
+
+    Raises
+    ------
+    NotIdentified
+        As `optimal_constant`.
+    """
+    options, data = evidence.option(), evidence.sample
     width = data.propensities.shape[1]
     c = accuracy_target(options, width)
     readable = options >= 0
@@ -264,10 +231,12 @@ def accuracy_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gai
     )
     if (readable & (constant >= 1)).any():
         raise NotIdentified("a prediction had no chance to be asked about; these answers cannot score it")
-    return _gather(pool, c, p, constant, bar, (0.0, 1.0), rates)
+    return _gather(evidence, answer, c, p, constant, bar, (0.0, 1.0), rates)
 
 
-def difference_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> Gains:
+def difference_gains(
+    evidence: Evidence, answer: FloatArray, bar: float, rates: WorstRates = NO_ERRORS
+) -> Gains:
     """Outcomes of the first model's accuracy minus the second's against a bar in (−1, 1).
 
     Raises
@@ -275,19 +244,21 @@ def difference_gains(pool: Pool, bar: float, rates: WorstRates = NO_ERRORS) -> G
     NotIdentified
         If an item where they differ had no chance to be asked about one of the two predictions.
     """
-    c = difference_target(pool.predicted[:, 0], pool.predicted[:, 1], pool.data.propensities.shape[1])
-    never = (c != 0) & (pool.data.propensities <= 0)
+    propensities = evidence.sample.propensities
+    c = difference_target(evidence.option(0), evidence.option(1), propensities.shape[1])
+    never = (c != 0) & (propensities <= 0)
     if never.any():
         raise NotIdentified(
             f"{int(never.any(axis=1).sum())} items where the two models differ had no chance to be asked "
             "about one of the two predictions; the questions were drawn for other models"
         )
     p = np.where(c != 0, 0.5, 0.0)
-    return _gather(pool, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
+    return _gather(evidence, answer, c, p, np.zeros(len(c)), bar, (-1.0, 1.0), rates)
 
 
 def _gather(
-    pool: Pool,
+    evidence: Evidence,
+    answer: FloatArray,
     c: FloatArray,
     p: FloatArray,
     constant: FloatArray,
@@ -295,7 +266,7 @@ def _gather(
     span: tuple[float, float],
     rates: WorstRates,
 ) -> Gains:
-    data, size = pool.data, len(c)
+    data, size = evidence.sample, len(c)
     can = data.valid & (data.propensities > 0)
     weight = np.where(can, (c - constant[:, None]) / np.where(can, data.propensities, 1.0), 0.0)
     base = (c * p).sum(axis=1)
@@ -305,13 +276,13 @@ def _gather(
     most = base + number * np.maximum(0.0, ends.max(axis=(0, 2)))
     of_asked = weight[data.item, data.asked]
     against = (of_asked < 0) == (rates.side > 0)
-    said = np.where(pool.answer == ABSTAINED, against, np.nan_to_num(pool.answer))
+    said = np.where(answer == ABSTAINED, against, np.nan_to_num(answer))
     told = of_asked * (said - p[data.item, data.asked])
     g = base + np.bincount(data.item, told, minlength=size)
-    units = len(pool.names)
-    there = _count_units(pool, number > 0)
-    taken = there[pool.unit]
-    heard = taken & (np.bincount(data.item, pool.answer == ABSTAINED, size) == 0)
+    unit = np.arange(size) if evidence.cluster is None else evidence.cluster
+    there = _count_units(evidence, answer, unit, number > 0)
+    taken = there[unit]
+    heard = taken & (np.bincount(data.item, answer == ABSTAINED, size) == 0)
     excess = c.sum(axis=1) - data.n_options * constant
 
     def shift(s: float, t: float) -> FloatArray:
@@ -322,8 +293,8 @@ def _gather(
     corners = [(shift(s, t), s + t - 1) for s, t in rates.corners]
     moved = np.array([by + J * bar for by, J in corners])
     off = moved.max(axis=0) if rates.side > 0 else moved.min(axis=0)
-    sums = np.bincount(pool.unit[taken], (g - off)[taken], minlength=units)[there]
-    largest = int(np.bincount(pool.unit).max(initial=1))
+    sums = np.bincount(unit[taken], (g - off)[taken], minlength=len(there))[there]
+    largest = int(np.bincount(unit).max(initial=1))
     likely, J = shift(*rates.likely), sum(rates.likely) - 1
     return Gains(
         sums=sums.astype(np.float64),
@@ -334,15 +305,16 @@ def _gather(
     )
 
 
-def _count_units(pool: Pool, put: BoolArray) -> BoolArray:
+def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: BoolArray) -> BoolArray:
     """Which units count by now, shape (units,): see the module. A cluster does when no question is open."""
-    size, units = len(put), len(pool.names)
-    is_open = np.bincount(pool.data.item, np.isnan(pool.answer), size) > 0
-    waits = np.bincount(pool.unit, is_open, units) > 0
-    was_put = np.bincount(pool.unit, put, units) > 0
+    first = np.unique(unit, return_index=True)[1]
+    is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
+    waits = np.bincount(unit, is_open, first.size) > 0
+    was_put = np.bincount(unit, put, first.size) > 0
     there: BoolArray = was_put & ~waits
     if not was_put.all():
-        turn = np.array([derive_seed(0, "gate", name) for name in pool.names], dtype=np.uint64)
+        names = [evidence.index.ids[i] for i in evidence.items[first].tolist()]
+        turn = np.array([derive_seed(0, "gate", name) for name in names], dtype=np.uint64)
         places = np.sort(turn[was_put])
         filled = int(np.count_nonzero(there))
         there |= ~was_put & ((turn < places[filled]) if filled < places.size else True)
@@ -454,8 +426,8 @@ _FARTHEST = 1_000_000
 """Answers beyond which a forecast says nothing but "very many"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateVerdict:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GateVerdict(Shown):
     """On which side of a bar a model's accuracy, or its difference to another's, lies.
 
     Attributes
@@ -505,6 +477,31 @@ class GateVerdict:
     further: int | None = None
     why: str = ""
     either_side: bool = False
+
+    picture: ClassVar[str] = "gate"
+
+    def __str__(self) -> str:
+        """The verdict, then the value, the bar and the answers; why it is undecided."""
+        value = "no value yet" if math.isnan(self.value) else f"value {self.value:.3f}"
+        ends = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        return (
+            f"{self.verdict}: {value}{ends}, bar {self.bar:g} · {self.method} {self.level:.0%} · "
+            f"{self.answers} answers, {self.open_questions} questions open"
+            + (f" · {self.why}" if self.why else "")
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its one row."""
+        return [asdict(self)]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: how far the answers speak against either side of the bar."""
+        sides = {"below the bar": self.p_below, "above the bar": self.p_above}
+        rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
+        notes = []
+        if self.further is not None:
+            notes.append(f"about {self.further:,} further answers would settle it (a forecast)")
+        return (HtmlTable(columns=("evidence against a value", "p"), rows=rows, notes=notes),)
 
     @classmethod
     def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:
@@ -704,13 +701,13 @@ def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
 
 def _gains(models: Sequence[PredictionColumns], labels: LabelColumns, bar: float, rates: WorstRates) -> Gains:
     if len(models) == 1:
-        return accuracy_gains(make_pool(labels, models), bar, rates)
+        return accuracy_gains(*gather_asked(labels, models), bar, rates)
     both = models[0].ran & models[1].ran
     differ = both & (models[0].option != models[1].option)
     if not differ.any() and labels.cluster is None:
         n = int(np.count_nonzero(both))
         return Gains(sums=np.full(n, -bar), low=-1 - bar, high=1 - bar, answers=0, value=0.0)
-    return difference_gains(make_pool(labels, models), bar, rates)
+    return difference_gains(*gather_asked(labels, models), bar, rates)
 
 
 def _gate_drawn(

@@ -16,14 +16,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
     AnyLabels,
@@ -36,7 +35,6 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     bonferroni,
@@ -48,7 +46,8 @@ from oversight.harness.estimate.core import (
     range_tail,
     z_value,
 )
-from oversight.harness.estimate.evidence import enough_clusters, find_unequal, find_weights
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, find_unequal
+from oversight.harness.estimate.expert_errors import ErrorRanges
 from oversight.harness.estimate.paired import (
     TIED,
     Comparison,
@@ -59,16 +58,8 @@ from oversight.harness.estimate.paired import (
     pairs_table,
     sign_test,
 )
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
-    PoolKinds,
-    RoutedSample,
-    resolved_accuracy,
-    resolved_correctness,
-    routed_accuracy,
-    routed_pool,
-    t_quantile,
-)
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy, t_quantile
+from oversight.harness.estimate.routed_sample import RoutedSample, resolved_correctness
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import HtmlTable, Note, Shown, percent
 
@@ -76,7 +67,7 @@ RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the s
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ranking(Shown):
     """Models from best to worst, with every pair compared at one joint level.
 
@@ -101,6 +92,8 @@ class Ranking(Shown):
     critical: float
     level: float
 
+    picture: ClassVar[str] = "differences"
+
     def records(self) -> list[dict[str, Any]]:
         """A row a model."""
         rows = zip(self.names, self.values, self.ranks, strict=True)
@@ -123,11 +116,16 @@ class Ranking(Shown):
         return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
 
     def __str__(self) -> str:
-        """One line a model: ``1–2  model  0.712``."""
+        """The verdict, then one line a model: ``1–2  model  0.712``."""
+        first = [name for name, (best, _) in zip(self.names, self.ranks, strict=True) if best == 1]
+        verdict = (
+            f"{first[0]} is the best" if len(first) == 1 else f"best: not decided between {', '.join(first)}"
+        )
         spans = self._spans
         width = max(len(s) for s in spans)
         rows = zip(spans, self.names, self.values, strict=True)
-        return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)
+        lines = [f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows]
+        return "\n".join([f"{verdict} of {len(self.names)} models", *lines])
 
 
 def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
@@ -206,7 +204,7 @@ COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelComparison(Shown):
     """All pairs of models compared, and their ranking where one was made.
 
@@ -221,6 +219,14 @@ class ModelComparison(Shown):
 
     pairs: tuple[Comparison, ...]
     ranking: Ranking | None = None
+
+    picture: ClassVar[str] = "differences"
+
+    def __str__(self) -> str:
+        """The ranking, or every pair without one."""
+        doubtful = sum(not pair.holds for pair in self.pairs)
+        mark = f"(!) {doubtful} of {len(self.pairs)} intervals may not hold; " if doubtful else ""
+        return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
         """The same, with `why` in every pair that has no reason of its own."""
@@ -291,7 +297,11 @@ def compare(
         return ModelComparison(pairs=(_unasked(names, predictions, level, labels.cluster),))
     if errors is not None and test == "sign":
         raise BadInput("errors: differences are corrected with --test paired or auto only")
-    evidence = _gather(labels, predictions, errors, sign=test == "sign")
+    family = (
+        _compare_resolved(labels, predictions, names)
+        if labels.is_resolved
+        else _compare_drawn(labels, predictions, names, errors, sign=test == "sign")
+    )
     by_name = dict(zip(names, predictions, strict=True))
 
     def doubt(pair: Comparison) -> str:
@@ -304,120 +314,102 @@ def compare(
         hidden = "" if labels.is_resolved else explain_hidden(pair, first, second, labels)
         return "; ".join(filter(None, [why, *failures, hidden]))
 
-    if len(names) > 2 and adjustment == "max-z" and test != "sign" and evidence.rankable:
+    if len(names) > 2 and adjustment == "max-z" and family.values is not None:
         ranking = rank_models(
-            dict(zip(names, evidence.accuracies(), strict=True)),
-            lambda a, b, each: evidence.pair(names, names.index(a), names.index(b), each),
+            dict(zip(names, family.values(), strict=True)),
+            lambda a, b, each: family.pair(names.index(a), names.index(b), each),
             level=level,
-            clusters=None if evidence.cluster is None else len(np.unique(evidence.cluster)),
+            clusters=None if family.cluster is None else len(np.unique(family.cluster)),
         )
         return _doubted(ModelComparison(pairs=ranking.comparisons, ranking=ranking), notes, doubt)
-    pairs = [evidence.pair(names, i, j, level) for i, j in combinations(range(len(names)), 2)]
+    pairs = [family.pair(i, j, level) for i, j in combinations(range(len(names)), 2)]
     if len(pairs) > 1:
         pairs = list(adjust_comparisons(pairs, "holm" if adjustment == "max-z" else adjustment))
     return _doubted(ModelComparison(pairs=tuple(pairs)), notes, doubt)
 
 
-def _gather(
+class _Family(NamedTuple):
+    """How the models of a study are compared: a pair by the models' numbers at a level, and all for a rank.
+
+    `values` gives every model's accuracy; it is None if a joint test may not rank the models. `cluster` is
+    the number of each item's cluster, or None.
+    """
+
+    pair: Callable[[int, int, float], Comparison]
+    values: Callable[[], list[float]] | None
+    cluster: IntArray | None
+
+
+def _compare_resolved(
+    labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
+) -> _Family:
+    """Compare exact correctness. Items left out would bend a ranking, see `mcnemar`."""
+    found = resolved_correctness(labels, predictions, on_differences=True)
+    correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
+
+    def pair(i: int, j: int, level: float) -> Comparison:
+        return mcnemar(
+            correct[:, i],
+            correct[:, j],
+            questions=labels.number_answered,
+            level=level,
+            names=(names[i], names[j]),
+            cluster=cluster,
+        )
+
+    def values() -> list[float]:
+        return _resolved_shares(labels, predictions, correct)
+
+    return _Family(pair, values if (correct >= 0).all() else None, cluster)
+
+
+def _compare_drawn(
     labels: LabelColumns,
     predictions: Sequence[PredictionColumns],
+    names: Sequence[str],
     errors: ErrorRanges | None,
     *,
     sign: bool,
-) -> ResolvedEvidence | DrawnEvidence:
-    """What the labels tell of all models' predictions."""
-    if labels.is_resolved:
-        found = resolved_correctness(labels, predictions, on_differences=True)
-        shares = _resolved_shares(labels, predictions, found.correct)
-        return ResolvedEvidence(
-            found.correct,
-            labels.number_answered,
-            enough_clusters(found.items, labels.index, labels.cluster),
-            shares,
-        )
-    data, predicted, items = routed_pool(labels, predictions, error_free=errors is None)
-    everywhere = np.logical_and.reduce([p.is_there for p in predictions])
-    if errors is None and not sign and (rates := find_unequal(labels, everywhere)) is not None:
-        data = rates.tilt(data)
-    cluster, weight = enough_clusters(items, labels.index, labels.cluster), find_weights(items, labels)
-    return DrawnEvidence(data, predicted, cluster, errors, sign=sign, weight=weight)
+) -> _Family:
+    """Compare by answers to drawn options. Only experts who do not err and items that weigh alike rank."""
+    error_free = errors is None
+    evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
+    kinds = None if sign or errors is not None or evidence.weight is not None else evidence.kinds
 
-
-@dataclass(frozen=True, slots=True)
-class ResolvedEvidence:
-    """Exact correctness, shape (items, models), −1 where an expert abstained."""
-
-    correct: IntArray
-    questions: int
-    cluster: IntArray | None
-    shares: list[float]
-
-    @property
-    def rankable(self) -> bool:
-        """Whether every item is known: leaving some out would bend a ranking, see `mcnemar`."""
-        return bool((self.correct >= 0).all())
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        """Two of the models compared."""
-        a, b = self.correct[:, i], self.correct[:, j]
-        return mcnemar(
-            a, b, questions=self.questions, level=level, names=(names[i], names[j]), cluster=self.cluster
+    def pair(i: int, j: int, level: float) -> Comparison:
+        both, a, b = (names[i], names[j]), evidence.option(i), evidence.option(j)
+        data, cluster, count = evidence.sample, evidence.cluster, None
+        if errors is not None:
+            return corrected_difference(a, b, data, errors, level=level, names=both, cluster=cluster)
+        if sign:
+            return _test_signs(a, b, data, level, both)
+        if kinds is not None:
+            data, (a, b), count = kinds.count(a, b)
+        return paired_difference(
+            a, b, data, level=level, names=both, cluster=cluster, count=count, weight=evidence.weight
         )
 
-    def accuracies(self) -> list[float]:
-        """Of every model."""
-        return self.shares
-
-
-@dataclass(frozen=True)
-class DrawnEvidence:
-    """Answers to drawn options, and predictions of shape (items, models)."""
-
-    data: RoutedSample
-    predicted: AnyIntArray
-    cluster: IntArray | None
-    errors: ErrorRanges | None
-    sign: bool
-    weight: FloatArray | None = None
-
-    @property
-    def rankable(self) -> bool:
-        """Whether a joint test may rank the models: of experts who do not err, and items that weigh alike."""
-        return self.errors is None and self.weight is None
-
-    @cached_property
-    def kinds(self) -> PoolKinds | None:
-        """Equal items together, where items are independent and many are equal."""
-        return None if self.cluster is not None else PoolKinds.of(self.data)
-
-    def pair(self, names: Sequence[str], i: int, j: int, level: float) -> Comparison:
-        """Two of the models compared."""
-        pair = names[i], names[j]
-        a, b = self.predicted[:, [i, j]].T.astype(np.int64)
-        if self.errors is not None:
-            known, cluster = self.errors, self.cluster
-            return corrected_difference(a, b, self.data, known, level=level, names=pair, cluster=cluster)
-        if self.weight is not None or not self.sign:
-            data, count = self.data, None
-            if self.weight is None and self.kinds is not None:
-                data, (a, b), count = self.kinds.count(a, b)
-            return paired_difference(
-                a, b, data, level=level, names=pair, cluster=self.cluster, count=count, weight=self.weight
-            )
-        if (self.predicted < 0).any():
-            raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
-        no = self.data.answer == 0
-        rows, options = self.data.item[no], np.unique(self.data.n_options)
-        if len(options) > 1:
-            raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
-        return sign_test(a[rows], b[rows], self.data.asked[no], int(options[0]), level=level, names=pair)
-
-    def accuracies(self) -> list[float]:
-        """Of every model."""
-        if self.kinds is None:
-            return [routed_accuracy(p, self.data).value for p in self.predicted.T]
-        counted = (self.kinds.count(p) for p in self.predicted.T)
+    def values() -> list[float]:
+        if kinds is None:
+            return [routed_accuracy(p, evidence.sample).value for p in evidence.predicted.T]
+        counted = (kinds.count(p) for p in evidence.predicted.T)
         return [routed_accuracy(p, data, count=count).value for data, (p,), count in counted]
+
+    is_rankable = error_free and evidence.weight is None and not sign
+    return _Family(pair, values if is_rankable else None, evidence.cluster)
+
+
+def _test_signs(
+    a: IntArray, b: IntArray, data: RoutedSample, level: float, names: tuple[str, str]
+) -> Comparison:
+    """The sign test of two models on the items with a "no"."""
+    if (a < 0).any() or (b < 0).any():
+        raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
+    no = data.answer == 0
+    rows, options = data.item[no], np.unique(data.n_options)
+    if len(options) > 1:
+        raise EstimateError(f"the sign test needs one number of options, there are {options.tolist()}")
+    return sign_test(a[rows], b[rows], data.asked[no], int(options[0]), level=level, names=names)
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:

@@ -18,7 +18,7 @@ answers. λ is one number for all items, of least variance in the model p: with 
 
 For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
 the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
-`oversight.harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the
+`oversight.harness.estimate.tilting`: p are the exponential tilts of a working distribution, and the
 variance is the larger of the model's (with the larger of that T and the one that the items drawn tell without
 bias) and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
 """
@@ -34,18 +34,13 @@ from scipy.special import stdtrit
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
 from oversight.harness.estimate.evaluation import complete
-from oversight.harness.estimate.evidence import enough_clusters
-from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
-from oversight.harness.estimate.routed import (
-    FEW_OPEN,
-    accuracy_target,
-    optimal_constant,
-    routed_pool,
-    tilted_accuracy,
-)
+from oversight.harness.estimate.evidence import PARTIAL_KINDS, Evidence, collected_part
+from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
+from oversight.harness.estimate.routed_means import tilted_accuracy
+from oversight.harness.estimate.routed_sample import FEW_OPEN, accuracy_target, optimal_constant
 from oversight.harness.estimate.side_information import Setting, SideInformation
+from oversight.harness.estimate.tilting import TiltedMean, fall_through_zero
 from oversight.harness.types import Estimate, Note, NoteKind
 
 
@@ -92,7 +87,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
     Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
-    variance is that of `oversight.harness.estimate.intervals.shares`.
+    variance is that of `oversight.harness.estimate.intervals`.
 
     Raises
     ------
@@ -246,8 +241,8 @@ class SecondQuestions(SideInformation):
         part, notes = collected_part(labels, predictions.is_there)
         if any(note.kind in PARTIAL_KINDS for note in notes):
             raise NotIdentified("first questions are open; second ones count once these are answered")
-        data, predicted, items = routed_pool(part, [predictions])
-        option = predicted[:, 0].astype(np.int64)
+        evidence = Evidence.gather([predictions], part, tilted=False)
+        data, option, items, cluster = evidence.sample, evidence.option(), evidence.items, evidence.cluster
         number = np.bincount(data.item, minlength=len(items))
         if number.max() > 1:
             raise NotIdentified("items have several first questions, and second ones are used with one")
@@ -256,7 +251,6 @@ class SecondQuestions(SideInformation):
         if rows.size < np.count_nonzero(readable):
             raise NotIdentified("items with a readable prediction were not asked about")
         asked, yes = data.by_item
-        cluster = enough_clusters(items, labels.index, labels.cluster)
         c = accuracy_target(option, data.propensities.shape[1])
         place = np.full(labels.index.size, -1)
         place[items[rows]] = np.arange(rows.size)

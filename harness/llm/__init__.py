@@ -1,4 +1,4 @@
-"""Asking language models: endpoints, answers, limits and budgets, the runner, batches, the local model."""
+"""Ask language models: endpoints, replies, limits and budgets, the runner, batches, the local model."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Servers that outlive their caller, ports, the cache, files written whole."""
+"""Background servers, ports, the cache, and atomic file writes."""
 
 import lazy_loader
 

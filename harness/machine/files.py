@@ -1,4 +1,4 @@
-"""Where the project keeps what it installs, and files that are written whole or not at all."""
+"""Folders for what the project installs, and atomic file writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.errors import ConfigError, FullDisk, is_full
 
 
 def cache_dir() -> Path:
-    """Return the user's cache directory for this project, made if it is missing.
+    """Return the user's cache directory for this project, creating it if it is missing.
 
     Returns
     -------
@@ -21,13 +21,13 @@ def cache_dir() -> Path:
     Raises
     ------
     ConfigError
-        The directory cannot be made.
+        If the directory cannot be created.
     """
     return _user_dir("cache", "OVERSIGHT_CACHE", "XDG_CACHE_HOME", "~/.cache")
 
 
 def data_dir() -> Path:
-    """Return the user's directory for what is not made again when it is removed, made if it is missing.
+    """Return the user's directory for data that cannot be recreated, creating it if it is missing.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def data_dir() -> Path:
     Raises
     ------
     ConfigError
-        The directory cannot be made.
+        If the directory cannot be created.
     """
     return _user_dir("data", "OVERSIGHT_DATA", "XDG_DATA_HOME", "~/.local/share")
 
@@ -56,17 +56,17 @@ def _user_dir(what: str, own_name: str, shared_name: str, default: str) -> Path:
 
 
 def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600) -> Path:
-    """Write a file so that it is there whole or not at all, and return its path.
+    """Write a file atomically and return its path.
 
-    Missing folders are made. `mode` is the permissions before the user's mask; a text may come in parts that
-    are encoded.
+    Missing folders are created. `mode` gives the permissions before the user's mask; a text may come in
+    parts, which are encoded.
 
     Raises
     ------
     ConfigError
-        If it cannot be written, or something is there that is no file: a folder, a device.
+        If it cannot be written, or the path is not a file: a folder, a device.
     FullDisk
-        If there is no room for it.
+        If the disk is full.
     """
     path = Path(path)
     part = path.parent / (path.name + ".part")
@@ -74,12 +74,12 @@ def write_whole(text: str | Iterable[bytes], path: str | Path, mode: int = 0o600
         if not path.name or (path.exists() and not path.is_file()):  # which the new file would replace
             raise ConfigError(f"{path}: cannot be written: it is no file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.unlink(missing_ok=True)  # or it would keep the permissions that it had
+        part.unlink(missing_ok=True)  # otherwise it would keep its former permissions
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with os.fdopen(descriptor, "wb") as stream:
             try:
                 stream.writelines([text.encode()] if isinstance(text, str) else text)
-            except BaseException:  # of whatever gives the parts: the half that is written is nobody's
+            except BaseException:  # any error of the generator: the half-written file must be removed
                 with contextlib.suppress(OSError):
                     part.unlink()
                 raise

@@ -1,4 +1,4 @@
-"""Files that their owner alone can read: what people say of patients and cases lies in them."""
+"""Files that only their owner can read, because they hold data about patients and cases."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _OTHERS = 0o077
 
 
 def repair_rights(path: str | Path) -> None:
-    """Take the rights of others off a file or folder of this user's; a link and what it leads to stay.
+    """Remove others' permissions from a file or folder of this user; links are left unchanged.
 
-    What belongs to somebody else, or is not there, stays as it is.
+    Files of other users, and missing files, are left unchanged.
     """
     with contextlib.suppress(OSError):
         found = os.lstat(path)
@@ -24,7 +24,7 @@ def repair_rights(path: str | Path) -> None:
 
 
 def repair_tree(folder: Path) -> None:
-    """`repair_rights` of a folder and all that lies in it."""
+    """Call `repair_rights` for a folder and everything in it."""
     repair_rights(folder)
     for root, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -1,4 +1,4 @@
-"""Processes, known so that another process can tell later whether one of them still runs."""
+"""Identify processes, so that another process can later tell whether one still runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def host_name() -> str:
 
 @cache
 def machine_id() -> str:
-    """What processes share that see each other's numbers: host, start of the machine, process namespace."""
+    """Identifier shared by processes that see each other's process ids: host, boot, process namespace."""
     parts = [host_name()]
     with contextlib.suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -26,24 +26,24 @@ def machine_id() -> str:
 
 
 def process_start(pid: int) -> str:
-    """When a process of this machine began, in its system's own terms; empty where that is not told."""
+    """When a process of this machine started, in the system's format; empty if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]  # the name in parentheses may hold anything
+    return stat.rpartition(")")[2].split()[19]  # the name in parentheses may contain anything
 
 
 def is_gone(machine: str, pid: int, start: str) -> bool:
-    """Whether a process has certainly ended; one of another machine may still run.
+    """Whether a process has certainly ended; a process of another machine may still run.
 
     Parameters
     ----------
     machine, pid, start
-        `machine_id`, number and `process_start` as the process itself said them; a number that was given
-        to another process since began at another time.
+        `machine_id`, process id and `process_start` as the process recorded them. A reused process id has
+        another start.
     """
-    if machine != machine_id() or sys.platform == "win32":  # where asking a process would end it
+    if machine != machine_id() or sys.platform == "win32":  # asking about a process would kill it here
         return False
     try:
         os.kill(pid, 0)
@@ -57,7 +57,7 @@ def is_gone(machine: str, pid: int, start: str) -> bool:
 def find_openers(file: Path) -> list[tuple[int, str]]:
     """Find other processes of this user that have a file open, with their command lines. Linux only.
 
-    If some of them are known to hold a write lock on the file or one beside it, only those are returned.
+    If some of them hold a write lock on the file or a neighbouring one, only those are returned.
     """
     with contextlib.suppress(OSError):
         wanted = {(s.st_dev, s.st_ino) for s in map(os.stat, file.parent.glob(f"{file.name}*"))}
@@ -69,8 +69,8 @@ def find_openers(file: Path) -> list[tuple[int, str]]:
 
 
 def _has_open(pid: int, wanted: set[tuple[int, int]]) -> bool:
-    with contextlib.suppress(OSError):  # another user's, or gone
-        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208  ten times as fast, of many processes
+    with contextlib.suppress(OSError):  # another user's process, or it has ended
+        for name in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208  ten times as fast for many processes
             with contextlib.suppress(OSError):
                 found = os.stat(f"/proc/{pid}/fd/{name}")  # noqa: PTH116
                 if (found.st_dev, found.st_ino) in wanted:
@@ -79,7 +79,7 @@ def _has_open(pid: int, wanted: set[tuple[int, int]]) -> bool:
 
 
 def _find_writers(inodes: set[int]) -> set[int]:
-    """Processes with a lock for writing on one of some files."""
+    """Return the processes that hold a write lock on one of some files."""
     rows: list[list[str]] = []
     with contextlib.suppress(OSError):
         rows = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines()]
@@ -88,7 +88,7 @@ def _find_writers(inodes: set[int]) -> set[int]:
 
 
 def _name_command(pid: int) -> str:
-    """The first words of a process's command, without the folders; what follows may hold secrets."""
+    """Return the first words of a process's command without folders; later words may be secrets."""
     with contextlib.suppress(OSError):
         line = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
         words = [word.rpartition("/")[2] for word in line.split("\0")[:3] if word]

@@ -1,7 +1,7 @@
-"""A server process on this machine that outlives whoever starts it, known by a lock.
+"""A server process that outlives its starter and is recognised by a file lock.
 
-The process inherits a locked file of its folder and holds the lock as long as it lives, however it
-ends, so no process number can be mistaken for it. One caller at a time starts or stops it.
+The process inherits a locked file of its folder and holds the lock until it ends, however it ends. So it
+cannot be mistaken for another process with the same id. Only one caller at a time starts or stops it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _POLL, _GRACE, _KILL_GRACE = 0.05, 10.0, 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFolder(Generic[State]):
-    """The folder of one server: its lock, its log and its state.
+    """The folder of one server, with its lock, log and state.
 
     Attributes
     ----------
     path
         The folder itself.
     kind
-        Dataclass of the state, with the process's number as `pid`; 0 while that is unknown.
+        Dataclass of the state, with the process id as `pid`; 0 while that is unknown.
     program, product
-        What messages call the process, and what it is a process of.
+        Names of the process, and of what it belongs to, in messages.
     failure
-        The error that says that it did not start or end.
+        Error that is raised if the process did not start or end.
     deadline
         Seconds within which it must answer.
     """
@@ -57,12 +57,12 @@ class ServerFolder(Generic[State]):
 
     @property
     def log(self) -> Path:
-        """What the process prints."""
+        """Path of the process's log."""
         return self.path / "server.log"
 
     @property
     def state_file(self) -> Path:
-        """What callers know of the process, readable by its owner alone."""
+        """Path of the state file, readable only by its owner."""
         return self.path / "server.json"
 
     def read(self) -> State | None:
@@ -72,17 +72,17 @@ class ServerFolder(Generic[State]):
         return None
 
     def write(self, state: State) -> None:
-        """Write the state in one step."""
+        """Write the state atomically."""
         write_whole(json.dumps(asdict(state)), self.state_file, mode=0o600)  # type: ignore[call-overload]
 
     def spawn(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> int:
-        """Start the process and return its number; it is no child of this one, so nobody need wait for it."""
+        """Start the process and return its id; it is not a child of this one, so nobody must wait for it."""
         detach = ["/bin/sh", "-c", 'log=$1; shift; "$@" >"$log" 2>&1 & echo $!', "sh", str(self.log)]
         lock = os.open(self.path / _LOCK, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             fcntl = _locks()
             fcntl.flock(lock, fcntl.LOCK_EX)
-            done = subprocess.run(  # noqa: S603 - a fixed command; what varies are arguments
+            done = subprocess.run(  # noqa: S603 - a fixed command; only arguments vary
                 [*detach, *command],
                 cwd=cwd,
                 env=environment,
@@ -94,11 +94,11 @@ class ServerFolder(Generic[State]):
                 check=True,
             )
         finally:
-            os.close(lock)  # the server has its own copy, and with it the lock
+            os.close(lock)  # the server has a copy of the file, and with it the lock
         return int(done.stdout)
 
     def wait_ready(self, look: Callable[[], Found | None]) -> Found:
-        """Wait until `look` finds the server; else end it and raise with the end of its log."""
+        """Wait until `look` finds the server; otherwise stop it and raise an error with its log."""
         until = time.monotonic() + self.deadline
         while (found := look()) is None:
             alive = is_alive(self.path)
@@ -111,7 +111,7 @@ class ServerFolder(Generic[State]):
         return found
 
     def stop(self) -> bool:
-        """End the process, by force if need be, and wait until it is gone; whether one was running."""
+        """Stop the process, by force if necessary, and wait for its end; return whether one was running."""
         state: Any = self.read() if is_alive(self.path) else None
         if state is None:
             return False
@@ -139,7 +139,7 @@ def is_alive(directory: Path) -> bool:
 
 @contextlib.contextmanager
 def hold_start_lock(directory: Path) -> Iterator[None]:
-    """Let one process at a time start or stop the server."""
+    """Allow one process at a time to start or stop the server."""
     fcntl = _locks()
     with (directory / "start.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -147,9 +147,9 @@ def hold_start_lock(directory: Path) -> Iterator[None]:
 
 
 def end_process(directory: Path, pid: int, grace: float) -> bool:
-    """End the process, by force after `grace` seconds; whether it is gone."""
+    """Stop the process, by force after `grace` seconds; return whether it has ended."""
     for sign, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, _KILL_GRACE)):
-        # Asked each time: once the lock is free the number may belong to somebody else.
+        # Checked each time, because after the lock is free the id may belong to another process.
         if is_alive(directory):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, sign)
@@ -159,7 +159,7 @@ def end_process(directory: Path, pid: int, grace: float) -> bool:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Wait for the condition, at most so long; whether it came true."""
+    """Wait for the condition, at most this many seconds; return whether it became true."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -169,7 +169,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on the port of the loopback interface."""
+    """Whether a server could listen on a port of the loopback interface."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -180,7 +180,7 @@ def is_free(port: int) -> bool:
 
 
 def _locks() -> ModuleType:
-    """The module of the locks that a process passes on to what it starts.
+    """Import the module for locks that child processes inherit.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What leaves the program: texts of others made safe to keep and to show, and the one way to a terminal."""
+"""Make texts of others safe to store and show, and print to a terminal."""
 
 import lazy_loader
 

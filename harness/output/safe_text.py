@@ -1,9 +1,9 @@
-r"""Texts that others wrote, made safe to keep and to show: secrets out, control characters visible.
+r"""Make texts of others safe to store and show: remove secrets, make control characters visible.
 
-What a database or a terminal cannot take is written as JSON writes it (``\u0000``, ``\u001b``), so that a
-reader sees what was there and JSON stays the same JSON.
+Characters that a database or a terminal cannot take are written as in JSON (``\u0000``, ``\u001b``), so
+that a reader sees them and JSON remains the same JSON.
 
-Texts in cells of CSV files are guarded, so that no spreadsheet program takes them for formulas.
+Cells of CSV files are guarded, so that no spreadsheet program takes them for formulas.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SHORTEST_SECRET = 8
 _LONG = 16
 _REDACTED = "[redacted]"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-# C0 without tab and line feed, DEL, C1, what turns the direction of writing, line separators, half pairs.
+# C0 without tab and line feed, DEL, C1, direction marks, line separators, half surrogate pairs.
 _INVISIBLE = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# A URL's password ends at the last @ before a blank; digits and a slash are a port.
+# The password in a URL ends at the last @ before a space; digits and a slash are a port.
 _URL_PASSWORD = re.compile(r"(://[^\s/:@'\"]*:)(?!\d+(?:[/?#]|$))[^\s'\"]+@")
 _URL_FIELD = re.compile(r"(?i)([?&](?:password|passwd|api[_-]?key|token|secret)=)[^&\s'\"]+")
 
@@ -32,10 +32,10 @@ _results = dict[str, None]()
 
 
 def keep_secret(text: str | None) -> None:
-    """Have a key or password replaced wherever `redact` is applied, as it is and as URLs and JSON write it.
+    """Register a key or password that `redact` replaces, also in its URL-encoded and JSON forms.
 
-    Left alone are those shorter than 8 characters, and those of less than 16 that are one word in small
-    letters ("postgres"): they are no secrets, and ordinary text holds them.
+    Ignored are values shorter than 8 characters, and those shorter than 16 that are one lower-case word
+    ("postgres"): they are not secrets, and ordinary text contains them.
     """
     if not text or len(text) < SHORTEST_SECRET or (len(text) < _LONG and text.isalpha() and text.islower()):
         return
@@ -44,7 +44,7 @@ def keep_secret(text: str | None) -> None:
 
 
 def redact_secrets(text: str) -> str:
-    """Replace the known secrets, and nothing else: for what is kept as it came."""
+    """Replace the registered secrets only, for texts that are stored unchanged otherwise."""
     for secret in _secrets:
         if secret in text:
             text = text.replace(secret, _REDACTED)
@@ -52,7 +52,7 @@ def redact_secrets(text: str) -> str:
 
 
 def redact_bytes(text: bytes) -> bytes:
-    """The same of a text in UTF-8, which may be large."""
+    """Replace the registered secrets in UTF-8 bytes, which may be large."""
     for secret in _secrets:
         if (known := secret.encode()) in text:
             text = text.replace(known, _REDACTED.encode())
@@ -60,7 +60,7 @@ def redact_bytes(text: bytes) -> bytes:
 
 
 def redact(text: str) -> str:
-    """Replace the known secrets and the passwords of URLs: for messages."""
+    """Replace the registered secrets and the passwords in URLs, for messages."""
     text = redact_secrets(text)
     if "://" in text:
         text = _URL_FIELD.sub(r"\1***", _URL_PASSWORD.sub(r"\1***@", text))
@@ -68,7 +68,7 @@ def redact(text: str) -> str:
 
 
 def make_storable(text: str) -> str:
-    """Without secrets, NUL and lone surrogates, which not every database takes."""
+    """Remove secrets, NUL and half surrogate pairs, which not every database can store."""
     text = redact_secrets(text)
     if "\0" in text or not text.isascii():
         return _UNSTORABLE.sub(_escape, text)
@@ -76,12 +76,12 @@ def make_storable(text: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Without secrets and without anything that a terminal obeys in place of showing it."""
+    """Remove secrets and make everything visible that a terminal would interpret."""
     return _INVISIBLE.sub(_escape, redact(text))
 
 
 def make_encodable(text: str, encoding: str | None) -> str:
-    """Write characters that an encoding lacks as JSON writes them, so that JSON stays the same JSON."""
+    """Write characters that an encoding lacks as in JSON, so that JSON remains the same JSON."""
     try:
         text.encode(encoding or "utf-8")
     except UnicodeEncodeError:
@@ -98,16 +98,16 @@ def _encodable(character: str, encoding: str) -> str:
 
 
 def reveal(text: str) -> None:
-    """Have a secret that a command exists to print, such as an invitation link, stand whole in its result.
+    """Allow a secret, such as a requested invitation link, to appear in a command's result.
 
-    Errors, logs and stored texts mask it as before: only `make_result` lets it through.
+    Errors, logs and stored texts still mask it; only `make_result` shows it.
     """
     if text:
         _results.update({text: None, json.dumps(text, ensure_ascii=False)[1:-1]: None})
 
 
 def make_result(text: str) -> str:
-    """Make a command's result printable as `make_printable` does, but for what was revealed."""
+    """Make a command's result printable as `make_printable` does, but show allowed secrets."""
     whole = sorted((secret for secret in _results if secret in text), key=len, reverse=True)
     if not whole:
         return make_printable(text)
@@ -118,10 +118,10 @@ def make_result(text: str) -> str:
 
 
 def shorten(value: object, most: int = 80) -> str:
-    """Show a wrong value in a message, whatever its size."""
+    """Format a wrong value for a message, whatever its size."""
     try:
         shown = repr(value)
-    except (RecursionError, ValueError):  # an integer of very many digits is a ValueError
+    except (RecursionError, ValueError):  # an integer with very many digits raises ValueError
         return f"a {type(value).__name__} too deep or too long to be shown"
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
@@ -131,7 +131,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def join_lines(text: str) -> str:
-    """A text with one character for each line break."""
+    """Replace each line break by one character."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
@@ -140,7 +140,7 @@ _TO_GUARD, _GUARDED = re.compile(f"'*[{_FORMULA}]"), re.compile(f"'+[{_FORMULA}]
 
 
 def guard_cell(text: str) -> str:
-    """Put an apostrophe before a text that a spreadsheet program would take for a formula.
+    """Prefix a text with an apostrophe if a spreadsheet program would take it for a formula.
 
     >>> guard_cell("=1+1"), unguard_cell("'=1+1"), guard_cell("1+1")
     ("'=1+1", '=1+1', '1+1')
@@ -149,5 +149,5 @@ def guard_cell(text: str) -> str:
 
 
 def unguard_cell(text: str) -> str:
-    """Return the text that `guard_cell` was given."""
+    """Return the text that was given to `guard_cell`."""
     return text[1:] if _GUARDED.match(text) else text

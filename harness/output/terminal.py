@@ -1,8 +1,8 @@
-"""The one way to a terminal: whatever is printed there passes `make_printable`.
+"""All output to a terminal: every printed text passes `make_printable`.
 
-A command runs inside `guarded_terminal`, so that what libraries print (argparse, progress bars, warnings)
-passes, too; `say` is for code that is also called from Python. On narrow terminals names in tables are
-folded, and numbers stay whole.
+A command runs inside `guarded_terminal`, so that output of libraries (argparse, progress bars, warnings) is
+covered; `say` is for code that is also called from Python. On narrow terminals, names in tables are folded
+and numbers stay whole.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def plain_table(*titles: str) -> Table:
-    """A table without a frame, as under a verdict."""
+    """Create a table without a frame, as printed below a verdict."""
     from rich.table import Table
 
     return Table(*titles, box=None, padding=(0, 1, 0, 2))
 
 
 def keep_numbers(renderable: RenderableType, width: int) -> None:
-    """Let the columns of names give way before those of numbers, in every table of estimates.
+    """Make columns of names narrower before columns of numbers, in every table of estimates.
 
-    A column of numbers is one whose cells hold digits and no words but units, such as "3 of 40".
-    Other columns are folded, so that names which differ only at their ends stay apart. A table without a
-    frame is left as it is.
+    A column counts as numeric if its cells contain digits and no words except units, as in "3 of 40". Other
+    columns are folded, so that names that differ only at the end remain distinct. A table without a frame
+    is not changed.
     """
     from rich import box
     from rich.console import Group
@@ -95,15 +95,15 @@ _ASCII |= {"α": "alpha", "κ": "kappa", "π": "pi", "→": "->", "‑": "-", "�
 
 
 class _GuardedStream:
-    """A text stream whose written text is made printable; all else is the stream's own."""
+    """A text stream that makes written text printable and passes everything else on."""
 
     def __init__(self, stream: IO[str], clean: Callable[[str], str]) -> None:
         self.stream, self._clean = stream, clean
 
     def write(self, text: str) -> int:
-        """Write; a progress bar may begin and end with a carriage return.
+        """Write text; a progress bar may begin and end with a carriage return.
 
-        If the reader went away, the text is lost and the work goes on.
+        If the reader has closed the stream, the text is dropped and the program continues.
         """
         bar = text.strip("\r")
         start = "\r" if text.startswith("\r") else ""
@@ -114,7 +114,7 @@ class _GuardedStream:
         return len(text)
 
     def flush(self) -> None:
-        """Write what has gathered."""
+        """Write the buffered text."""
         with self._outlives_reader():
             self.stream.flush()
 
@@ -141,7 +141,7 @@ class _GuardedStream:
 
 @contextmanager
 def guarded_terminal() -> Iterator[None]:
-    """Make all that is printed within the block printable."""
+    """Make everything that is printed within the block printable."""
     before = sys.stdout, sys.stderr
     sys.stdout = _GuardedStream(_plain(sys.stdout), make_result)
     sys.stderr = _GuardedStream(_plain(sys.stderr), make_printable)
@@ -152,28 +152,28 @@ def guarded_terminal() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """Tell a person what goes on, beside the result."""
+    """Print a message for a person on standard error, separate from the result."""
     sys.stderr.write(make_printable(text) + "\n")
     sys.stderr.flush()
 
 
 def show(renderable: RenderableType) -> None:
-    """Print on standard output with rich; all texts are made printable, colours stay."""
+    """Print on standard output with rich; texts are made printable, colours remain."""
     from rich.console import Console
     from rich.segment import Segment
 
     encoding = getattr(_plain(sys.stdout), "encoding", None)
 
     class _Console(Console):
-        def render_str(self, text: str, **options: Any) -> Text:  # before a table measures its cells
+        def render_str(self, text: str, **options: Any) -> Text:  # before the table measures its cells
             return super().render_str(_showable(text, encoding), **options)
 
         def render(self, *given: Any, **options: Any) -> Iterator[Segment]:
             for text, style, control in super().render(*given, **options):
                 yield Segment(text if control else _showable(text, encoding), style, control)
 
-    # Without markup: square brackets in an item, a name or a path are what they are. A pipe or a log has
-    # no width of its own.
+    # Without markup, so that square brackets in items, names and paths are printed unchanged. A pipe or a
+    # log file has no width.
     stream = cast("IO[str]", _GuardedStream(_plain(sys.stdout), str))  # made printable by the console itself
     console = _Console(markup=False, file=stream)
     if not console.is_terminal:
@@ -183,7 +183,7 @@ def show(renderable: RenderableType) -> None:
 
 
 def _showable(text: str, encoding: str | None) -> str:
-    """Make a table's text printable; dashes and signs that an encoding lacks are written in ASCII."""
+    """Make a table's text printable; dashes and signs that an encoding lacks become ASCII."""
     text = make_printable(text)
     if make_encodable(text, encoding) == text:
         return text
@@ -192,7 +192,7 @@ def _showable(text: str, encoding: str | None) -> str:
 
 
 def _plain(stream: Any) -> IO[str]:
-    """What a guarded stream writes to."""
+    """Return the stream that a guarded stream writes to."""
     plain: IO[str] = stream.stream if isinstance(stream, _GuardedStream) else stream
     return plain
 
@@ -201,7 +201,7 @@ T = TypeVar("T")
 
 
 def with_bar(rows: Sequence[T], what: str, unit: str) -> Iterable[T]:
-    """The rows, with a bar on a terminal once they take long."""
+    """Yield the rows; on a terminal, show a progress bar if they take long."""
     if not sys.stderr.isatty():
         return rows
     from tqdm import tqdm

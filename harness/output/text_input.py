@@ -1,4 +1,4 @@
-"""Text as other programs save it: with or without a byte order mark, and what a file is that is no text."""
+"""Decode text files of other programs, and recognise files that are not text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAGE = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", r
 
 
 def decode_text(data: bytes) -> str:
-    r"""Decode UTF-8, or UTF-16 that begins with its mark; without marks, and with \n between lines.
+    r"""Decode UTF-8, or UTF-16 with a byte order mark; remove the mark and normalise line breaks to \n.
 
     Raises
     ------
@@ -49,13 +49,13 @@ def read_text(path: Path) -> str:
     Raises
     ------
     OSError, UnicodeDecodeError
-        If it cannot be read, or is no such text.
+        If the file cannot be read, or is not such a text.
     """
     return decode_text(path.read_bytes())
 
 
 def explain_kind(start: bytes, name: str) -> str:
-    """Say what a file is that begins so and is no text of data, and what to do; empty if it may be one.
+    """Say what a file with this beginning is, and what to do; empty if it may be a data file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and the name that was probably meant."""
+"""Numbers with nouns, and suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pool_text(drawn: int, size: int) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'route'?``, behind what is told of an unknown name; empty if no other is like it."""
+    """``; did you mean 'route'?``, appended to an error about an unknown name; empty if none is similar."""
     from difflib import get_close_matches
 
     by_plain = {each.casefold(): each for each in known}

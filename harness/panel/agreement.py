@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,7 @@ _MINUS = str.maketrans("−–﹣－", "----")
 
 
 def parse_number(name: str) -> float | None:
-    """Number that a label is, with a point before its decimals; None if it is none.
+    """The number that a label denotes, with a point before its decimals; None if it is not a number.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def parse_number(name: str) -> float | None:
 
 
 def find_class_values(panel: Panel, level: str) -> FloatArray | None:
-    """Numbers of the classes, shape (K,); None if the level needs none or the classes stand in a given order.
+    """Numbers of the classes, shape (K,).
 
     Raises
     ------
@@ -68,7 +68,7 @@ def find_class_values(panel: Panel, level: str) -> FloatArray | None:
 
 
 def pair_agreement(votes: Any) -> FloatArray:
-    """X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)): agreeing share of an item's pairs; nan below 2 votes."""
+    """X_n = Σ_c v_nc(v_nc − 1)/(m_n(m_n − 1)): share of an item's pairs that agree; nan below 2 votes."""
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1).astype(np.float64)
     pairs = votes.multiply(votes).sum(axis=1) - m
@@ -76,7 +76,7 @@ def pair_agreement(votes: Any) -> FloatArray:
 
 
 def class_shares(votes: Any) -> FloatArray:
-    """π_c: mean over items with a rating of v_nc/m_n; shape (K,)."""
+    """π_c: mean of v_nc/m_n over items with a rating; shape (K,)."""
     votes = sparse.csr_array(votes)
     m = votes.sum(axis=1)
     shares: FloatArray = votes.T @ divide(1.0, m, where=m > 0, empty=0.0) / int((m > 0).sum())
@@ -86,13 +86,13 @@ def class_shares(votes: Any) -> FloatArray:
 def fleiss_kappa(votes: Any) -> float:
     """κ = (p_a − p_e)/(1 − p_e) with p_a the mean of X_n and p_e = Σ π_c².
 
-    Fleiss' own where every item has as many ratings; with unequal numbers Gwet's generalisation:
-    p_a over items with two or more, π over items with one or more.
+    This is Fleiss' κ if all items have the same number of ratings. Otherwise it is Gwet's generalisation:
+    p_a over items with two or more ratings, π over items with one or more.
 
     Raises
     ------
     NotIdentified
-        If all ratings are alike: 0/0, decided as for α.
+        If all ratings are alike, which gives 0/0 as for α.
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -102,7 +102,7 @@ def fleiss_kappa(votes: Any) -> float:
 def gwet_ac1(votes: Any) -> float:
     """AC1 = (p_a − p_e)/(1 − p_e) with p_e = Σ π_c(1 − π_c)/(K − 1); K counts all classes offered.
 
-    Defined even where all ratings are alike (p_e = 0, AC1 = 1).
+    It is defined even if all ratings are alike (p_e = 0, AC1 = 1).
     """
     check_votes(votes)
     shares = class_shares(votes)
@@ -125,14 +125,14 @@ def beyond_chance(observed: float, chance: float, name: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairwise:
-    """Every two annotators on the items both rated; arrays of shape (annotators, annotators).
+    """Agreement of every two annotators on the items that both rated; shape (annotators, annotators).
 
     Attributes
     ----------
     common
-        Items both rated.
+        Number of items that both rated.
     agreement
-        Share of them on which they agree; nan where there is none.
+        Share of these items on which they agree; nan if there is none.
     kappa
         Cohen's κ; nan where undefined.
     """
@@ -160,7 +160,7 @@ def pairwise(panel: Panel) -> Pairwise:
 
 
 def _split_by_class(panel: Panel) -> Iterator[IntArray]:
-    """Rows of some classes each, so many that `_chance` stays within `CELLS` where there are several."""
+    """Yield groups of rows with several classes each, small enough for `_chance` to stay within `CELLS`."""
     A, m = len(panel.annotators), np.bincount(panel.item)
     cells = np.minimum(A * A, np.bincount(panel.label, weights=m[panel.item], minlength=panel.K))
     part = (np.cumsum(cells) // CELLS)[panel.label]
@@ -175,7 +175,7 @@ def _chance(panel: Panel, rows: IntArray, rated: Any) -> FloatArray:
     shape = (A * len(kinds), len(panel.items))
     gave = sparse.csr_array((np.ones(len(rows)), (annotator * len(kinds) + label, panel.item[rows])), shape)
     given = (gave @ rated.T).tocoo()
-    if 4 * given.nnz > A * A * len(kinds):  # twice as fast where most pairs have such items
+    if 4 * given.nnz > A * A * len(kinds):  # twice as fast if most pairs have such items
         dense = given.toarray().reshape(A, len(kinds), A)
         return np.asarray(np.einsum("acb,bca->ab", dense, dense))
     a, c = np.divmod(given.coords[0].astype(np.int64), len(kinds))
@@ -205,7 +205,7 @@ RELIABLE = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorAgreement:
-    """One annotator against the others: mean over their common items of the share that agrees."""
+    """Agreement of one annotator with the others: mean over items of the share that agrees."""
 
     name: str
     ratings: int
@@ -213,25 +213,25 @@ class AnnotatorAgreement:
     median_kappa: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgreementReport(Shown):
     """Every coefficient of a panel.
 
     Attributes
     ----------
     alpha
-        Krippendorff's α at the level asked for, with its interval; None if undefined.
+        Krippendorff's α at the chosen level of measurement, with its interval; None if undefined.
     observed
         Mean share of agreeing pairs.
     fleiss, ac1, mean_cohen
         None where undefined; mean Cohen's κ is over pairs where it is defined.
     categories
-        Class → α of it against the rest; None where all ratings of it are alike.
+        Class → its α against all other classes together; None if all ratings of it are alike.
     undefined
         Coefficient → why it is None.
     clusters, assumptions
-        Clusters that the items come in, the independent units of the interval, None if items are independent;
-        and what it then assumes.
+        Number of clusters of items, which are the independent units of the interval (None if items are
+        independent), and the assumptions of that interval.
     unreliable
         Classes with α below 0.8.
     """
@@ -252,8 +252,22 @@ class AgreementReport(Shown):
     clusters: int | None = None
     assumptions: tuple[str, ...] = ()
 
+    picture: ClassVar[str] = "agreement"
+
+    def __str__(self) -> str:
+        """Krippendorff's α with its interval, and how many annotators and items it rests on."""
+        rests = f"{self.annotators} annotators, {self.items:,} items"
+        if self.alpha is None:
+            return f"Krippendorff's α is undefined: {self.undefined.get('alpha', '')} · {rests}"
+        ends = [self.alpha.low, self.alpha.high]
+        interval = "" if None in ends else f" [{', '.join(map(format_number, ends))}], {self.alpha.level:.0%}"
+        verdict = (
+            "" if self.alpha.value >= RELIABLE else f", below {RELIABLE}, the usual bar for reliable labels"
+        )
+        return f"Krippendorff's α {format_number(self.alpha.value)}{interval}{verdict} · {rests}"
+
     def records(self) -> list[dict[str, Any]]:
-        """A row a coefficient; that of a class is its α against the rest."""
+        """One row per coefficient; the coefficient of a class is its α against the rest."""
         ends = (None, None) if self.alpha is None else (self.alpha.low, self.alpha.high)
         value = None if self.alpha is None else self.alpha.value
         found = [{"coefficient": "alpha", "class": "", "value": value, "low": ends[0], "high": ends[1]}]
@@ -268,7 +282,7 @@ class AgreementReport(Shown):
         return found + [{"coefficient": "alpha", "class": name, "value": value} for name, value in classes]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """HTML shown in a notebook."""
         rows = []
         left = max(0, len(self.categories) - _SHOWN)
         for row in self.records()[: len(_NAMES) + _SHOWN]:
@@ -280,7 +294,6 @@ class AgreementReport(Shown):
         low += f" and {len(self.unreliable) - _SHOWN:,} more" if len(self.unreliable) > _SHOWN else ""
         return (
             HtmlTable(
-                title=f"Agreement of {self.annotators} annotators on {self.items:,} items",
                 columns=("coefficient", "value", "interval"),
                 rows=rows,
                 notes=(
@@ -303,22 +316,22 @@ def measure_agreement(
     seed: int = 0,
     confidence: float = 0.95,
 ) -> AgreementReport:
-    """Report α, κ's and AC1, per class and per annotator.
+    """Compute α, κ and AC1 of a panel, also per class and per annotator.
 
     Parameters
     ----------
     panel
-        At least two annotators, at least one item both rated.
+        At least two annotators, and at least one item that two of them rated.
     values
-        Shape (K,): what the classes measure; by default the numbers that they are (`find_class_values`).
+        Shape (K,): numbers of the classes; by default those that their names denote (`find_class_values`).
     level, bootstrap, seed, confidence
         As in `krippendorff_alpha`.
 
     Raises
     ------
     EstimateError
-        If there is one annotator, no item with two ratings, an argument is out of range, or a class is a
-        word at a level that needs numbers or an order.
+        If there is one annotator, no item has two ratings, an argument is out of range, or a class is not a
+        number at a level that needs numbers or an order.
     """
     if len(panel.annotators) < 2:
         raise EstimateError(f"agreement needs at least 2 annotators, there is 1: {panel.annotators[0]!r}")

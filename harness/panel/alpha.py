@@ -1,13 +1,14 @@
-"""Krippendorff's α: agreement beyond chance, any number of annotators, missing allowed.
+"""Krippendorff's α: agreement beyond chance for any number of annotators, with missing ratings.
 
 α = 1 − D_o/D_e with D_o = Σ_ck o_ck δ²_ck / n and D_e = Σ_ck n_c n_k δ²_ck / (n(n − 1)); Source:
 Krippendorff, "Content Analysis" (2004), ch. 11, and "Computing Krippendorff's Alpha-Reliability" (2011).
 
-All ratings alike. Then D_e = 0 and α = 0/0: one cannot tell annotators who agree from annotators who
-always say the same. Implementations differ (1, nan, an error); here it is refused, `NotIdentified`.
+If all ratings are alike, D_e = 0 and α = 0/0: annotators who agree cannot be told from annotators who
+always give the same label. Other implementations return 1, nan or an error; this one raises
+`NotIdentified`.
 
-Written here because the fast published implementation is GPL, and the free ones loop over items or ratings in
-Python, fifty to a hundred times slower.
+The published fast implementation is GPL, and the free ones loop over items or ratings in Python, which is
+fifty to a hundred times slower.
 
 Both sums are taken over the labels that occur, so no (K, K) table is made (`WeightedVotes`). Coincidences
 o_ck and distances δ²_ck are those of Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011),
@@ -50,13 +51,13 @@ class Agreement(Noted):
     value
         The coefficient; at most 1, negative below chance.
     low, high
-        Ends of its interval over items, or clusters of them; None if it is withheld.
+        Ends of its interval over items or clusters; None if it is withheld.
     level
-        Its confidence.
+        Confidence level of the interval.
     pairable
-        Ratings on items with at least two, which is what counts.
+        Number of ratings on items with at least two ratings; only these count.
     items, clusters
-        Items with at least two ratings, and the clusters that they come in, None if items are independent.
+        Number of items with at least two ratings, and of their clusters (None if items are independent).
     notes
         ``NoteKind.NO_INTERVAL`` if the interval is withheld.
     why
@@ -75,7 +76,7 @@ class Agreement(Noted):
 
     @property
     def holds(self) -> bool:
-        """Whether there is an interval, which then covers α as often as its level says."""
+        """Whether there is an interval that covers α as often as its level says."""
         return not self.why
 
 
@@ -89,28 +90,29 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     cluster: IntArray | None = None,
 ) -> Agreement:
-    """α with an interval over items, or clusters of them, which stay whole.
+    """Compute α with an interval over items, or over whole clusters of items.
 
-    The interval gives units random weights, and adds a unit that lowers or raises α most (`weighted_units`).
-    By simulation it covers from 5 items on, with rare classes, and where all ratings agree.
+    The interval gives units random weights and adds one unit that lowers or raises α most
+    (`weighted_units`). In simulations it covers from 5 items on, with rare classes, and if all ratings
+    agree.
 
     Parameters
     ----------
     votes
-        Shape (N, K): how many annotators gave the item the class, an array (`Panel.votes`) or one of
-        scipy's sparse rows (`Panel.sparse_votes`).
+        Shape (N, K): number of annotators that gave the item the class, as an array (`Panel.votes`) or as
+        sparse rows of scipy (`Panel.sparse_votes`).
     level
         ``"nominal"``, ``"ordinal"`` (by `values`, without them by the order of the classes),
         ``"interval"``, ``"ratio"``.
     values
-        Shape (K,): what the classes measure, for interval and ratio; at the ordinal level only their order
-        counts, and classes of equal value are tied.
+        Shape (K,): numbers of the classes, for the interval and ratio levels. At the ordinal level only
+        their order counts, and classes with equal numbers are tied.
     bootstrap
-        Number of draws of weights; 0 for no interval. The ratings of one item share a weight; valid if items
-        are a sample of those meant.
+        Number of draws of weights; 0 for no interval. All ratings of an item share a weight, which is valid
+        if items are a random sample.
     cluster
-        Shape (N,): number of the item's cluster (`Panel.cluster`). Clusters then get the weights, valid if
-        they are a sample of those meant. Below 4 effective clusters the interval is withheld.
+        Shape (N,): number of the item's cluster (`Panel.cluster`). Clusters then get the weights, which is
+        valid if they are a random sample. With fewer than 4 effective clusters the interval is withheld.
 
     Raises
     ------
@@ -163,7 +165,7 @@ def krippendorff_alpha(
 
 
 def _pairable(votes: Any) -> tuple[Any, IntArray]:
-    """Rows with at least two votes as a sparse array, and their numbers."""
+    """Return the rows with at least two votes as a sparse array, and their positions."""
     rated = np.flatnonzero(votes.sum(axis=1) >= 2)
     kept = sparse.csr_array(votes[rated])
     kept.eliminate_zeros()
@@ -172,7 +174,7 @@ def _pairable(votes: Any) -> tuple[Any, IntArray]:
 
 
 def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
-    """Rows that differ, in the order that their dense rows have, how often each occurs, and 0 … rows − 1."""
+    """Return the distinct rows in dense order, how often each occurs, and 0 … rows − 1."""
     N, K = votes.shape
     row = np.repeat(np.arange(N), np.diff(votes.indptr))
     cell = np.arange(votes.nnz) - votes.indptr[row]
@@ -184,9 +186,9 @@ def _distinct(votes: Any) -> tuple[Any, IntArray, IntArray]:
 
 
 def _extreme_rows(votes: Any) -> Any:
-    """Votes of items that agree on one class, or disagree as much as an item can; sparse, shape (c, K).
+    """Votes of items that agree fully on a class, or disagree as much as possible; sparse, shape (c, K).
 
-    An item has as many ratings as items have on average.
+    Each of these items has the mean number of ratings.
     """
     K, m = votes.shape[1], max(2, round(float(votes.sum(axis=1).mean())))
     classes = np.argsort(votes.sum(axis=0), kind="stable")
@@ -203,17 +205,18 @@ def _extreme_rows(votes: Any) -> Any:
 def _draw(
     together: WeightedVotes, units: tuple[IntArray, IntArray], size: float, times: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """α of units with random weights and one extreme unit more; two arrays of shape (times,).
+    """α of units with random weights and one extra extreme unit; two arrays of shape (times,).
 
-    The unit more is the one of `together`'s last rows that lowers α most, then the one that raises it most.
-    Items with equal votes share one weight, a gamma variable: the same distribution, and far smaller.
+    The extra unit is the one of `together`'s last rows that lowers α most, then the one that raises it
+    most. Items with equal votes share one gamma-distributed weight, which has the same distribution and is
+    much faster.
 
     Parameters
     ----------
     units
-        How many units share a weight, shape (U,), and the place of every other row's weight, shape (R,).
+        Shape (U,): number of units that share a weight. Shape (R,): position of every other row's weight.
     size
-        Weight that makes an extreme row as large as a unit is on average.
+        Weight that makes an extreme row as large as the mean unit.
     """
     counts, place = units
     R, rows = len(place), together.votes.shape[0]
@@ -223,7 +226,7 @@ def _draw(
         together.alphas(_with_unit(np.tile(counts[place], (len(some), 1)), rows, some, size), n)
         for some in np.array_split(np.arange(R, rows), -(-(rows - R) // steps))
     ]
-    least = np.round(np.concatenate(reached), 12)  # of units that differ by rounding alone, the first
+    least = np.round(np.concatenate(reached), 12)  # the first of units that differ only by rounding
     lowest, highest = R + np.argmin(least), R + np.argmax(least)
     rng, more = np.random.default_rng(seed), size * draw_unit_more(times, seed)
     lowered, raised = list[FloatArray](), list[FloatArray]()
@@ -236,7 +239,7 @@ def _draw(
 
 
 def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray | float) -> FloatArray:
-    """Weights with one row more, `one`, in every draw; shape (draws, R) to (draws, rows)."""
+    """Append one row, `one`, to the weights of every draw; shape (draws, R) to (draws, rows)."""
     found = np.zeros((len(drawn), rows))
     found[:, : drawn.shape[1]] = drawn
     found[np.arange(len(drawn)), one] = weight
@@ -244,7 +247,7 @@ def _with_unit(drawn: FloatArray, rows: int, one: IntArray, weight: FloatArray |
 
 
 def category_alphas(votes: Any) -> dict[int, float | None]:
-    """α of every class against the rest; None for a class whose ratings are all alike."""
+    """α of every class against all others; None for a class whose ratings are all alike."""
     check_votes(votes)
     kept, _ = _pairable(votes)
     m = kept.sum(axis=1)
@@ -269,13 +272,13 @@ class WeightedVotes:
     Parameters
     ----------
     votes
-        Sparse, shape (R, K), K ≥ 2: votes of every row for every class, at least 2 votes a row.
+        Sparse, shape (R, K), K ≥ 2: votes of every row for every class, at least 2 votes per row.
     level
         One of `LEVELS`.
     values
-        Shape (K,): number of every class, needed for interval and ratio (≥ 0 there). At the ordinal level
-        classes stand in the order of their numbers, and equal numbers are one rank; without numbers classes
-        stand in their own order.
+        Shape (K,): numbers of the classes, needed for the interval and ratio levels (≥ 0 for ratio). At the
+        ordinal level the classes are ordered by these numbers, and equal numbers are tied; without numbers
+        the order of the columns is used.
 
     Raises
     ------
@@ -298,9 +301,9 @@ class WeightedVotes:
             self._fixed = self._within_rows()
 
     def alphas(self, weights: FloatArray, n: float) -> FloatArray:
-        """α of the rows with some weights, each scaled to n ratings; shape (B, R) to (B,).
+        """α of the rows under several weightings, each scaled to n ratings; shape (B, R) to (B,).
 
-        The ratings of no row of `weights` may be all alike.
+        The weighted ratings must not be all alike.
         """
         found = np.empty(len(weights))
         step = max(1, CELLS // max(*self.votes.shape, self.votes.nnz))
@@ -310,7 +313,7 @@ class WeightedVotes:
         return found
 
     def refuse_alike(self, weights: FloatArray) -> None:
-        """Refuse ratings that are all alike; weights have shape (R,).
+        """Raise an error if all ratings are alike; weights have shape (R,).
 
         Raises
         ------
@@ -340,7 +343,7 @@ class WeightedVotes:
         return alpha
 
     def _within_rows(self) -> FloatArray:
-        """Disagreement within every row at a level at which it does not depend on weights; shape (R,)."""
+        """Disagreement within every row, at a level at which it does not depend on weights; shape (R,)."""
         if self.level == "nominal":
             same = self.votes.multiply(self.votes).sum(axis=1)
             return np.asarray((self.m**2 - same) / (self.m - 1))
@@ -355,7 +358,7 @@ class WeightedVotes:
     def _spread_within(self, x: FloatArray) -> FloatArray:
         """Σ_ck v_c v_k (x_c − x_k)² / (m − 1) of every row; shape (B, K) to (B, R).
 
-        Differences to the row's first class are summed, so that a row of one class gives exactly 0.
+        Differences to the row's first class are summed, so that a row with one class gives exactly 0.
         """
         starts, classes, counts = self.votes.indptr[:-1], self.votes.indices, self.votes.data
         first = np.repeat(classes[starts], np.diff(self.votes.indptr))

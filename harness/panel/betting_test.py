@@ -1,21 +1,21 @@
-"""Is the model better than the average annotator? One test of one mean, unit by unit.
+"""Test whether a model is better than the average annotator, by betting on one mean.
 
-L − c(E X) > 0 is asked, c being a concave ceiling (`ceiling`) and X what it is made of. A concave function
-lies below its tangents: c(E X) ≤ c(x0) + c'(x0)(E X − x0) for every x0. So with D the agreement of model and
-aggregate on an item,
+The test concerns L − c(E X) > 0, where c is a concave ceiling (`ceiling`) and X is its argument per item. A
+concave function lies below its tangents: c(E X) ≤ c(x0) + c'(x0)(E X − x0) for every x0. With D the
+agreement of model and aggregate on an item, define
 
     Z = D − c(x0) − c'(x0)(X − x0),        E Z > 0  ⇒  L > c(E X),
 
-and E Z ≤ 0 is tested. For c = √ it is D − X/(2 U0) − U0/2 with U0 = √x0. That keeps the model's agreement
-and the annotators' on the same item together, which two separate tails (`certificate`) cannot.
+and test E Z ≤ 0. For c = √ this is D − X/(2 U0) − U0/2 with U0 = √x0. The test uses the agreement of the
+model and of the annotators on the same item together, which two separate tails (`certificate`) cannot.
 
-The test bets: wealth Π (1 + λ_n Z_n) with 0 ≤ λ_n < 1/|least Z_n| is, if E Z ≤ 0, a supermartingale from 1,
-and reaches 1/p with probability at most p (Ville). x0 and λ may change from item to item as long as they
-look at earlier items alone; so x0 is their mean X, and no pilot sample is spent on it. Valid at any number
-of items, whatever the distribution.
+The test bets: if E Z ≤ 0, the wealth Π (1 + λ_n Z_n) with 0 ≤ λ_n < 1/|least Z_n| is a supermartingale that
+starts at 1, and it reaches 1/p with probability at most p (Ville). x0 and λ may change from item to item if
+they depend on earlier items only. So x0 is their mean X, and no pilot sample is needed. The test is valid
+for any number of items and any distribution.
 
-Of items in clusters one bet is laid on a whole cluster: Σ Z of its items over M, the most items that a
-cluster has, is bounded as Z is and has a mean of the same sign, however they depend on each other.
+For items in clusters, one bet is made per cluster: Σ Z of its items divided by M, the largest cluster size,
+has the same bounds as Z and a mean of the same sign, whatever the dependence within clusters.
 
 Source: the paired form of the margin of "Humanly Certifying Superhuman Classifiers" (ICLR 2023) is ours;
 bets as in Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by betting".
@@ -41,7 +41,7 @@ Tangent = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def root(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tangent of √x, for U(e) and U(t)."""
+    """Tangent of √x, for the ceilings U(e) and U(t)."""
     c = np.sqrt(np.maximum(x, 1e-3))
     return c, 1 / (2 * c)
 
@@ -71,7 +71,7 @@ def betting_confidence(
     level: float = 0.95,
     unit: IntArray | None = None,
 ) -> float:
-    """1 − p of "the model does not exceed the ceiling"; reaches `level` wrongly with probability ≤ 1 − level.
+    """Compute 1 − p of "the model does not exceed the ceiling".
 
     Parameters
     ----------
@@ -82,16 +82,16 @@ def betting_confidence(
     tangent
         Tangent of the ceiling.
     seed
-        Seed of the order in which units are taken.
+        Seed of the order in which units are processed.
     level
-        At which bets are most powerful; the result holds at every level.
+        Level at which the bets are most powerful; the result is valid at every level.
     unit
-        Shape (n,): number of the independent unit that an item belongs to (`Panel.unit`); by default itself.
+        Shape (n,): number of the item's independent unit (`Panel.unit`); by default every item is one.
 
     Raises
     ------
     EstimateError
-        If there is no item, shapes differ, or a value leaves [0, 1].
+        If there is no item, shapes differ, or a value lies outside [0, 1].
     """
     check_level(level)
     if hits.shape != x.shape or hits.ndim != 1 or not len(hits):
@@ -102,7 +102,7 @@ def betting_confidence(
     n = int(place.max()) + 1
     order = np.random.default_rng(seed).permutation(n)
     d, x, size = (np.bincount(place, w)[order].astype(np.float64) for w in (hits, x, np.ones(len(hits))))
-    past = np.arange(1, n + 1)  # with one made-up item or cluster before the first
+    past = np.arange(1, n + 1)  # with one made-up item or cluster before the first one
     x0 = (1 + _before(x)) / (1 + _before(size))
     c, slope = tangent(x0)
     z = (d - size * c - slope * (x - size * x0)) / size.max()
@@ -115,5 +115,5 @@ def betting_confidence(
 
 
 def _before(values: FloatArray) -> FloatArray:
-    """Sum of what stands before every value."""
+    """Sum of all values before each value."""
     return np.concatenate([[0.0], np.cumsum(values)[:-1]])

@@ -1,4 +1,4 @@
-"""Upper bounds on the accuracy of annotators, from how often they agree, without a truth.
+"""Upper bounds on the accuracy of annotators from their agreement, without ground truth.
 
 With X the share of an item's annotator pairs that agree and x = E X:
 
@@ -36,18 +36,18 @@ from oversight.harness.panel.ratings import Panel, agreement_with, check_votes, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """Bounds from one panel.
+    """Bounds of one panel.
 
     Attributes
     ----------
     U_e, U_t, U_star, U_panel
         As above.
     pairs
-        X_n of items with two votes or more, shape (n,).
+        X_n of items with two or more votes, shape (n,).
     pairs_t
-        1/m_n + (m_n − 1)/m_n · X_n of them: all pairs, an annotator paired with itself included.
+        1/m_n + (m_n − 1)/m_n · X_n of these items: all pairs, including an annotator paired with itself.
     largest
-        max_c v_nc/m_n of them.
+        max_c v_nc/m_n of these items.
     """
 
     U_e: float
@@ -79,7 +79,7 @@ def theoretical(x: float, annotators: float) -> float:
 
 
 def pool_ceiling(x: float, C: int) -> float:
-    """U* = [1 + √((C − 1)(C x − 1))]/C; 1/C where annotators agree less than by guessing.
+    """U* = [1 + √((C − 1)(C x − 1))]/C; 1/C if annotators agree less often than by guessing.
 
     Raises
     ------
@@ -92,16 +92,16 @@ def pool_ceiling(x: float, C: int) -> float:
 
 
 def pool_agreement(u: float, C: int) -> float:
-    """The x at which U* = u: u² + (1 − u)²/(C − 1), for u in [1/C, 1]; below 1/C it is 1/C."""
+    """The x at which U* = u: u² + (1 − u)²/(C − 1) for u in [1/C, 1]; 1/C for smaller u."""
     v = max(u, 1 / C)
     return v * v + (1 - v) ** 2 / (C - 1)
 
 
 def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
-    """All bounds; items weigh alike, however many annotators they have (at least two).
+    """Compute all bounds; items have equal weight for any number of annotators (at least two).
 
-    Unequal and missing annotators are fine if what is missing has nothing to do with the labels. `C` is the
-    number of classes where those of `votes` are numbered within items.
+    Unequal and missing annotators are allowed if what is missing is independent of the labels. `C` is the
+    number of classes if those of `votes` are numbered within items.
 
     Raises
     ------
@@ -127,10 +127,10 @@ def ceilings(votes: IntArray, C: int | None = None) -> Ceiling:
 
 
 def shuffled(grid: IntArray, seed: int) -> IntArray:
-    """Labels of every item in random slots, missing ones last; shape as given.
+    """Put the labels of every item into random slots, missing ones last; the shape does not change.
 
-    Makes slots exchangeable, as U(e) asks. Mean pairwise agreement does not change; bounds that use
-    slots one by one do.
+    This makes slots exchangeable, as U(e) requires. Mean pairwise agreement does not change; bounds that
+    use single slots do.
     """
     rng = np.random.default_rng(seed)
     key = np.where(grid >= 0, rng.random(grid.shape), 2.0)
@@ -140,7 +140,7 @@ def shuffled(grid: IntArray, seed: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """Mean bounds with k annotators an item, over the shuffles; ceilings are None at k = 1."""
+    """Mean bounds over the shuffles with k annotators per item; ceilings are None at k = 1."""
 
     annotators: int
     L: float
@@ -153,10 +153,10 @@ class GrowthPoint:
 def compute_bounds_by_size(
     panel: Panel, predicted: IntArray, *, points: int = 12, shuffles: int = 20, seed: int = 0
 ) -> tuple[GrowthPoint, ...]:
-    """L, U(e), U(t), U* and U(p) of k labels an item, k = 1 … all, slots shuffled within items.
+    """L, U(e), U(t), U* and U(p) of k labels per item, k = 1 … all, with slots shuffled within items.
 
-    Only items with the most common full number of labels or more are used, the same ones for every
-    k, so that the curve is not one of changing items.
+    Only items with at least the most common full number of labels are used. They are the same for every k,
+    so that the curve does not reflect a change of items.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def _point(k: int, L: float, *bounds: float) -> GrowthPoint:
 
 
 def _bounds(slots: IntArray, K: int, C: int, predicted: IntArray) -> tuple[float, float, float, float, float]:
-    """L and the bounds of labels that are numbered 0 … K − 1 within items, of C classes in all."""
+    """L and the bounds for labels that are numbered 0 … K − 1 within items, with C classes in all."""
     votes = np.stack([(slots == c).sum(axis=1) for c in range(K)], axis=1)
     L = float(np.nanmean(agreement_with(plurality(votes), predicted)))
     if slots.shape[1] < 2 or (slots == NO_LABEL).all():

@@ -1,8 +1,9 @@
-"""Certainty of an item's label: p_d, the share of the largest vote, and bins of it.
+"""Certainty p_d of an item's label, which is the share of the largest vote, and bins of it.
 
-An item's own label counts in its vote. Scored by a majority that holds their own vote, in bins of a
-certainty that holds it too, raters have a head start over a model: at p_d → 1 each of them is right by
-construction. `leave_rater_out` removes the rater from both, for their own score and for the model's.
+By default a rater's own label counts in the vote of its item. Raters who are scored by a majority with
+their own vote, in bins of a certainty that includes it, have an advantage over a model: at p_d → 1 each of
+them is right by construction. `leave_rater_out` removes the rater from both, for the rater's score and for
+the model's.
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500), section 2; the
 leave-one-out form is ours.
@@ -29,7 +30,7 @@ def compute_certainty(votes: IntArray) -> FloatArray:
 
 
 def assign_bins(p_d: FloatArray, edges: tuple[float, ...]) -> IntArray:
-    """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 where p_d is nan.
+    """Bin of every p_d: b if edges[b−1] < p_d ≤ edges[b]; −1 if p_d is nan.
 
     Raises
     ------
@@ -52,13 +53,13 @@ def bin_names(edges: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def split_by_certainty(p_d: FloatArray, edges: tuple[float, ...]) -> dict[str, BoolArray]:
-    """Name of every bin that is not empty → which p_d lie in it."""
+    """Return which p_d lie in every bin that is not empty, by the name of the bin."""
     place = assign_bins(p_d, edges)
     return {name: place == b for b, name in enumerate(bin_names(edges)) if (place == b).any()}
 
 
 def stratify_by_certainty(panel: Panel) -> dict[str, str]:
-    """Item → name of its bin of p_d. The panel's votes alone make them, never a label or prediction."""
+    """Return the name of every item's bin of p_d, which depends on the panel's votes only."""
     names = bin_names(EDGES)
     bins = assign_bins(compute_certainty(panel.votes()), EDGES)
     return {item: names[b] for item, b in zip(panel.items, bins, strict=True)}
@@ -66,18 +67,18 @@ def stratify_by_certainty(panel: Panel) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgements:
-    """One row per (item, rater judged): shape (rows,) unless said otherwise.
+    """One row per pair of item and judged rater; shape (rows,) unless said otherwise.
 
     Attributes
     ----------
     item
         Position of the item.
     p_d
-        Certainty of the reference that the row is judged by.
+        Certainty of the reference against which the row is judged.
     reference
-        Weight of every class, shape (rows, K): 1 for the winner, shared among ties.
+        Weight of every class, shape (rows, K): 1 for the winner, shared equally among ties.
     human, model
-        Class chosen; the model's is negative if unreadable.
+        Chosen class; the model's is negative if unreadable.
     """
 
     item: IntArray
@@ -87,11 +88,11 @@ class Judgements:
     model: IntArray
 
     def select(self, rows: BoolArray) -> Judgements:
-        """Some of the rows."""
+        """Select rows."""
         return Judgements(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
     def right(self, chosen: IntArray) -> FloatArray:
-        """Probability that a choice is the reference, ties broken at random; shape (rows,)."""
+        """Probability that a choice equals the reference, with ties broken at random; shape (rows,)."""
         return agreement_with(self.reference > 0, chosen)
 
 
@@ -103,18 +104,18 @@ def leave_rater_out(
     voters: list[int] | None = None,
     circular: bool = False,
 ) -> Judgements:
-    """Judge every rating by the vote of the others.
+    """Judge every rating by the vote of the other annotators.
 
     Parameters
     ----------
     predicted
         Shape (N,).
     judged
-        Positions of the annotators that are judged; all by default.
+        Positions of the annotators that are judged; by default all.
     voters
-        Positions of those whose votes make the reference; all by default.
+        Positions of the annotators whose votes form the reference; by default all.
     circular
-        Keep the judged rater's own vote in, as published.
+        Whether to keep the judged rater's own vote, as in the source.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Is the model better than the average annotator? A confidence that holds, at any sample size.
+"""Confidence that a model is better than the average annotator, valid at any sample size.
 
 The model's accuracy is at least L = P(aggregate = model) and the annotators' at most a ceiling c(x) of their
 agreement x = E X (`ceiling`). For a split point u let p_L(u) be the p-value of L ≤ u and p_U(u) that of
@@ -55,27 +55,27 @@ from oversight.harness.panel.ceiling import empirical, pool_agreement, pool_ceil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """How many units were drawn, and `fullness`, the mean number of their items over the largest."""
+    """The number of drawn units, and `fullness`, the mean number of items per unit over the largest."""
 
     number: int
     fullness: float = 1.0
 
     def at_most(self, mean: float, bound: float) -> float:
-        """Bound of the p-value of "θ is at most `bound`", given the mean over the items."""
+        """Bound on the p-value of "θ is at most `bound`", given the mean over the items."""
         return chernoff_high(self._over_units(mean, bound), self.number, bound)
 
     def at_least(self, mean: float, bound: float) -> float:
-        """Bound of the p-value of "θ is at least `bound`"."""
+        """Bound on the p-value of "θ is at least `bound`"."""
         return chernoff_low(self._over_units(mean, bound), self.number, bound)
 
     def highest(self, mean: float, alpha: float) -> float:
-        """Upper confidence bound of θ: the bound at which that p-value falls to α."""
+        """Upper confidence bound of θ: the value at which that p-value falls to α."""
         if mean >= 1:
             return 1.0
         return find_root(lambda bound: self.at_least(mean, bound) - alpha, mean, 1.0)
 
     def lowest(self, mean: float, alpha: float) -> float:
-        """Lower confidence bound of θ likewise."""
+        """Lower confidence bound of θ: the value at which that p-value falls to α."""
         return 1 - self.highest(1 - mean, alpha)
 
     def _over_units(self, mean: float, bound: float) -> float:
@@ -83,7 +83,7 @@ class Units:
 
 
 def count_units(unit: IntArray) -> Units:
-    """Units of items, given the number of every item's own; shape (N,)."""
+    """Make units from the number of every item's unit; shape (N,)."""
     _, sizes = np.unique(unit, return_counts=True)
     return Units(number=len(sizes), fullness=float(sizes.mean() / sizes.max()))
 
@@ -103,26 +103,26 @@ PValue = Callable[[float], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was counted on N items.
+    """Counts on N items.
 
     Attributes
     ----------
     L
-        Share of items on which the model names the aggregate (ties fractional).
+        Share of items on which the model gives the aggregate (ties count in part).
     x
         Mean agreeing share of annotator pairs.
     N
         Items.
     m
-        Annotators per item, 0 if it varies; `C` classes.
+        Annotators per item, 0 if the number varies; `C` is the number of classes.
     whole
         Whether agreement with the aggregate was 0 or 1 on every item.
     x_t, largest, N_x
-        From labels: mean of all-pairs agreement and of the largest share, and how many items have
-        two labels or more.
+        From labels: mean agreement of all pairs, mean largest share, and number of items with two or more
+        labels.
     clusters, clusters_x
-        Of items in clusters, these as the units of L, and of the items with two labels or more; None if
-        items are independent.
+        The clusters as units of L, and those of the items with two or more labels; None if items are
+        independent.
     """
 
     L: float
@@ -139,12 +139,12 @@ class Evidence:
 
     @property
     def units_x(self) -> Units:
-        """What is independent among the items with two labels or more."""
+        """The independent units among the items with two or more labels."""
         return self.clusters_x or Units(number=self.N_x or self.N)
 
     @property
     def tail(self) -> str:
-        """How a mean is bounded that is no share of independent items."""
+        """Name of the bound for a mean that is not a share of independent items."""
         return "Chernoff-KL over clusters" if self.clusters else "Chernoff-KL"
 
 
@@ -157,11 +157,11 @@ class Certainty:
     ceiling
         One of `CEILINGS`; `bound` is its estimate.
     high
-        Its upper confidence bound, one-sided, at the level asked for.
+        One-sided upper confidence bound of the ceiling at the chosen level.
     confidence
         S above, within [0, 1).
     split
-        The u that separates best; None where nothing does.
+        The split point u that separates best; None if none does.
     tails
         How p_L and p_U were computed.
     """
@@ -175,12 +175,12 @@ class Certainty:
 
 
 def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0.95) -> dict[str, Certainty]:
-    """Confidence against every ceiling named; `level` is that of its own upper bound.
+    """Confidence against every named ceiling; `level` is that of the ceiling's upper bound.
 
     Raises
     ------
     EstimateError
-        If a share leaves [0, 1], or N or C is too small.
+        If a share lies outside [0, 1], or N or C is too small.
     """
     _check(e)
     p_L, tail_L = lower_tail(e)
@@ -200,14 +200,14 @@ def certify(e: Evidence, ceilings: Iterable[str] = CEILINGS, *, level: float = 0
 
 
 def lower_bound(e: Evidence, level: float = 0.95) -> float:
-    """Lower confidence bound of L, one-sided: the least u with p_L(u) above 1 − level."""
+    """One-sided lower confidence bound of L: the smallest u with p_L(u) above 1 − level."""
     _check(e)
     p_L, _ = lower_tail(e)
     return _where(p_L, 1 - level, e.L, 0.0)
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """The u at which p, which falls from the likely end to the other, passes α; an end if it does not."""
+    """The u at which p passes α while falling from the likely end; one of the ends if it does not."""
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:
@@ -218,7 +218,7 @@ def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
 
 
 def lower_tail(e: Evidence) -> tuple[PValue, str]:
-    """p_L(u), of "the model agrees with the aggregate on at most a share u", and how it is computed."""
+    """p_L(u) of "the model agrees with the aggregate on at most a share u", and its method."""
     if e.whole and not e.clusters:
         hits = round(e.L * e.N)
         return (lambda u: binomial_at_least(hits, e.N, u)), "exact binomial"
@@ -227,7 +227,7 @@ def lower_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def agreement_tail(e: Evidence) -> tuple[PValue, str]:
-    """p_x(x0), of "pairs agree at least at the rate x0", and how it is computed."""
+    """p_x(x0) of "pairs agree at least at the rate x0", and its method."""
     units, least = e.units_x, two_point(e)
     if least is not None and e.clusters:
         share = (e.x - least) / (1 - least)
@@ -246,14 +246,14 @@ def agreement_tail(e: Evidence) -> tuple[PValue, str]:
 
 
 def two_point(e: Evidence) -> float | None:
-    """The lower of the two values that X can take, 1 being the other; None if there are more."""
+    """The lower of the two values that X can take, the other being 1; None if there are more values."""
     if e.m == 2:
         return 0.0
     return 1 / 3 if (e.m, e.C) == (3, 2) else None
 
 
 def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
-    """The estimate of a ceiling, p_U(u), of "it is at least u", and how that is computed."""
+    """The estimate of a ceiling, p_U(u) of "it is at least u", and its method."""
     p_x, tail = agreement_tail(e)
     if ceiling == "U_e":
         return empirical(e.x), lambda u: p_x(u * u), tail
@@ -271,7 +271,7 @@ def _upper_tail(ceiling: str, e: Evidence) -> tuple[float, PValue, str]:
 
 def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
     least = two_point(e)
-    if least is not None:  # a split item has the largest share 1/2 (of two) or 2/3 (of three)
+    if least is not None:  # the largest share of a split item is 1/2 (two annotators) or 2/3 (three)
         share = 1 / 2 if e.m == 2 else 2 / 3
         slope = (1 - share) / (1 - least)
         return 1 - slope * (1 - e.x), lambda u: p_x(max(0.0, 1 - (1 - u) / slope)), tail
@@ -288,15 +288,15 @@ def _largest(e: Evidence, p_x: PValue, tail: str) -> tuple[float, PValue, str]:
 
 
 def _different(all_pairs: float, m: int) -> float:
-    """Agreement of different annotators from that of all pairs."""
+    """Convert the agreement of all pairs into that of different annotators."""
     return max(0.0, (all_pairs * m - 1) / (m - 1))
 
 
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
     u = 1.0
-    if p_L(u) > p_U(u):  # else p_U stays above: even u = 1 is not refuted better
-        # Far tails underflow to equal zeros; below the crossing p_U is the larger one.
+    if p_L(u) > p_U(u):  # otherwise p_U stays above, and u = 1 is the best split
+        # Far tails underflow to equal zeros; below the crossing, p_U is the larger one.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))
     confidence = max(0.0, 1 - 2 * p)
@@ -315,20 +315,20 @@ def _check(e: Evidence) -> None:
 def margin_score(t_u: float, L: float, U: float, N: int) -> float:
     """S(t_u) = 1 − exp(−2N t_u²) − exp(−2N t_l²), for 0 ≤ t_u.
 
-    A negative t_l bounds nothing (probability 1), though its square would look as good as a positive.
+    A negative t_l gives no bound (probability 1), although its square would equal that of a positive one.
     """
     t_l = max(0.0, L - math.sqrt(t_u + U * U))
     return 1 - math.exp(-2 * N * t_u * t_u) - math.exp(-2 * N * t_l * t_l)
 
 
 def heuristic_score(L: float, U: float, N: int) -> float | None:
-    """S at t_u = (L − U)/2, half of the margin (Algorithm 1). None without a margin, L ≤ U."""
+    """S at t_u = (L − U)/2, half of the margin (Algorithm 1); None without a margin, L ≤ U."""
     _check_score(L, U, N)
     return margin_score((L - U) / 2, L, U, N) if L > U else None
 
 
 def published_score(L: float, U: float, N: int) -> float | None:
-    """OMS: S after gradient ascent as the paper runs it (Algorithm 2); None without a margin."""
+    """OMS: S after gradient ascent as in the paper (Algorithm 2); None without a margin."""
     _check_score(L, U, N)
     if L <= U:
         return None
@@ -349,7 +349,8 @@ def optimal_score(L: float, U: float, N: int) -> float | None:
     grid = [most * j / 200 for j in range(201)]
     start = max(range(201), key=lambda j: margin_score(grid[j], L, U, N))
     low, high = grid[max(0, start - 1)], grid[min(200, start + 1)]
-    best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))  # at U = 0 it starts infinite
+    # the gradient starts infinite at U = 0
+    best = find_root(lambda t: _slope(t, L, U, N), low, high, (1.0, -1.0))
     return max(margin_score(best, L, U, N), margin_score(grid[start], L, U, N))
 
 

@@ -1,13 +1,14 @@
-"""The direct route: ask domain experts only where the model and an annotator differ.
+"""Direct comparison: ask domain experts only where the model and an annotator differ.
 
-Draw one annotator per item at random. Where the model gives the same label, both are right or both
-wrong, and the difference of their accuracies is 0 whatever the truth; only the rest needs an
-expert. There the model wins (its label is the truth), loses (the annotator's is), or neither has it:
+Draw one annotator per item at random. If the model gives the same label, both are right or both are wrong,
+so the difference of their accuracies is 0 on this item whatever the truth; only the other items need an
+expert. On these the model wins (its label is the truth), loses (the annotator's label is), or neither is
+right:
 
     accuracy of the model − accuracy of the average annotator = (wins − losses)/N
 
-and given wins + losses, wins are Binomial(·, ½) if there is no difference: the exact sign test. No
-assumption on how annotators err is needed, and it works where agreement-based bounds cannot fire.
+Given wins + losses, wins are Binomial(·, ½) if there is no difference: the exact sign test. It needs no
+assumption on how annotators err, and it works if agreement-based bounds cannot certify.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ MOST, POWER = 20_000, 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectPlan:
-    """What the sign test costs.
+    """Cost of the sign test.
 
     Attributes
     ----------
     win_share
-        Guess of P(model right | exactly one of the two is right).
+        Assumed P(model right | exactly one of the two is right).
     questions
-        Items put to an expert.
+        Number of items put to an expert.
     decisive
-        Those among them on which exactly one of the two is right.
+        Number of these items on which exactly one of the two is right.
     screened
-        Items looked at to find so many disagreements.
+        Number of items needed to find this many disagreements.
     """
 
     win_share: float
@@ -51,15 +52,15 @@ class DirectPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectResult:
-    """What the answers say.
+    """Result of the sign test.
 
     Attributes
     ----------
     difference, low, high
-        Accuracy of the model minus that of the average annotator, with a two-sided interval; the
-        ends hold whichever way the unsettled items would have gone.
+        Accuracy of the model minus that of the average annotator, with a two-sided interval whose ends hold
+        for any outcome of the unsettled items.
     p_value
-        One-sided, of "the model is not better"; unsettled items count as losses.
+        One-sided p-value of "the model is not better"; unsettled items count as losses.
     superhuman
         Whether p_value ≤ 1 − level.
     """
@@ -82,8 +83,8 @@ class DirectResult:
 
 
 def disagreement_rate(votes: IntArray, predicted: IntArray) -> float:
-    """P(model ≠ an annotator drawn at random), the mean over items of 1 − v_nŷ/m_n."""
-    # Nobody gives the label of an unreadable prediction.
+    """P(model ≠ an annotator drawn at random): mean over items of 1 − v_nŷ/m_n."""
+    # An unreadable prediction differs from every annotator.
     own = np.where(predicted >= 0, votes[np.arange(len(votes)), np.maximum(predicted, 0)], 0)
     return float((1 - own / votes.sum(axis=1)).mean())
 
@@ -103,14 +104,14 @@ def differing(drawn: IntArray, predicted: IntArray) -> IntArray:
 
 
 def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -> DirectPlan:
-    """Fewest decisive items on which the exact one-sided test reaches a power of 80 %, and what they cost.
+    """Smallest number of decisive items at which the one-sided exact test has 80 % power, and its cost.
 
     Parameters
     ----------
     disagreement
         P(model ≠ random annotator), in (0, 1].
     win_share
-        Above ½.
+        A value above ½.
 
     Raises
     ------
@@ -134,7 +135,7 @@ def direct_plan(disagreement: float, win_share: float, *, level: float = 0.95) -
 
 
 def critical_wins(n: int, level: float = 0.95) -> int:
-    """Fewest wins of n that the one-sided sign test calls better; n + 1 if none does."""
+    """Smallest number of wins of n that the one-sided sign test calls better; n + 1 if there is none."""
     better = range(n + 2)
     return bisect_left(better, True, key=lambda wins: binomial_at_least(wins, n, 0.5) <= 1 - level)
 
@@ -142,14 +143,14 @@ def critical_wins(n: int, level: float = 0.95) -> int:
 def direct_result(
     wins: int, losses: int, *, neither: int = 0, unsettled: int = 0, screened: int, level: float = 0.95
 ) -> DirectResult:
-    """Test and estimate from the experts' answers.
+    """Test and estimate the difference from the experts' answers.
 
     Parameters
     ----------
     unsettled
-        Items that experts abstained on.
+        Number of items on which experts abstained.
     screened
-        Items on which model and annotator were compared, agreeing ones included.
+        Number of items on which model and annotator were compared, including those on which they agree.
 
     Raises
     ------

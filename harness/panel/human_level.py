@@ -1,4 +1,4 @@
-"""Where a system stands among people who judge the same items: HLPI, HLPRI and a ranking.
+"""Rank a system among people who judge the same items: HLPI, HLPRI and a ranking.
 
     HLPI  = median of the systems' agreement with the reference / median of the people's
     HLPRI = (b + 1)/(w + 1), b people significantly worse than the system, w significantly better
@@ -44,8 +44,8 @@ FEWEST, SIGNIFICANCE = 5, 0.05
 def paired_t(first: ArrayLike, second: ArrayLike) -> float:
     """One-sided p of "first is not better" by Student's paired t over categories.
 
-    Valid if the differences of the categories are near normal and the categories a sample. Without
-    variance of the differences it is 0, 1 or (no difference) 1.
+    Valid if the differences of the categories are near normal and the categories are a sample. If the
+    differences have no variance, p is 0, 1 or (no difference) 1.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def paired_t(first: ArrayLike, second: ArrayLike) -> float:
 def sign(first: ArrayLike, second: ArrayLike) -> float:
     """One-sided p of "first is not better" by the exact sign test on items where they differ (McNemar).
 
-    ``first`` and ``second``: 1 right, 0 wrong, nan not judged, shape (N,).
+    ``first`` and ``second``: 1 right, 0 wrong, nan not judged; shape (N,).
     """
     d = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     wins, losses = int((d > 0).sum()), int((d < 0).sum())
@@ -73,7 +73,7 @@ def sign(first: ArrayLike, second: ArrayLike) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
-    """A test by its name: one-sided p of "first is not better" from scores of both on the same units."""
+    """Call a test by its name: one-sided p of "first is not better" from scores on the same units."""
 
     name: str
     p_value: Callable[[FloatArray, FloatArray], float]
@@ -84,7 +84,7 @@ SIGN = PairedTest(name="exact sign test", p_value=sign)
 
 
 def over_clusters(cluster: IntArray) -> PairedTest:
-    """Student's t over clusters of items; `cluster` numbers every item's own, shape (N,)."""
+    """Student's t over clusters of items; `cluster` has shape (N,)."""
 
     def p_value(first: FloatArray, second: FloatArray) -> float:
         d = first - second
@@ -99,7 +99,7 @@ def over_clusters(cluster: IntArray) -> PairedTest:
 
 
 def hlpi(machines: list[float], people: list[float]) -> float:
-    """Median agreement of machines over that of people.
+    """Median agreement of machines divided by that of people.
 
     Raises
     ------
@@ -130,18 +130,19 @@ def hlpri(better_than: int, worse_than: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanLevelStanding:
-    """One system among the people.
+    """A system compared with the people.
 
     Attributes
     ----------
     score
         Its agreement with the reference.
     hlpi
-        HLPI with this system alone; None where undefined.
+        HLPI with this system alone; None if undefined.
     better_than, on_par, worse_than
-        How many people, by a significant difference.
+        Number of people that the system is significantly better than, not significantly different from, and
+        worse than.
     p_better, p_worse
-        Person → one-sided p, after the correction.
+        Person → one-sided p after the correction.
     """
 
     name: str
@@ -164,12 +165,12 @@ class HumanLevel(Noted):
     ranking
         (name, "person" or "system", score), best first.
     hlpi
-        Median over systems against median over people; None where undefined.
+        Median over systems divided by the median over people; None if undefined.
     test, correction, significance
-        How "significantly" was decided; Holm runs over all people and both directions, per system.
+        How significance was decided. Holm's correction covers all people and both directions, per system.
     alphas
-        Category → Krippendorff's α among the people (``"all"`` for one label an item): below 0.8
-        the category itself is not well defined. None where all say the same.
+        Category → Krippendorff's α among the people (``"all"`` for one label per item). Below 0.8 the
+        category itself is not well defined. None if all ratings are alike.
     """
 
     ranking: tuple[tuple[str, str, float], ...]
@@ -191,19 +192,19 @@ def rank(
     correction: str,
     alphas: Mapping[str, float | None],
 ) -> HumanLevel:
-    """Scores of every person and system over the same units (categories or items) to a ranking.
+    """Make a ranking from scores of all people and systems over the same units (categories or items).
 
     Parameters
     ----------
     people, systems
-        Name → shape (units,), nan where not judged.
+        Name → shape (units,), nan if not judged.
     test
-        Over these units; `measure` names what the scores are means of.
+        Test over these units; `measure` names what the scores are means of.
 
     Raises
     ------
     EstimateError
-        If there is nobody or nothing to compare, or the correction is unknown.
+        If there are no people, systems or units, or the correction is unknown.
     """
     check_known("correction", correction, CORRECTIONS)
     if not people or not systems:
@@ -262,19 +263,19 @@ def human_level_tagging(
     order: str = "expected",
     correction: str = "holm",
 ) -> HumanLevel:
-    """Rank by mean average precision over categories, paired t over categories.
+    """Rank by mean average precision over categories, with paired t tests over categories.
 
     Parameters
     ----------
     people
-        Name → shape (N, C): 1 if the person tags the item with the category, else 0.
+        Name → shape (N, C): 1 if the person assigns the category to the item, otherwise 0.
     reference
-        Shape (N, C): 1, 0, or −1 where the experts did not agree (left out for that category).
+        Shape (N, C): 1, 0, or −1 if the experts did not agree (the item is left out for that category).
     systems
-        Name → shape (N, C): scores, higher is more sure.
+        Name → shape (N, C): scores; a higher score means more certain.
     order
-        How ties count (`average_precision`): for 0/1 people the order decides much. The source
-        reports ``"best"`` and ``"worst"``.
+        How ties count (`average_precision`), which matters for the 0/1 labels of people. The source reports
+        ``"best"`` and ``"worst"``.
     correction
         ``"holm"``, or ``"none"`` as published.
 
@@ -303,15 +304,15 @@ def human_level_choices(
     cluster: IntArray | None = None,
     correction: str = "holm",
 ) -> HumanLevel:
-    """Rank by accuracy on one label an item, exact sign test over items both judged.
+    """Rank by accuracy on one label per item, with exact sign tests over items that both judged.
 
     Parameters
     ----------
     people, systems
-        Name → shape (N,): class chosen, negative where a person gave none (left out) or a system's
-        answer was unreadable (wrong).
+        Name → shape (N,): chosen class. A negative value means no label of a person (left out), or an
+        unreadable answer of a system (wrong).
     reference
-        Shape (N,): class, negative where unknown (left out).
+        Shape (N,): class, negative if unknown (left out).
     cluster
         Shape (N,): number of the item's cluster, if items are not independent; the test is then Student's t
         over clusters.
@@ -358,9 +359,10 @@ def _alpha(labels: list[IntArray], K: int) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragePrecision:
-    """AP under three orders of ties, equal without ties.
+    """Average precision under three orders of ties; the three are equal without ties.
 
-    `chance` is that of a random ranking: near the share of relevant ones, above it for few documents.
+    `chance` is the average precision of a random ranking: near the share of relevant documents, and above
+    it for few documents.
     """
 
     best: float
@@ -370,19 +372,19 @@ class AveragePrecision:
 
     @property
     def delta(self) -> float:
-        """ΔAP = expected − chance: 0 for a ranking that knows nothing, however frequent the class."""
+        """ΔAP = expected − chance: 0 for a ranking without information, whatever the class frequency."""
         return self.expected - self.chance
 
 
 def average_precision(relevant: ArrayLike, scores: ArrayLike) -> AveragePrecision:
-    """AP of scores, higher first.
+    """Average precision of scores, higher first.
 
     Parameters
     ----------
     relevant
         Shape (N,), 0 or 1.
     scores
-        Shape (N,), finite; an annotator's 0/1 as well as a system's confidence.
+        Shape (N,), finite: an annotator's 0/1 or a system's confidence.
 
     Raises
     ------

@@ -1,16 +1,16 @@
-"""Human and model where the truth is a vote: by certainty, each on the same items, by the same votes.
+"""Compare human and model by certainty of the vote, on the same items and against the same votes.
 
-Overall "parity" can be an effect of uncertain items, on which nobody can score. In each bin of
-certainty: human and model accuracy with intervals, Δ = human − model with a test, and what an expert
-could be expected to score. Precision, recall and F1 of a positive class likewise (`Detection`).
+Overall "parity" can be caused by uncertain items, on which nobody can score well. For each bin of certainty
+this module reports human and model accuracy with intervals, Δ = human − model with a test, and the expected
+score of an expert. It also reports precision, recall and F1 of a positive class (`Detection`).
 
-Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). There, raters are scored
-by a majority that includes them, in bins of their own agreement: with identical raters and model
-that shows a human lead of ten points and more in the certain bins. The default here leaves the rater out of
-both; the published way is an option.
+Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). There, raters are scored by
+a majority that includes them, in bins of their own agreement; with identical raters and model, this shows a
+human lead of ten points and more in the certain bins. By default the rater is left out of both here; the
+published way is an option.
 
-Precision, recall and F1 stand beside the scores to expect of an expert, if truth is what most experts say
-with probability p_d. See equations 1, 2, 7–9.
+Precision, recall and F1 are shown beside the scores expected of an expert if the truth is what most experts
+say with probability p_d. See equations 1, 2, 7–9.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from oversight.harness.types import HtmlTable, Note, Noted, NoteKind, Shown, per
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """Scores of one who gives the majority label with probability p_d, whatever the class."""
+    """Scores of an expert who gives the majority label with probability p_d, whatever the class."""
 
     accuracy: float
     precision: float
@@ -61,12 +61,12 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scores:
-    """Precision, recall and F1; None where undefined or withheld.
+    """Precision, recall and F1; None if undefined or withheld.
 
     Attributes
     ----------
     undefined
-        Name of a score that is None → why.
+        Name of a score that is None → reason.
     """
 
     precision: Share | None
@@ -84,11 +84,11 @@ class Detection:
     positive
         Share of positive references.
     expected
-        Scores of an expert who draws from the votes: mean certainty and this share of positives.
+        Scores of an expert who draws from the votes, from the mean certainty and this share of positives.
     delta_f1
-        Human − model; None where either is undefined, or it is withheld.
+        Human − model; None if either is undefined, or if it is withheld.
     undefined
-        ``"delta_f1"`` → why it is None.
+        ``"delta_f1"`` → reason why it is None.
     """
 
     positive: float
@@ -100,7 +100,7 @@ class Detection:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is None, and why, in words."""
+        """The scores that are None, and why, in words."""
         found = [
             (f"{who}'s {name}", why)
             for who in ("human", "model")
@@ -137,16 +137,16 @@ def measure_detection(
     bootstrap: int,
     seed: int,
 ) -> Detection:
-    """Count who said the class `target`, by unit, and draw weights of the units.
+    """Count how often the class `target` was chosen, by unit, and draw weights of the units.
 
     Parameters
     ----------
     unit
-        Shape (rows,): number 0..k−1 of the independent unit that a row belongs to, its item or cluster.
+        Shape (rows,): number 0..k−1 of the row's independent unit, which is its item or cluster.
     clustered
         Whether units are clusters of items.
     size
-        Rows of a unit on average.
+        Mean number of rows per unit.
     bootstrap
         Number of draws.
     """
@@ -198,9 +198,9 @@ def _estimate(
     seen: float,
     level: float,
 ) -> Share | str:
-    """Score of the human (0) or the model (1), or their difference; or why it is undefined.
+    """Score of the human (0) or the model (1), or their difference; or the reason why it is undefined.
 
-    `size` is the mean number of rows of a unit, `seen` that of the units that are given.
+    `size` is the mean number of rows per unit over all units, `seen` that of the given units.
     """
     over, under = np.zeros((2, len(parts), 6))
     for j, (who, name) in enumerate(parts):
@@ -225,7 +225,7 @@ def _estimate(
 
 
 def expected_scores(p_d: float, positive: float) -> Expected:
-    """E: accuracy p, recall p, precision m p/(m p + (1 − m)(1 − p)), F1 from the last two.
+    """Expected accuracy p, recall p, precision m p/(m p + (1 − m)(1 − p)), and F1 of the last two.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def expected_scores(p_d: float, positive: float) -> Expected:
     Raises
     ------
     EstimateError
-        If an argument leaves [0, 1].
+        If an argument lies outside [0, 1].
 
     Examples
     --------
@@ -269,27 +269,28 @@ def probability_at_least(p_d: float, n: int, threshold: float = 0.8) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParityBin(Noted):
-    """One bin of certainty.
+    """Results in one bin of certainty.
 
     Attributes
     ----------
     items, judgements
-        Items in it, and rows (item, rater).
+        Number of items, and of rows (item, rater).
     clusters
-        Clusters that these items come in, the independent units of every interval and test; None if items
-        are independent, which are then the units.
+        Number of clusters of these items, which are the independent units of every interval and test; None
+        if items are independent and so are the units.
     p_d
-        Mean certainty: the accuracy to expect of an expert who draws from the same votes.
+        Mean certainty, which is the expected accuracy of an expert who draws from the same votes.
     at_least_80
-        P(accuracy ≥ 80 % on so many items | p_d); None of items in clusters, which do not tell it.
+        P(accuracy ≥ 80 % on this number of items | p_d); None for items in clusters, for which it is
+        unknown.
     human, model
         Accuracy against the reference, on the same rows.
     delta, p_value
         Human − model, paired by unit.
     detection
-        Precision, recall and F1 of the positive class, if one was named.
+        Precision, recall and F1 of the positive class, if one was given.
     notes
-        ``NoteKind.FEW_ITEMS`` below 30, ``NoteKind.FEW_CLUSTERS`` likewise.
+        ``NoteKind.FEW_ITEMS`` below 30 items, or ``NoteKind.FEW_CLUSTERS``.
     """
 
     name: str
@@ -307,28 +308,28 @@ class ParityBin(Noted):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why intervals may not hold, and what is withheld and why, in words."""
+        """Why intervals may not hold, and what is withheld for which reason, in words."""
         shares = (self.human, self.model, self.delta)
         found = dict.fromkeys(f"the intervals may not hold: {s.why}" for s in shares if s.why)
         return (*found, *(() if self.detection is None else self.detection.remarks))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Parity(Shown):
-    """All bins, and the aggregate that they take apart.
+    """All bins, and the result over all items.
 
     Attributes
     ----------
     stratify
-        The 80 % rule: human or model accuracy over all is below .8, so the aggregate misleads.
+        The 80 % rule: human or model accuracy over all items is below .8, so the overall result misleads.
     method
         ``"leave-one-out"``, ``"separate voters"`` or ``"circular"``.
     guessing
-        Accuracy of one who draws a class uniformly.
+        Accuracy of guessing a class uniformly.
     clusters, assumptions
-        Clusters that all items come in, as in a bin, and what is then assumed.
+        Number of clusters of all items as in a bin, and the assumptions made for them.
     undefined
-        What is withheld of items in clusters → why.
+        What is withheld for items in clusters → reason.
     """
 
     overall: ParityBin
@@ -343,8 +344,23 @@ class Parity(Shown):
     assumptions: tuple[str, ...] = ()
     undefined: Mapping[str, str] = field(default_factory=dict)
 
+    picture: ClassVar[str] = "parity"
+
+    def __str__(self) -> str:
+        """Whether human or model is closer to the vote over all items, and by how much."""
+        delta = self.overall.delta
+        verdict = "human and model cannot be told apart"
+        if delta.low > 0 or delta.high < 0:
+            verdict = f"{'the human' if delta.low > 0 else 'the model'} is closer to the vote"
+        low, high = (f"{100 * end:+.1f}" for end in (delta.low, delta.high))
+        return (
+            f"{'' if delta.holds else '(!) '}{verdict}: human − model {100 * delta.value:+.1f} points "
+            f"[{low}, {high}], {self.level:.0%} · {self.overall.items:,} items"
+            + ("\nhuman or model is below 80 %: read the bins, not the total" if self.stratify else "")
+        )
+
     def records(self) -> list[dict[str, Any]]:
-        """A row a bin, the last for all items."""
+        """One row per bin, and a last one for all items."""
         return [
             {"bin": b.name, "items": b.items, "judgements": b.judgements, "p_d": b.p_d}
             | {
@@ -357,7 +373,7 @@ class Parity(Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """HTML shown in a notebook."""
         rows = [
             (
                 b.name,
@@ -405,22 +421,22 @@ def measure_parity(
     Parameters
     ----------
     panel
-        At least two annotators. Where its items come in clusters, these are what every interval and test
-        takes as independent.
+        At least two annotators. If the items are in clusters, these are the independent units of every
+        interval and test.
     predicted
         Shape (N,): the model's class, negative if unreadable (wrong).
     humans, voters
-        Annotators that are judged, and those whose votes make the reference; all by default. Who is
-        in both is left out of the votes that judge them.
+        Annotators that are judged, and annotators whose votes form the reference; by default all. An
+        annotator in both groups is left out of the votes that judge them.
     circular
-        Leave them in, as published.
+        Whether to include the judged annotator's own vote, as published.
     edges
-        Bins are (…, edges[0]], (edges[0], edges[1]], …
+        Edges of the bins (…, edges[0]], (edges[0], edges[1]], …
     positive
         Class for precision, recall and F1.
     bootstrap, seed
-        Draws of weights of items or clusters for the intervals of precision, recall and F1, at least 1; those
-        of accuracies take 2,000. The seed is that of all draws.
+        Number of draws of weights of items or clusters for the intervals of precision, recall and F1, at
+        least 1; accuracies use 2,000. The seed applies to all draws.
 
     Raises
     ------
@@ -484,9 +500,9 @@ def _bin(
     bootstrap: int,
     seed: int,
 ) -> ParityBin:
-    """One bin; `size` is the mean number of rows of a unit in all bins.
+    """Compute one bin; `size` is the mean number of rows of a unit in all bins.
 
-    A unit may have more rows in a bin than those that are seen there: all raters of an item, or the one who
+    A unit may have more rows in a bin than those that occur there: all raters of an item, or the one who
     dissents.
     """
     human, model = rows.right(rows.human), rows.right(rows.model)

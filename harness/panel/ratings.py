@@ -1,12 +1,12 @@
-"""Who gave which label to which item, and one label made of several.
+"""A panel of annotators: who gave which label to which item, and one label derived from several.
 
-Ratings come in long form (`item, annotator, label`), three integer arrays inside. Every function of this
-package takes a `Panel`, or the (N, K) votes it makes. An item's labels become one by plurality, with
+Ratings come in long form (`item, annotator, label`) and are stored as three integer arrays. Every function
+of this package takes a `Panel`, or its (N, K) votes. The labels of an item are combined by plurality, with
 weights, or by learned reliability.
 
-Dawid and Skene's latent class model learns it: P(annotator a says l | class j) = π^a_jl, P(class j) = p_j,
-labels independent given the class; EM from the vote shares. Source: Dawid & Skene 1979, Applied Statistics
-28, equations 2.3–2.5 and 3.1.
+Reliability is learned by the latent class model of Dawid and Skene: P(annotator a says l | class j) =
+π^a_jl, P(class j) = p_j, labels independent given the class; fitted by EM that starts from the vote shares.
+Source: Dawid & Skene 1979, Applied Statistics 28, equations 2.3–2.5 and 3.1.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class Panel:
     Attributes
     ----------
     items, annotators, classes
-        Names, in order of first appearance (classes: as given, else sorted).
+        Names, in order of first appearance (classes: as given, otherwise sorted).
     item, annotator, label
-        Shape (R,): one row a rating, as positions in the three tuples. No annotator rates an item
-        twice; what nobody gave is no row.
+        Shape (R,): one row per rating, as positions in the three tuples. No annotator rates an item twice;
+        a rating that was not given has no row.
     cluster
-        Shape (N,): number of every item's cluster, such as the patient that images are of; None if items
-        are independent.
+        Shape (N,): number of every item's cluster, for example the patient of an image; None if items are
+        independent.
     ordered
-        Whether the classes stand in an order that somebody gave, which ordinal agreement may use.
+        Whether the user gave the order of the classes, which ordinal agreement needs.
 
     Raises
     ------
     EstimateError
-        Naming the row and the value of the first label outside the classes or second rating.
+        If a label is not a class, or an annotator rates an item twice; names the row and the value.
     """
 
     items: tuple[str, ...]
@@ -82,7 +82,7 @@ class Panel:
 
     @property
     def unit(self) -> IntArray:
-        """Number of the independent unit that an item belongs to, its cluster or itself; shape (N,)."""
+        """Number of each item's independent unit, which is its cluster or itself; shape (N,)."""
         return np.arange(len(self.items)) if self.cluster is None else self.cluster
 
     @property
@@ -91,14 +91,14 @@ class Panel:
         return None if self.cluster is None else len(np.unique(self.cluster))
 
     def clustered(self, clusters: Mapping[str, str]) -> Panel:
-        """The same ratings, of items that are not independent: cluster of every item by name.
+        """Return the same ratings with the cluster of every item, by name.
 
-        Clusters of one item each leave the items independent.
+        If every cluster has one item, the items remain independent.
 
         Raises
         ------
         EstimateError
-            If an item has none, or all share one.
+            If an item has no cluster, or all items share one.
         """
         index = ItemIndex.of(self.items)
         values = ItemValues.of(clusters, index) if clusters else None
@@ -107,12 +107,12 @@ class Panel:
         return replace(self, cluster=None if alone else cluster)
 
     def in_order(self, classes: Sequence[str]) -> Panel:
-        """The same ratings, with all classes in a given order, and perhaps some that nobody gave.
+        """Return the same ratings with all classes in a given order, possibly including unused ones.
 
         Raises
         ------
         EstimateError
-            If one is given twice, or one that occurs is left out.
+            If a class is given twice, or an occurring class is missing.
         """
         place = _place(classes)
         seen = np.unique(self.label)
@@ -124,23 +124,23 @@ class Panel:
         return replace(self, classes=tuple(classes), label=moved[self.label], ordered=True)
 
     def votes(self) -> IntArray:
-        """v_nc: how many annotators gave item n the class c; shape (N, K)."""
+        """v_nc: number of annotators that gave item n the class c; shape (N, K)."""
         flat = np.bincount(self.item * self.K + self.label, minlength=len(self.items) * self.K)
         return flat.reshape(len(self.items), self.K).astype(np.int64)
 
     def sparse_votes(self) -> Any:
-        """The same as one of scipy's sparse arrays, which thousands of classes need."""
+        """The votes as a sparse array of scipy, which thousands of classes need."""
         ones = np.ones(len(self.item), dtype=np.int64)
         return sparse.csr_array((ones, (self.item, self.label)), shape=(len(self.items), self.K))
 
     def grid(self) -> IntArray:
-        """Label by item and annotator, shape (N, annotators), `NO_LABEL` where there is none."""
+        """Label by item and annotator, shape (N, annotators); `NO_LABEL` if there is none."""
         grid = np.full((len(self.items), len(self.annotators)), NO_LABEL, dtype=np.int64)
         grid[self.item, self.annotator] = self.label
         return grid
 
     def without(self, annotators: Iterable[str]) -> Panel:
-        """The same items and classes without some annotators."""
+        """Return the panel without some annotators."""
         kept = ~np.isin(np.arange(len(self.annotators)), self.positions(set(annotators)))
         rows = kept[self.annotator]
         return replace(
@@ -152,12 +152,12 @@ class Panel:
         )
 
     def positions(self, annotators: Iterable[str]) -> list[int]:
-        """Positions of annotators by name.
+        """Return the positions of annotators by name.
 
         Raises
         ------
         EstimateError
-            If one of them rated nothing.
+            If one of them gave no rating.
         """
         for name in annotators:
             if name not in self.annotators:
@@ -167,14 +167,16 @@ class Panel:
         return [self.annotators.index(name) for name in annotators]
 
     def numbered_within_items(self, *labels: IntArray) -> tuple[Panel, list[IntArray]]:
-        """The same ratings and labels with classes numbered anew within every item.
+        """Return ratings and labels with classes numbered within every item.
 
-        For what only compares labels of one item: of thousands of classes an item has but a few.
+        This suits functions that only compare labels of one item: of thousands of classes, an item has only
+        a few.
 
         Parameters
         ----------
         labels
-            Shape (N,) each: a class of every item, negative where there is none, as in those returned.
+            Shape (N,) each: a class per item, negative if there is none; the returned labels follow the
+            same rule.
 
         Raises
         ------
@@ -197,19 +199,19 @@ class Panel:
         return replace(self, classes=names, label=own), moved
 
     def codes(self, name: str, labels: Sequence[str | None] | dict[str, str | None]) -> IntArray:
-        """Labels of this panel's items from elsewhere (a model, an oracle) as positions; shape (N,).
+        """Return external labels of the panel's items (from a model or an oracle) as positions; shape (N,).
 
         Parameters
         ----------
         name
-            For messages: ``"predictions"``, ``"reference"``.
+            Name of the labels in messages: ``"predictions"``, ``"reference"``.
         labels
-            One an item in order, or by item name; None is `NO_LABEL`.
+            One per item in order, or by item name; None becomes `NO_LABEL`.
 
         Raises
         ------
         EstimateError
-            Naming the item if one is left out or its label is not a class.
+            If an item has no label or its label is not a class; names the item.
         """
         if isinstance(labels, dict):
             left_out = next((i for i in self.items if i not in labels), None)
@@ -228,20 +230,20 @@ class Panel:
 
 
 def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) -> Panel:
-    """Code ratings as a `Panel`.
+    """Make a `Panel` from ratings.
 
     Parameters
     ----------
     ratings
-        In any order.
+        Ratings in any order.
     classes
-        All classes, in their order (which ordinal agreement uses); by default those seen, sorted, which is
-        no order for it.
+        All classes in their order, which ordinal agreement may use; by default the classes that occur,
+        sorted, which does not count as an order.
 
     Raises
     ------
     EstimateError
-        If there is no rating, or as in `Panel`.
+        If there is no rating, or for the reasons given in `Panel`.
     """
     rows = list(ratings)
     if not rows:
@@ -268,7 +270,7 @@ def make_panel(ratings: Iterable[Rating], classes: Sequence[str] | None = None) 
 
 
 def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Sequence[str] = ()) -> Panel:
-    """Panel from a dense (N, annotators) array of class positions, `NO_LABEL` where there is none."""
+    """Make a panel from an (N, annotators) array of class positions, with `NO_LABEL` for missing ones."""
     item, annotator = np.nonzero(grid != NO_LABEL)
     return Panel(
         items=tuple(f"i{n}" for n in range(len(grid))),
@@ -281,7 +283,7 @@ def make_panel_from_grid(grid: IntArray, classes: Sequence[str], annotators: Seq
 
 
 def check_votes(votes: Any) -> None:
-    """Refuse votes nobody can agree on.
+    """Raise an error if votes do not allow any statement on agreement.
 
     Raises
     ------
@@ -297,7 +299,7 @@ def check_votes(votes: Any) -> None:
 
 
 def _place(classes: Sequence[str]) -> dict[str, int]:
-    """Position of every class, none of which may be there twice."""
+    """Return the position of every class; raise an error if a class occurs twice."""
     place = {name: j for j, name in enumerate(classes)}
     if len(place) < len(classes):
         twice = next(name for j, name in enumerate(classes) if place[name] != j)
@@ -320,22 +322,22 @@ def fit_dawid_skene(item: IntArray, annotator: IntArray, label: IntArray, K: int
     Parameters
     ----------
     item, annotator, label
-        Shape (R,): one row a rating. Every item 0..N−1 has one at least; an annotator may rate an
-        item several times or never.
+        Shape (R,): one row per rating. Every item 0..N−1 has at least one; an annotator may rate an item
+        several times or never.
     K
         Number of classes; labels lie in 0..K−1.
 
     Returns
     -------
     array
-        Shape (N, K), rows sum to 1; 0 for classes that nobody named.
+        Shape (N, K), rows sum to 1; 0 for classes that nobody chose.
 
     Raises
     ------
     ConfigError
         If Crowd-Kit is not installed.
     EstimateError
-        If EM has not settled after a thousand steps.
+        If EM has not converged after a thousand steps.
     """
     try:
         import pandas as pd
@@ -356,18 +358,18 @@ TIE = 1e-9
 
 
 def plurality(scores: IntArray | FloatArray) -> BoolArray:
-    """Classes with the most votes, shape (N, K); several in a row where they tie, none without votes."""
+    """Classes with the most votes, shape (N, K); several per row if they tie, none without votes."""
     best = scores.max(axis=1, keepdims=True)
     winners: BoolArray = (scores >= best - TIE * np.maximum(1, np.abs(best))) & (best > 0)
     return winners
 
 
 def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
-    """P(the aggregate, ties broken at random, is the prediction); shape (N,), nan without a vote.
+    """P(the aggregate, with ties broken at random, is the prediction); shape (N,), nan without a vote.
 
-    1/(number tied) if the prediction is among the tied, else 0. A lowest-class rule would favour
-    models that share the bias; a coin adds noise; this is its expectation. An unreadable
-    prediction (negative) agrees with nothing.
+    The value is 1/(number of tied classes) if the prediction is among the tied ones, otherwise 0. Choosing
+    the lowest class would favour models with the same bias, and a random choice would add noise; this is
+    its expectation. An unreadable prediction (negative) agrees with nothing.
     """
     if predicted.shape != (len(winners),):
         raise EstimateError(f"predicted must have shape ({len(winners)},), has {predicted.shape}")
@@ -378,7 +380,7 @@ def agreement_with(winners: BoolArray, predicted: IntArray) -> FloatArray:
 
 
 def weighted_votes(panel: Panel, weights: Mapping[str, float]) -> FloatArray:
-    """Σ over an item's annotators of their weight, by the class they chose; shape (N, K).
+    """Sum of the annotators' weights by the class they chose; shape (N, K).
 
     Raises
     ------

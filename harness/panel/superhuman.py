@@ -1,13 +1,12 @@
-"""Does a model beat the average annotator, with no truth at hand? One call from labels or from counts.
+"""Certify that a model is better than the average annotator without ground truth.
 
-Agreement with an aggregate bounds a model's accuracy from below only if the model does not share the
-aggregate's errors. No label of the annotators can show that: a model that copies their plurality agrees with
-it on every item and is right no more often. Only a truth can, on items where the aggregate is wrong
-(`check_assumptions`); a certificate says what it assumes and nobody has looked at (`Condition`).
+Agreement with an aggregate is a lower bound of a model's accuracy only if the model does not share the
+aggregate's errors. The annotators' labels cannot show that: a model that copies their plurality agrees with
+it on every item and is right no more often. Only ground truth on items where the aggregate is wrong can
+show it (`check_assumptions`); a certificate lists its untested assumptions (`Condition`).
 
-Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023), for the check Table 1 and Appendix B. What it
-publishes is computed as it is published (`hms`, `oms`); the confidence that decides is the rigorous one of
-`certificate`.
+Source: "Humanly Certifying Superhuman Classifiers" (ICLR 2023); Table 1 and Appendix B for the check. Its
+scores are computed as published (`hms`, `oms`); the decision uses the rigorous confidence of `certificate`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,7 +50,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionCheck:
-    """Both assumptions on the items with an oracle label.
+    """Both assumptions, tested on the items with an oracle label.
 
     Attributes
     ----------
@@ -61,15 +60,15 @@ class AssumptionCheck:
         fixed panel of unequal skill may fail it although its errors are independent. None without
         an item of two labels.
     model_right, model_repeats, model_wrong
-        Where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label) and the
-        published, stricter comparison P(model = any wrong label). Theorem 3 needs the first not below
-        the second. None where the aggregate is never wrong.
+        On items where the aggregate is wrong: P(model = ℓ*), P(model = the aggregate's wrong label), and
+        the stricter published comparison P(model = any wrong label). Theorem 3 needs the first to be at
+        least the second. None if the aggregate is never wrong.
     wrong_items
-        How many items that rests on (ties count in part).
+        Number of items where the aggregate is wrong (ties count in part).
     units
-        Of items in clusters, these as the independent units; None if items are independent.
+        Independent units of items in clusters; None if items are independent.
     human_accuracy, model_accuracy, aggregate_accuracy
-        Against the oracle.
+        Accuracies against the oracle.
     """
 
     oracle_items: int
@@ -86,21 +85,21 @@ class AssumptionCheck:
 
     @property
     def first_holds(self) -> bool | None:
-        """Theorem 1's assumption, on these items."""
+        """Theorem 1's assumption on these items."""
         return None if self.right_given_right is None else self.right_given_right >= self.right
 
     @property
     def second_holds(self) -> bool | None:
-        """Theorem 3's assumption as its proof uses it, on these items."""
+        """Theorem 3's assumption on these items, in the form that its proof uses."""
         if self.model_right is None or self.model_repeats is None:
             return None
         return self.model_right >= self.model_repeats
 
     def overstated(self, level: float) -> float:
-        """How far agreement with the aggregate may exceed the model's accuracy: a one-sided bound at `level`.
+        """One-sided bound at `level` on how far agreement with the aggregate exceeds the model's accuracy.
 
-        P(the model repeats an error of the aggregate) − P(it is right where the aggregate is wrong), which
-        Theorem 3 assumes to be at most 0, over all items with an oracle label.
+        It bounds P(the model repeats an error of the aggregate) − P(it is right where the aggregate is
+        wrong), which Theorem 3 assumes to be at most 0, over all items with an oracle label.
         """
         repeats = self.wrong_items * (self.model_repeats or 0.0)
         right = self.wrong_items * (self.model_right or 0.0)
@@ -119,16 +118,16 @@ def check_assumptions(
     *,
     cluster: IntArray | None = None,
 ) -> AssumptionCheck:
-    """Compute Table 1 on the items whose oracle label is known.
+    """Compute Table 1 on the items with an oracle label.
 
     Parameters
     ----------
     votes
         Shape (N, K).
     winners
-        Shape (N, K): the aggregate (`plurality`); an item's ties share its weight.
+        Shape (N, K): the aggregate (`plurality`); tied classes of an item share its weight.
     predicted, oracle
-        Shape (N,); a negative oracle label is unknown, a negative prediction unreadable.
+        Shape (N,); a negative oracle label is unknown, and a negative prediction is unreadable.
     cluster
         Shape (N,): number of the item's cluster, if it has one (`Panel.cluster`).
 
@@ -180,7 +179,7 @@ class Condition:
     Attributes
     ----------
     assumed
-        In words, to be read after "if".
+        The assumption in words that can follow "if".
     unseen
         Why it is not known to hold here.
     refuted_by
@@ -195,13 +194,13 @@ class Condition:
 def list_conditions(
     certified: Sequence[str], check: AssumptionCheck | None, level: float, margin: float
 ) -> tuple[Condition, ...]:
-    """What a certificate by these ceilings is conditional on, the assumption that decides it first.
+    """List the assumptions that a certificate by these ceilings depends on, the most important first.
 
     Parameters
     ----------
     margin
-        By how much the lower confidence bound of the agreement exceeds the upper one of the lowest ceiling;
-        the oracle labels have shown enough where agreement overstates accuracy by no more.
+        Lower confidence bound of the agreement minus the upper one of the lowest ceiling. Oracle labels
+        support the assumption if agreement overstates accuracy by no more than this.
     """
     if not certified:
         return ()
@@ -249,44 +248,43 @@ CEILING_NAMES = {
 """As tables name the upper bounds of the average annotator's accuracy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Superhuman(Noted, Shown):
-    """Bounds, scores and the decision.
+    """Bounds, scores and the decision on one model.
 
     Attributes
     ----------
     L
-        Lower bound of the model's accuracy: its agreement with the aggregate; `L_low` the lower confidence
-        bound of that, one-sided at `level`.
+        Lower bound of the model's accuracy, which is its agreement with the aggregate; `L_low` is its
+        one-sided lower confidence bound at `level`.
     U_e, U_t, U_star, U_panel
-        Upper bounds of the average annotator's (`ceiling`).
+        Upper bounds of the average annotator's accuracy (`ceiling`).
     hms, oms, oms_exact
-        Published scores against U_e, and the second's optimum; None where L ≤ U_e.
+        Published scores against U_e, and the optimum of the second; None if L ≤ U_e.
     confidence
         Rigorous confidence that the model beats U_e.
     against
         The same for every ceiling.
     fixed
-        Whether these very annotators are meant, and no pool.
+        Whether the annotators are a fixed group rather than a draw from a pool.
     valid
-        Ceilings that may certify (`list_valid_ceilings`), in the order in which they are asked.
+        Ceilings that may certify (`list_valid_ceilings`), in the order in which they are tested.
     certified
-        Those that are valid and are beaten with confidence ≥ `level`, up to the first that is not: a
-        fixed order lets all of them be looked at while the level holds for all together.
+        Valid ceilings that are exceeded with confidence ≥ `level`, up to the first that is not. With a
+        fixed order, all tests together keep the level.
     items_needed
-        Items at which the first would be beaten by the split test, if L and agreement stayed; None if
-        none would.
+        Number of items at which the split test would exceed the first ceiling if L and agreement stayed the
+        same; None if no number would do.
     direct
-        What the direct route would cost, by the model's share of wins, where nothing is certified or only on
-        a condition.
+        Cost of the direct comparison by the model's share of wins, if nothing is certified or only under a
+        condition.
     conditions
-        What the certificate rests on and no oracle label has shown, the one that decides it first; empty
-        where nothing is certified.
+        Untested assumptions of the certificate, the most important first; empty if nothing is certified.
     clusters
-        Clusters that the N items come in, the independent units of bounds and confidences; None if items are
-        independent.
+        Number of clusters of the N items, which are the independent units of bounds and confidences; None
+        if items are independent.
     undefined
-        What is withheld of items in clusters → why.
+        What is withheld for items in clusters → reason.
     """
 
     L: float
@@ -317,6 +315,13 @@ class Superhuman(Noted, Shown):
     clusters: int | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
 
+    picture: ClassVar[str] = "certificate"
+
+    def __str__(self) -> str:
+        """The verdict, and the lower bound that it rests on."""
+        bound = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        return f"{self.verdict}\n{bound}"
+
     def records(self) -> list[dict[str, Any]]:
         """A row a ceiling."""
         return [
@@ -334,8 +339,7 @@ class Superhuman(Noted, Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
-        head = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        """HTML shown in a notebook."""
         marks = dict.fromkeys(self.certified, "certified") | {
             name: "does not hold here" for name in self.against if name not in self.valid
         }
@@ -350,17 +354,17 @@ class Superhuman(Noted, Shown):
             for name, c in self.against.items()
         ]
         at_most = ("the average annotator is at most", "bound", f"at {self.level:.0%}", "confidence", "")
-        notes = (head, *([self.why] if self.why else ()), *map(str, self.notes))
-        return (HtmlTable(title=self.verdict, columns=at_most, rows=rows, notes=notes),)
+        notes = (*str(self).splitlines()[1:], *([self.why] if self.why else ()), *map(str, self.notes))
+        return (HtmlTable(columns=at_most, rows=rows, notes=notes),)
 
     @property
     def holds(self) -> bool:
-        """Whether the verdict stands without an assumption that nobody looked at."""
+        """Whether the verdict holds without an untested assumption."""
         return not self.conditions
 
     @property
     def why(self) -> str:
-        """Why the certificate may be wrong; empty where it holds."""
+        """Why the certificate may be wrong; empty if it holds."""
         if not self.conditions:
             return ""
         named = "; and that ".join(f"{c.assumed} ({c.unseen})" for c in self.conditions)
@@ -386,10 +390,11 @@ class Superhuman(Noted, Shown):
 def list_valid_ceilings(
     check: AssumptionCheck | None, *, fixed: bool
 ) -> tuple[tuple[str, ...], tuple[Note, ...]]:
-    """Ceilings that may certify, and a note for every reason why others may not.
+    """Return the ceilings that may certify, and a note for every reason why others may not.
 
-    Fixed annotators are no draw from a pool, and where an oracle shows that assumption 1 fails, items are
-    none: U_e and U_star fall away. Where it shows that assumption 2 fails, L is no lower bound.
+    Fixed annotators are not a draw from a pool, and neither are annotators for whom an oracle refutes
+    assumption 1; U_e and U_star are then left out. If an oracle refutes assumption 2, L is not a lower
+    bound.
     """
     valid: tuple[str, ...] = ("U_star", "U_e", "U_panel", "U_t")
     notes = []
@@ -425,21 +430,21 @@ def assess_superhuman_from_counts(
     disagreement: float | None = None,
     level: float = 0.95,
 ) -> Superhuman:
-    """Certify from published numbers alone.
+    """Certify from published numbers.
 
     Parameters
     ----------
     L, U_e
-        In [0, 1], as published; counts are recovered by rounding, so the digits matter.
+        In [0, 1], as published. Counts are recovered by rounding, so give all digits.
     N, annotators, classes
-        Items, annotators of each (≥ 2), classes offered (≥ 2).
+        Number of items, annotators per item (≥ 2) and offered classes (≥ 2).
     disagreement
         P(model ≠ random annotator), if known, for the cost of the direct route.
 
     Raises
     ------
     EstimateError
-        Naming the argument that is out of range.
+        If an argument is out of range; names it.
     """
     check_unit("U_e", U_e)
     if annotators < 2:
@@ -463,26 +468,27 @@ def assess_superhuman(
     seed: int = 0,
     level: float = 0.95,
 ) -> Superhuman:
-    """Certify from every label.
+    """Certify from individual labels.
 
     Parameters
     ----------
     panel
-        At least two annotators; numbers of labels may differ between items. Where its items come in clusters,
-        these are the independent units of every bound and confidence.
+        At least two annotators; the number of labels may differ between items. If its items are in
+        clusters, these are the independent units of every bound and confidence.
     predicted
         Shape (N,): the model's class of every item, negative if unreadable (agrees with nothing).
     aggregate
         ``"plurality"`` (ties fractional), ``"weighted"`` (give `weights`), ``"dawid-skene"`` (needs the
         extra ``crowd``). A learned aggregate ties items together, so its tail is approximate and flagged.
     oracle
-        Shape (N,): truth where known, negative elsewhere; checks the assumptions.
+        Shape (N,): the truth if known, otherwise negative; used to test the assumptions.
     pool
-        Whether an item's annotators were drawn from a pool (then U_e and U_star hold, of the pool's
-        average). By default only if no annotator set is the same for every item.
+        Whether the annotators of an item were drawn from a pool. If so, U_e and U_star hold for the pool's
+        average. By default, true unless all items have the same annotators.
     test
-        ``"split"`` (`certificate`) or ``"paired"`` (`betting_test`; on items of two labels or more, taken in
-        an order drawn with `seed`). Choose before looking: whichever is better errs more often.
+        ``"split"`` (`certificate`) or ``"paired"`` (`betting_test`; on items with two or more labels, in an
+        order drawn with `seed`). Choose before seeing the results, because the better of the two errs more
+        often.
 
     Raises
     ------
@@ -526,7 +532,7 @@ def assess_superhuman(
 
 
 def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int) -> Evidence:
-    """What the certificates rest on, from agreements and the numbers of labels `m` of every item."""
+    """Statement of the certificates' assumptions, from agreements and the items' numbers of labels `m`."""
     dependent = panel.cluster is not None
     return Evidence(
         L=float(hits.mean()),
@@ -546,7 +552,7 @@ def _gather(panel: Panel, hits: FloatArray, bounds: Ceiling, m: IntArray, C: int
 def _paired(
     against: Mapping[str, Certainty], bounds: Ceiling, C: int, test: Callable[[FloatArray, Tangent], float]
 ) -> dict[str, Certainty]:
-    """Every ceiling by the test of one mean."""
+    """Confidence against every ceiling by the test of one mean."""
     how: dict[str, tuple[FloatArray, Tangent]] = {
         "U_e": (bounds.pairs, root),
         "U_t": (bounds.pairs_t, root),
@@ -573,7 +579,7 @@ def _decide(
 ) -> Superhuman:
     valid, why_not = list_valid_ceilings(check, fixed=fixed)
     notes = (*why_not, *notes)
-    # One after the other in a fixed order, to the first that fails: so all of them keep the level together.
+    # Tested in a fixed order up to the first failure, so that all of them together keep the level.
     certified = tuple(takewhile(lambda name: against[name].confidence >= level, valid))
     bounds = {name: against[name].bound for name in CEILINGS}
     scores = (heuristic_score, published_score, optimal_score)
@@ -613,7 +619,7 @@ def _decide(
 
 
 def _sampling(e: Evidence) -> str:
-    """What is assumed of how the items were drawn."""
+    """Assumptions on how the items were drawn."""
     if e.clusters is None:
         return ITEMS_ARE_DRAWS
     alike = e.clusters.fullness == 1
@@ -621,7 +627,7 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Fewest items (to a percent) at which this L and agreement would certify against a ceiling."""
+    """Smallest number of items, to a percent, at which this L and agreement exceed a ceiling."""
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None
 
@@ -649,5 +655,5 @@ def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
 
 
 def _scale(units: Units | None, share: float) -> Units | None:
-    """As many times more clusters, of the same sizes."""
+    """Return a larger number of clusters with the same sizes."""
     return None if units is None else replace(units, number=max(1, round(units.number * share)))

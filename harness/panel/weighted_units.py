@@ -1,12 +1,12 @@
-"""Intervals of scores that are functions of sums over independent units: items, or clusters of items.
+"""Intervals of scores that depend on sums over independent units: items, or clusters of items.
 
-The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), together with one unit more: for
-the lower end the one that lowers the score most, for the upper end the one that raises it most. If units are
-right or wrong as a whole, the ends are those of Clopper & Pearson. For means in known bounds, the ends are
-Gaffke's (2005, Math. Methods Stat. 14), which no known distribution breaks (Learned-Miller & Thomas 2019,
-arXiv 1905.06208). So an interval has a width on few units, too, and with no error seen.
+The units get random weights (Bayesian bootstrap, Rubin 1981, Ann. Stat. 9), and one unit is added: for the
+lower end the one that lowers the score most, for the upper end the one that raises it most. If units are
+right or wrong as a whole, the ends are those of Clopper & Pearson. For means with known bounds the ends are
+Gaffke's (2005, Math. Methods Stat. 14), for which no failing distribution is known (Learned-Miller & Thomas
+2019, arXiv 1905.06208). So an interval has a positive width on few units and without errors.
 
-A unit of a share is an item with its several judgements, or a cluster of items with theirs.
+The unit of a share is an item with its judgements, or a cluster of items.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Score = Callable[[FloatArray], FloatArray]
 
 
 def explain_few_clusters(unit: IntArray) -> str:
-    """Say why clusters are too few for an interval; empty if they are enough.
+    """Say why there are too few clusters for an interval; empty if there are enough.
 
     Parameters
     ----------
@@ -46,19 +46,19 @@ def explain_few_clusters(unit: IntArray) -> str:
 
 
 def draw_unit_more(draws: int, seed: int) -> FloatArray:
-    """Random weight of the unit more in every draw; shape (draws,)."""
+    """Random weights of the added unit; shape (draws,)."""
     return np.random.default_rng([seed, 1]).standard_exponential(draws)
 
 
 def find_extremes(score: Score, total: FloatArray, units: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of what a unit may add, what lowers the score most, and what raises it most.
+    """Return the possible unit that lowers the score most, and the one that raises it most.
 
     Parameters
     ----------
     total
         Shape (q,): sums over all units.
     units
-        Shape (c, q): what a unit of mean size may add.
+        Shape (c, q): what a unit of mean size can add.
     """
     reached = score(total + units)
     return units[np.argmin(reached)], units[np.argmax(reached)]
@@ -67,20 +67,21 @@ def find_extremes(score: Score, total: FloatArray, units: FloatArray) -> tuple[F
 def find_ends(
     lowered: FloatArray, raised: FloatArray, level: float, effective: float | None = None
 ) -> tuple[float, float]:
-    """Ends of an interval from draws of a score, with the lowest and with the highest unit more.
+    """Return the ends of an interval from draws of a score with the lowest and the highest added unit.
 
     Parameters
     ----------
     lowered, raised
         Shape (draws,).
     effective
-        Effective number of clusters; None if units are items. Few or unequal clusters vary more than their
-        weights do: the tails are then those of Student's t with `effective` − 1 degrees of freedom.
+        Effective number of clusters; None if units are items. A few clusters, or unequal ones, vary more
+        than their weights do, so the tails are those of Student's t with `effective` − 1 degrees of
+        freedom.
 
     Raises
     ------
     EstimateError
-        If the level leaves (0, 1).
+        If the level lies outside (0, 1).
     """
     check_level(level)
     tail = (1 - level) / 2
@@ -100,7 +101,7 @@ class WeightedUnits:
     drawn
         Shape (draws, q): sums over units with random weights.
     weight
-        Shape (draws,): weight of the unit more.
+        Shape (draws,): weight of the added unit.
     """
 
     total: FloatArray
@@ -109,14 +110,15 @@ class WeightedUnits:
 
     @classmethod
     def draw(cls, sums: FloatArray, draws: int, seed: int) -> WeightedUnits:
-        """Draw weights of units.
+        """Draw random weights of units.
 
-        Units with equal sums share one weight, a gamma variable: the same distribution, and far smaller.
+        Units with equal sums share one gamma-distributed weight, which has the same distribution and is
+        much faster.
 
         Parameters
         ----------
         sums
-            Shape (k, q): what every unit adds.
+            Shape (k, q): contribution of every unit.
 
         Raises
         ------
@@ -155,9 +157,9 @@ class Share:
     Attributes
     ----------
     low, high
-        Ends of the interval; by simulation it covers from 5 items on.
+        Ends of the interval; in simulations it covers from 5 items on.
     why
-        Why the interval may hold the truth less often than its level says; empty where it does not.
+        Why the interval may cover less often than its level says; empty if it does not.
     """
 
     value: float
@@ -186,9 +188,9 @@ def estimate_share(
     Parameters
     ----------
     sums, counts
-        Shape (k,): right rows and rows of every unit, counts > 0.
+        Shape (k,): number of right rows and of rows of every unit, counts > 0.
     size
-        Rows of a unit on average; by default as seen in `counts`.
+        Mean number of rows per unit; by default that of `counts`.
     effective
         Effective number of clusters; None if units are items.
 
@@ -213,7 +215,7 @@ def make_share(
     effective: float | None,
     why: str = "",
 ) -> Share:
-    """Score of all units with its interval; arguments as in `WeightedUnits.find_interval`."""
+    """Score of all units with its interval; the arguments are those of `WeightedUnits.find_interval`."""
     value = float(score(weighted.total))
     low, high = weighted.find_interval(score, units, level, effective)
     return Share(value=value, low=min(value, low), high=max(value, high), why=why)

@@ -24,6 +24,10 @@ from .labelling import (
     Queue as Queue, QueuedTask as QueuedTask, Revision as Revision, SOURCE as SOURCE,
     hash_annotation as hash_annotation,
 )
+from .open_answers import (
+    DrawnExpert as DrawnExpert, OpenAnswerRepository as OpenAnswerRepository,
+    StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
+)
 from .planned_looks import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
@@ -33,3 +37,5 @@ from .runs import (
 from .searches import SearchProgress as SearchProgress, SearchRepository as SearchRepository
 from .withdrawal import Withdrawn as Withdrawn, read_item_ids as read_item_ids, scrub_file as scrub_file
 from .study_store import Store as Store, refuse_mark as refuse_mark
+from .schema import HEAD as HEAD
+from .upgrade import name_schema as name_schema, upgrade_database as upgrade_database

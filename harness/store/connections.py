@@ -23,7 +23,7 @@ from oversight.harness.store.engines import (
     may_write,
     show_address,
 )
-from oversight.harness.store.schema import begin_exclusive, migrate
+from oversight.harness.store.schema import begin_exclusive, prepare_tables
 from oversight.harness.store.stored_values import (
     describe_damage,
     describe_failure,
@@ -33,9 +33,6 @@ from oversight.harness.store.stored_values import (
     write_json,
 )
 
-_IDLE = "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
-_STANDSTILL = f"{_IDLE}, set_config('transaction_timeout', '30s', true)"
-"""Who stands still in the middle of a batch of rows is not idle; the other limit came with PostgreSQL 17."""
 _DATABASE = "SELECT database FROM database_mark"
 _LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")
@@ -46,7 +43,7 @@ class _NotMeant(Exception):
 
 
 class Connections:
-    """An open database whose schema is the newest.
+    """An open database that this version wrote.
 
     SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
     into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
@@ -63,8 +60,7 @@ class Connections:
     Raises
     ------
     StoreError
-        If it cannot be opened, is no such database, was written by a newer version, or is to be brought up
-        to date and cannot be written.
+        If it cannot be opened, is no such database, or was written by another version.
     """
 
     def __init__(self, url: str, *, write_marked: bool = False) -> None:
@@ -82,7 +78,7 @@ class Connections:
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
                 make_private(self._file)  # before anything is in it; its log takes the same rights
-                migrate(connection, self._shown, read_only=self.read_only)
+                prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
                 if not self.is_file:
@@ -192,7 +188,7 @@ class Connections:
                 self._dispose()  # its connections read what no name leads to any more
             self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
-            migrate(connection, self._shown, read_only=True)
+            prepare_tables(connection, self._shown, read_only=True)
             connection.rollback()
             self._remember_files()
 

@@ -49,7 +49,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
         if filled:
             told = f"holds a study already (rows of {', '.join(filled[:3])}); copy to an empty database"
             raise StoreError(f"{target.shown}: {told}")
-        with closing(_Bar(sum(counts.values()))) as bar:
+        with closing(Bar(sum(counts.values()))) as bar:
             for table in counts:
                 _copy_table(source, target, table, bar.update)
         target.marks.mark_copy(source.shown)
@@ -124,7 +124,7 @@ class _Digest:
             self.total += int.from_bytes(blake2b(repr(row).encode(errors="replace"), digest_size=16).digest())
 
 
-class _Bar:
+class Bar:
     """How many rows were copied, on a terminal, once it takes long."""
 
     def __init__(self, rows: int) -> None:

@@ -26,7 +26,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Database(Connections):
-    """An open database whose schema is the newest, of which rows are read and written."""
+    """An open database of which rows are read and written."""
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
         """Whether a column holds one of some texts: ``IN`` with one parameter, whatever their number."""

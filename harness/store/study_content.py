@@ -98,7 +98,7 @@ class ContentRepository(Repository):
                 fresh = [item for item in portion if item.id not in known] if known else portion
                 if len(set(ids)) < len(ids) or not given.isdisjoint(ids):
                     again = next(name for j, name in enumerate(ids) if name in given or name in ids[:j])
-                    raise DataError(f"the item id {again!r} is there twice; ids must be unique")
+                    raise DataError(f"the item id {again!r} occurs twice; ids must be unique")
                 given.update(ids)
                 for item in portion if known else ():
                     if item.id in known and not is_same_item(item, *known[item.id][:2]):

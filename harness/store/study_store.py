@@ -34,6 +34,7 @@ from oversight.harness.store.engines import has_database
 from oversight.harness.store.judge_vectors import JudgeVectorRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
+from oversight.harness.store.open_answers import OpenAnswerRepository
 from oversight.harness.store.planned_looks import LookRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
@@ -80,6 +81,7 @@ class Store(Database):
         self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)
+        self.open_answers = OpenAnswerRepository(self)
         self.labelling = LabellingRepository(self)
         self.looks = LookRepository(self)
         self.searches = SearchRepository(self)

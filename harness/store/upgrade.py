@@ -1,156 +1,264 @@
-"""Create the tables of a study, and bring those of an older version up to date, to the tables of the code."""
+"""Copy a study that an older version wrote into a new database: a file, or a schema of the same server.
+
+The database itself copies the rows, in one transaction, so that the new one is whole or not there. The old
+one is only read.
+"""
 
 from __future__ import annotations
 
-import secrets
-from importlib import import_module
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
-_RETIRED = (
-    "first_look", "call_claim", "program_portion", "program_work", "lease", "joint_part", "worker",
-    "late_answer", "pace", "joint_run",
-)  # fmt: skip
-"""Tables of older versions, dropped unless the code has them; those that refer to others come first."""
-_CLAIMED = """
-INSERT INTO calls_under_way (run_id, requests, input_tokens, output_tokens)
-SELECT work_id, sum(requests), sum(input_tokens), sum(output_tokens)
-FROM call_claim WHERE work_id IN (SELECT id FROM run) GROUP BY work_id
-ON CONFLICT (run_id) DO UPDATE SET
-requests = calls_under_way.requests + excluded.requests,
-input_tokens = calls_under_way.input_tokens + excluded.input_tokens,
-output_tokens = calls_under_way.output_tokens + excluded.output_tokens
-"""
-_CHANGED = {"insert": ("NEW",), "update": ("OLD", "NEW"), "delete": ("OLD",)}
-"""Rows that a trigger on each event sees."""
-_COUNT = """INSERT INTO run_version (run_id, version) {runs}
-  ON CONFLICT (run_id) DO UPDATE SET version = run_version.version + 1"""
-_WORDS = {
-    "sqlite": (
-        "CREATE VIRTUAL TABLE item_words USING fts5(words, content='', tokenize='ascii', detail='none')",
-        # more words are collected before they are written: four times the default takes a fifth less time
-        "INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)",
+from oversight.harness.errors import StoreError
+from oversight.harness.machine import find_openers, repair_rights
+from oversight.harness.store.copying import Bar
+from oversight.harness.store.engines import (
+    address_read_only,
+    connect_read_only,
+    find_file,
+    find_users,
+    read_address,
+    show_address,
+)
+from oversight.harness.store.schema import HEAD, create_tables, read_metadata, read_version
+from oversight.harness.store.stored_values import describe_failure
+from oversight.harness.store.tables import count_rows
+
+_LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
+"""Tables about processes, about the database itself, and what follows from predictions."""
+_OLD = "older"
+"""Name under which a new file's connection knows the old file."""
+_BOOK = """
+    INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
+    SELECT {run}, '{kind}', '', 0, sum(requests), sum(input_tokens), sum(output_tokens), {answers}
+    FROM {{old}}.{table} WHERE {run} IN (SELECT id FROM run) GROUP BY {run}
+    ON CONFLICT (run_id, kind, item_id, sample) DO UPDATE SET
+    requests = ledger.requests + excluded.requests, answers = ledger.answers + excluded.answers,
+    input_tokens = ledger.input_tokens + excluded.input_tokens,
+    output_tokens = ledger.output_tokens + excluded.output_tokens"""
+
+
+def _book(table: str, kind: str, *, run: str = "run_id", answers: str = "0") -> str:
+    return _BOOK.format(table=table, kind=kind, run=run, answers=answers)
+
+
+_MERGED = (
+    (
+        "guessed_usage",
+        """UPDATE prediction SET guessed = g.calls FROM {old}.guessed_usage AS g
+        WHERE prediction.run_id = g.run_id AND prediction.item_id = g.item_id
+        AND prediction.sample = g.sample""",
     ),
-    "postgresql": (
-        "CREATE TABLE item_words (position INTEGER PRIMARY KEY, words TSVECTOR NOT NULL)",
-        "CREATE INDEX ix_item_words_words ON item_words USING gin (words)",
+    (
+        "served_model",
+        "UPDATE run SET served_as = s.name FROM {old}.served_model AS s WHERE run.id = s.run_id",
     ),
-}
+    (
+        "reservation",
+        """INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
+        SELECT run_id, 'reserved', item_id, sample, requests, input_tokens, output_tokens, 1
+        FROM {old}.reservation""",
+    ),
+    ("charge", _book("charge", "charged", answers="sum(answers)")),
+    ("spent", _book("spent", "paid")),
+    ("calls_under_way", _book("calls_under_way", "under way")),
+    ("call_claim", _book("call_claim", "under way", run="work_id")),
+)
+"""Tables of older versions whose rows are in other tables now, and what brings them there."""
 
 
-def upgrade_tables(connection: sa.Connection) -> None:
-    """Make the database's tables those of the code, inside a transaction; rows are kept.
+def upgrade_database(url: str, to: str) -> dict[str, int]:
+    """Copy the study of an older version into a new database, which collects as the old one did.
 
-    It compares what is stored with the code, so it works on a database of any older version, and a second
-    time changes nothing. Tables, columns and indices that the code has are added; columns and indices that it
-    has no more are dropped, and so are the retired tables.
+    If it is killed, nothing is left but a file that ends with ``.unfinished``, which the next upgrade
+    replaces.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy URL of the old database. No process may have it open.
+    to
+        Path of the new file; of a study on a server, the name of the new schema in the same database.
+
+    Returns
+    -------
+    dict
+        Table → rows, of those that have any.
+
+    Raises
+    ------
+    StoreError
+        If the old database is no study of an older version or is in use, or `to` exists.
     """
-    metadata = _read_metadata()
-    stored = set(sa.inspect(connection).get_table_names())
-    if "call_claim" in stored and "call_claim" not in metadata.tables:
-        connection.exec_driver_sql(_CLAIMED)  # so that the next command charges the run for these calls
-    for name in _RETIRED:
-        if name in stored and name not in metadata.tables:
-            connection.exec_driver_sql(f"DROP TABLE {name}")
-    if "label_task" in stored:
-        _free_tasks(connection, metadata.tables["label_task"])
-    for table in metadata.sorted_tables:
-        if table.name in stored:
-            _match_columns(connection, table)
-        else:
-            _create(connection, table)
-    _count_changes(connection)
-    if "item_words" not in stored:
-        for statement in _WORDS[connection.dialect.name]:
-            connection.exec_driver_sql(statement)
-    mark = metadata.tables["database_mark"]
-    if not connection.execute(sa.select(mark.c.id)).all():
-        row = {"id": 0, "database": secrets.token_hex(16), "copied_at": "", "source": "", "moved_to": ""}
-        connection.execute(mark.insert(), [row])
+    file, shown = find_file(read_address(url)), show_address(url)
+    if file is not None:
+        file = shown = str(Path(file).resolve())
+    try:
+        _refuse_new(url, file, shown)
+        if _is_there(file, url, to):
+            told = "if an earlier upgrade made it, name it as store in study.toml"
+            raise StoreError(f"{to}: exists already; {told}; else choose another name with --to")
+        users = find_users(url) if file is None else _name_openers(Path(file))
+        if users:
+            raise StoreError(f"{shown}: {users}; end all commands and pages of the study first")
+        if file is None:
+            with _open_schema(url, to) as (connection, old):
+                return _copy(connection, old, shown)
+        part = Path(f"{to}.unfinished")
+        with _open_file(part, file) as connection:
+            rows = _copy(connection, _OLD, shown)
+            part.rename(to)
+            return rows
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+        if "locked" in str(error):
+            raise StoreError(f"{shown}: another upgrade to {to} is under way") from error
+        raise describe_failure(shown, error, read_only=False) from error
 
 
-def _read_metadata() -> sa.MetaData:
-    folder = Path(__file__).with_name("tables")
-    for path in folder.glob("*_tables.py"):
-        import_module(f"oversight.harness.store.tables.{path.stem}")
-    from sqlmodel import SQLModel
-
-    return SQLModel.metadata
-
-
-def _create(connection: sa.Connection, table: sa.Table) -> None:
-    statement = sa.schema.CreateTable(table)
-    # keys first: a column that follows a long text takes long to read
-    statement.columns.sort(key=lambda column: not column.element.primary_key)
-    connection.execute(statement)
-    for index in table.indexes:
-        index.create(connection)
+def _refuse_new(url: str, file: str | None, shown: str) -> None:
+    """Raise StoreError unless an older version wrote a database."""
+    if file is not None and not Path(file).exists():
+        raise StoreError(f"{shown}: there is no such database")
+    if file is None:
+        engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
+    else:
+        engine = sa.create_engine("sqlite://", creator=partial(connect_read_only, file))
+    with engine.connect() as connection:
+        version = read_version(connection, shown)
+    if version is None or version >= HEAD:
+        told = "holds no study" if version is None else f"has schema {version}, this version needs {HEAD}"
+        raise StoreError(f"{shown}: {told}; there is nothing to upgrade")
 
 
-def _match_columns(connection: sa.Connection, table: sa.Table) -> None:
-    """Add the columns and indices that a stored table lacks, and drop those that the code has no more."""
-    inspector = sa.inspect(connection)
-    columns = {column["name"] for column in inspector.get_columns(table.name)}
-    wanted = {str(index.name): index for index in table.indexes}
-    found = inspector.get_indexes(table.name)
-    indices = {str(index["name"]) for index in found if "duplicates_constraint" not in index}
-    for name in indices - wanted.keys():
-        connection.exec_driver_sql(f"DROP INDEX {name}")
-    for column in table.columns:
-        if column.name not in columns:
-            added = sa.schema.CreateColumn(column).compile(connection)
-            connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {added}")
-    for name in columns - {column.name for column in table.columns}:
-        connection.exec_driver_sql(f"ALTER TABLE {table.name} DROP COLUMN {name}")
-    for name in wanted.keys() - indices:
-        wanted[name].create(connection)
+def _is_there(file: str | None, url: str, to: str) -> bool:
+    if file is not None:
+        return Path(to).exists()
+    engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        return to in sa.inspect(connection).get_schema_names()
 
 
-def _free_tasks(connection: sa.Connection, tasks: sa.Table) -> None:
-    """Let queued tasks be of a panel, too: drop the constraint that each is of a question.
+def name_schema(url: str, schema: str) -> str:
+    """The address of another schema in the same database.
 
-    SQLite cannot drop a constraint, so the rows are copied into a new table.
+    Examples
+    --------
+    >>> name_schema("postgresql://db.example.org/ward", "oversight_0030")
+    'postgresql://db.example.org/ward?options=-csearch_path%3Doversight_0030'
     """
-    keys = sa.inspect(connection).get_foreign_keys("label_task")
-    names = [key["name"] for key in keys if key["referred_table"] == "question"]
-    if not names:
-        return
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"ALTER TABLE label_task DROP CONSTRAINT {names[0]}")
-        return
-    connection.exec_driver_sql("ALTER TABLE label_task RENAME TO label_task_before")
-    for index in tasks.indexes:
-        connection.exec_driver_sql(f"DROP INDEX {index.name}")
-    tasks.create(connection)
-    columns = ", ".join(column.name for column in tasks.columns)
-    copy = f"INSERT INTO label_task ({columns}) SELECT {columns} FROM label_task_before"  # noqa: S608  fixed names
-    connection.exec_driver_sql(copy)
-    connection.exec_driver_sql("DROP TABLE label_task_before")
+    address = sa.make_url(url)
+    options = str(address.query.get("options", ""))
+    kept = re.sub(r"-c *search_path=\S*", "", options).split()
+    named = address.update_query_dict({"options": " ".join([*kept, f"-csearch_path={schema}"])})
+    return named.render_as_string(hide_password=False)
 
 
-def _count_changes(connection: sa.Connection) -> None:
-    """Have the database count the changes of each run's predictions, whichever program makes them."""
-    is_file = connection.dialect.name == "sqlite"
-    for event, rows in _CHANGED.items():
-        trigger = f"run_version_{event}"
-        if is_file:
-            values = (_COUNT.format(runs=f"VALUES ({row}.run_id, 1)") for row in dict.fromkeys(rows))
-            connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {trigger}")
-            connection.exec_driver_sql(
-                f"CREATE TRIGGER {trigger} AFTER {event} ON prediction BEGIN {'; '.join(values)}; END"
-            )
-            continue
-        changed = " UNION ".join(f"SELECT DISTINCT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
-        # in one order, or two writers of the same runs could wait for each other
-        runs = f"SELECT run_id, 1 FROM ({changed}) t ORDER BY run_id"  # noqa: S608
-        named = " ".join(f"{row} TABLE AS {row}_rows" for row in rows)
-        connection.exec_driver_sql(f"DROP TRIGGER IF EXISTS {trigger} ON prediction")
-        connection.exec_driver_sql(
-            f"CREATE OR REPLACE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS "
-            f"$$ BEGIN {_COUNT.format(runs=runs)}; RETURN NULL; END $$"
-        )
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER {trigger} AFTER {event} ON prediction REFERENCING {named} "
-            f"FOR EACH STATEMENT EXECUTE FUNCTION {trigger}()"
-        )
+def _name_openers(file: Path) -> str:
+    named = [f"process {pid} ({command})" for pid, command in find_openers(file)]
+    return f"{' and '.join(named)} has it open" if named else ""
+
+
+@contextmanager
+def _open_file(new: Path, old: str) -> Iterator[sa.Connection]:
+    """Open a new file with the old one attached, in a transaction that locks out other processes."""
+
+    def connect() -> sqlite3.Connection:
+        address = f"file:{quote(str(new.absolute()))}"
+        made = sqlite3.connect(address, uri=True, isolation_level=None, timeout=0)
+        made.execute("PRAGMA locking_mode=EXCLUSIVE")
+        made.execute(f"ATTACH ? AS {_OLD}", [address_read_only(old)])
+        made.execute("BEGIN EXCLUSIVE")  # undoes what a killed upgrade had begun to write
+        return made
+
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool)
+    if new.exists():
+        with engine.connect() as connection:
+            is_whole = bool(sa.inspect(connection).get_table_names())
+            if is_whole:  # the old database may have changed since
+                new.unlink(missing_ok=True)
+    with engine.connect() as connection:
+        repair_rights(str(new))
+        yield connection
+
+
+@contextmanager
+def _open_schema(url: str, name: str) -> Iterator[tuple[sa.Connection, str]]:
+    """Create a schema in a transaction; yields the connection and the name of the old schema."""
+    engine = sa.create_engine(read_address(url), poolclass=sa.NullPool, isolation_level="REPEATABLE READ")
+    with engine.connect() as connection:
+        old = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
+        connection.execute(sa.schema.CreateSchema(name))
+        quoted = connection.dialect.identifier_preparer.quote(name)
+        connection.exec_driver_sql(f"SET LOCAL search_path TO {quoted}")
+        yield connection, old
+
+
+def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
+    """Create the tables, fill them from those of the older schema, and commit; return the rows of each."""
+    stored = set(sa.inspect(connection).get_table_names(old))
+    create_tables(connection)
+    tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
+    counts = {name: count_rows(connection, sa.table(name, schema=old)) for name in stored}
+    with closing(Bar(sum(counts.values()))) as bar:
+        for table in tables:
+            if table.name in stored:
+                for statement in _select_rows(connection, table, old):
+                    bar.update(connection.execute(statement).rowcount)
+        for source, added in _MERGED:
+            if source in stored:
+                bar.update(connection.exec_driver_sql(added.format(old=old)).rowcount)
+    if "candidate_parent" in stored:
+        _add_parents(connection, old)
+    if "database_mark" in stored:
+        _copy_mark(connection, old)
+    rows = {table.name: count_rows(connection, table) for table in tables}
+    if connection.dialect.name == "sqlite":  # which checks no keys meanwhile
+        broken = connection.exec_driver_sql("PRAGMA main.foreign_key_check").first()
+        if broken is not None:
+            told = f"a row of {broken[0]} refers to a row of {broken[2]} that is not there"
+            raise StoreError(f"{shown}: the database is damaged: {told}")
+    connection.commit()
+    return {name: number for name, number in rows.items() if number}
+
+
+def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterator[sa.Insert]:
+    """Statements that copy the columns which both tables have; of predictions, one statement per run."""
+    known = {column["name"] for column in sa.inspect(connection).get_columns(table.name, old)}
+    names = [column.name for column in table.columns if column.name in known]
+    source = sa.table(table.name, *map(sa.column, names), schema=old)
+    every = sa.select(*source.c)
+    parts = [every]
+    if table.name == "prediction":
+        runs = connection.execute(sa.select(sa.column("id")).select_from(sa.table("run"))).scalars().all()
+        parts = [every.where(source.c.run_id == run) for run in runs]
+    for part in parts:
+        yield table.insert().from_select(names, part, include_defaults=False)
+
+
+def _add_parents(connection: sa.Connection, old: str) -> None:
+    """Write the parents of candidates, which had a table of their own, into the rows of the candidates."""
+    names = ("search_id", "child", "parent", "position")
+    stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
+    parents = defaultdict[tuple[str, str], list[str]](list)
+    for search, child, parent, _ in connection.execute(sa.select(stored).order_by(stored.c.position)):
+        parents[search, child].append(parent)
+    candidate = read_metadata().tables["candidate"]
+    for (search, child), found in parents.items():
+        this = (candidate.c.search_id == search, candidate.c.id == child)
+        connection.execute(candidate.update().where(*this).values(parents=found))
+
+
+def _copy_mark(connection: sa.Connection, old: str) -> None:
+    """Keep the mark of a database that collects nothing; the new database has an id of its own."""
+    mark = read_metadata().tables["database_mark"]
+    stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
+    found = connection.execute(sa.select(stored)).mappings().one()
+    connection.execute(mark.update().values(dict(found)))

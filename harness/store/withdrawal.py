@@ -27,7 +27,7 @@ from oversight.harness.store.audit import (
     DesignRepository,
     append_events,
 )
-from oversight.harness.store.calls import add_charge
+from oversight.harness.store.calls import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.tables import (
     AbsenceRow,
@@ -36,7 +36,6 @@ from oversight.harness.store.tables import (
     AssignmentRow,
     AuditEventRow,
     CallRow,
-    ChargeRow,
     ControlAnswerRow,
     ControlQuestionRow,
     HandoverRow,
@@ -50,6 +49,7 @@ from oversight.harness.store.tables import (
     QuestionRow,
     RatingRow,
     RunColumnsRow,
+    UnitDrawRow,
     execute_many,
 )
 from oversight.harness.store.words import clear_words
@@ -75,6 +75,7 @@ _OF_PEOPLE: tuple[tuple[sa.Table, str], ...] = (
     (_TASK, "expert"),
     (_REVISION, "expert"),
     (_QUARANTINE, "expert"),
+    (UnitDrawRow.__table__, "expert"),
 )
 """Tables and columns that name a person and stay when the name is erased."""
 _OF_PERSON_ALONE: tuple[tuple[sa.Table, str], ...] = (
@@ -328,6 +329,6 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
         used = Usage(int(requests), int(input_tokens), int(output_tokens))
-        add_charge(connection, ChargeRow.__table__, run, used)
+        book(connection, run, "charged", used)
         number += rows
     return number

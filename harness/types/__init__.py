@@ -1,7 +1,6 @@
-"""The things the project speaks of, as frozen values.
+"""The project's frozen value types.
 
-Items, questions, answers, labels, predictions, estimates. They do no I/O and import nothing but errors;
-everything above passes them on.
+Items, questions, answers, labels, predictions, estimates. They do no I/O and import only errors.
 """
 
 import lazy_loader

@@ -24,7 +24,7 @@ from .records import (
     Finding as Finding, ForeignAnswer as ForeignAnswer, find_option as find_option,
     fold_text as fold_text, Assignment as Assignment, Choice as Choice, Rating as Rating,
     control_id as control_id, is_erased as is_erased, question_id as question_id,
-    question_ids as question_ids,
+    question_ids as question_ids, OPEN_ANSWER as OPEN_ANSWER, UNIT_PREFIX as UNIT_PREFIX,
     seal_ids as seal_ids, PLACES as PLACES, SECOND_QUESTIONS as SECOND_QUESTIONS,
     draw_place as draw_place, Answer as Answer, Item as Item, Label as Label, LabelKind as LabelKind,
     Prediction as Prediction, PredictionStatus as PredictionStatus, Question as Question,

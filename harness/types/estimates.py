@@ -1,4 +1,4 @@
-"""Intervals, estimates, the counts they rest on, and how they are worded: frozen values, no I/O."""
+"""Intervals, estimates and their counts as frozen values, and their wording."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _WORDS = {
 
 
 def method_words(method: str) -> str:
-    """``score + share + mover`` becomes ``score test, readable share, strata combined``."""
+    """Convert ``score + share + mover`` to ``score test, readable share, strata combined``."""
     parts = [part.strip().replace("_", "-") for part in method.split("+")]
     return ", ".join(" or ".join(_WORDS.get(name, name) for name in part.split("/")) for part in parts)
 
@@ -54,22 +54,22 @@ WORST_CASE = "worst-case"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """Ends of an interval, its confidence level, how it was made, and what a reader must know.
+    """An interval: ends, confidence level, method and notes.
 
     Attributes
     ----------
     low, high
-        Its ends, on the scale of the value it belongs to.
+        Ends, on the scale of the estimated value.
     level
         Confidence level, in (0, 1).
     method
-        Name of the method that made it.
+        Name of the method that computed it.
     steps
-        What was done to the method's interval afterwards, in order, such as `WORST_CASE`.
+        Changes made to the method's interval afterwards, in order, such as `WORST_CASE`.
     notes
         Reasons for caution.
     why
-        Why it may hold the truth less often than `level` says; empty where it does not.
+        Why it may cover the truth less often than `level` says; empty if it does not.
     """
 
     low: float
@@ -82,7 +82,7 @@ class Interval:
 
     @property
     def name(self) -> str:
-        """``exact+share``: the method and the steps, as JSON has them."""
+        """``exact+share``: the method and the steps, as in JSON."""
         return "+".join((self.method, *self.steps))
 
 
@@ -91,24 +91,24 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """How many of what went into an estimate; all are numbers of items unless said otherwise.
+    """Counts behind an estimate; numbers of items unless said otherwise.
 
     Attributes
     ----------
     ordinary, complementary
-        Labels used: yes-answers and no-answers on items with a readable or unreadable prediction.
+        Labels used: yes answers and no answers.
     abstained
         Questions whose expert did not say (missing labels).
     unreadable
         Labelled items whose prediction named no option; they count as wrong.
     failed
-        Labelled items without a prediction because every try failed; excluded.
+        Labelled items without a prediction because every call failed; excluded.
     unlabelled
-        Predicted items that were asked about and have no label.
+        Predicted items with a question and without a label.
     unasked
-        Predicted items that no question was put about; where only labels are known they count as unlabelled.
+        Predicted items without a question; if only labels are known, they count as unlabelled.
     unpredicted
-        Items asked about that the model has not been run on.
+        Items with a question on which the model was not run.
     """
 
     ordinary: int = 0
@@ -121,33 +121,32 @@ class Counts:
     unpredicted: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Estimate(Noted, Shown):
-    """One estimated quantity with its uncertainty and what it rests on.
+    """An estimated quantity with its interval and counts.
 
     Attributes
     ----------
     value
-        The point estimate as the estimator gives it: *not* clipped, so that an unbiased estimator
-        stays unbiased. See `clipped`.
+        The point estimate, *not* clipped, so that an unbiased estimator remains unbiased. See `clipped`.
     low, high
         Ends of the interval of confidence `level`, within [0, 1] for accuracies.
     se
-        Standard error; None where the method has none.
+        Standard error; None if the method has none.
     level
         Confidence level, for example 0.95.
     estimator
         ``"ord"``, ``"comp"``, ``"ivw"``, ``"ivw_half"``, ``"ml"``, …
     method, steps
-        How the interval was made, see `Interval`: ``"exact"``, ``"score"``, ``"wald"``, …
+        How the interval was computed, see `Interval`: ``"exact"``, ``"score"``, ``"wald"``, …
     n
-        What was counted.
+        The counts behind it.
     assumptions
-        What must hold for the number to mean what it says, in words.
+        Conditions under which the number is valid, in words.
     notes
-        What a reader must know; see also `all_notes`.
+        Remarks for the reader; see also `all_notes`.
     why
-        Why the interval may hold the truth less often than `level` says; empty where it does not.
+        Why the interval may cover the truth less often than `level` says; empty if it does not.
     """
 
     value: float
@@ -163,6 +162,7 @@ class Estimate(Noted, Shown):
     notes: tuple[Note, ...] = ()
     why: str = ""
 
+    picture: ClassVar[str] = "estimates"
     plain_names: ClassVar[Mapping[str, str]] = {"notes": "flags", "method": "interval", "steps": ""}
 
     def __post_init__(self) -> None:
@@ -182,7 +182,7 @@ class Estimate(Noted, Shown):
         se: float | None = None,
         notes: tuple[Note, ...] = (),
     ) -> Estimate:
-        """Make one of a value and its interval, whose notes follow `notes`."""
+        """Make an estimate from a value and its interval; the interval's notes are put after `notes`."""
         return cls(
             value=value,
             low=interval.low,
@@ -200,22 +200,22 @@ class Estimate(Noted, Shown):
 
     @property
     def interval(self) -> str:
-        """``exact+share``: how the interval was made, as JSON has it."""
+        """``exact+share``: how the interval was computed, as in JSON."""
         return "+".join((self.method, *self.steps))
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the truth as often as its level says, if what it assumes is so."""
+        """Whether the interval covers the truth as often as its level says, under its assumptions."""
         return not self.why
 
     @property
     def is_cost(self) -> bool:
-        """Whether it is a mean cost, in the user's own unit, and no share."""
+        """Whether it is a mean cost in the user's unit instead of a share."""
         return self.estimator == "cost"
 
     @property
     def all_notes(self) -> tuple[Note, ...]:
-        """The notes, and one more where the interval misses its own estimate and no note says so."""
+        """The notes, plus one if the interval excludes its own estimate and no note says so."""
         is_inside = self.low - _ROUNDING <= self.value <= self.high + _ROUNDING
         kinds = {note.kind for note in self.notes}
         if is_inside or kinds & {NoteKind.OUT_OF_RANGE, NoteKind.VALUE_OUTSIDE_INTERVAL}:
@@ -224,26 +224,27 @@ class Estimate(Noted, Shown):
 
     @property
     def clipped(self) -> float:
-        """`value` moved into [0, 1], for display only; a mean cost stays as it is."""
+        """`value` clipped to [0, 1], for display only; a mean cost is not clipped."""
         if self.is_cost:
             return self.value
         return min(1.0, max(0.0, self.value))
 
     def records(self) -> list[dict[str, Any]]:
-        """Its one row; the counts of `Counts` stand beside the others."""
+        """Its single row; the counts of `Counts` become columns."""
         fields = plain_fields(self)
         counts, flags = asdict(fields.pop("n")), fields.pop("flags")
         first = {"estimator": fields.pop("estimator"), **fields, "holds": self.holds}
         return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
-        return (estimate_table({self.estimator: self}, {}),)
+        """HTML shown in a notebook below the number."""
+        return (HtmlTable(notes=note_lines({self.estimator: self}, {})),)
 
     def __str__(self) -> str:
-        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``."""
+        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``, after (!) if in doubt."""
+        mark = "" if self.holds else "(!) "
         parts = [
-            f"{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
+            f"{mark}{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
             f"{self.interval} {self.level:.0%}",
             f"{self.n.ordinary} ordinary + {self.n.complementary} complementary",
         ]
@@ -284,31 +285,31 @@ ESTIMATOR_NAMES = {
 
 
 def estimator_name(name: str) -> str:
-    """What tables and plots call an estimator."""
+    """Name of an estimator in tables and plots."""
     return "Accuracy" if name == "accuracy" else ESTIMATOR_NAMES.get(name, name)
 
 
 def value_text(estimate: Estimate) -> str:
-    """``71.2 %``, with a star where display cuts it off; a cost as a number."""
+    """``71.2 %``, with a star if clipped for display; a cost as a number."""
     if estimate.is_cost:
         return f"{estimate.value:.4g}"
     return percent(estimate.clipped) + ("*" if estimate.value != estimate.clipped else "")
 
 
 def interval_text(estimate: Estimate) -> str:
-    """``66.4 % – 75.7 %``, with a mark where it may not hold; a cost's as numbers."""
+    """``66.4 % – 75.7 %``, with a mark if it may not hold; numbers for a cost."""
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")
 
 
 def caution_text(estimate: Estimate) -> str:
-    """Why the interval may not hold, to stand right beneath it; empty where it holds."""
+    """Why the interval may not hold, shown directly below it; empty if it holds."""
     return "" if estimate.holds else f"(!) may not hold: {estimate.why}"
 
 
 def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Why intervals may not hold, each reason once with the estimators that it is about."""
+    """Why intervals may not hold, each reason once with its estimators."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         if not estimate.holds:
@@ -317,12 +318,12 @@ def caution_lines(estimates: Mapping[str, Estimate]) -> list[str]:
 
 
 def method_text(estimate: Estimate) -> str:
-    """``exact 95%``, with the name of the interval in words."""
+    """``exact 95%``, with the name of the method in words."""
     return f"{method_words(estimate.interval)} {estimate.level:.0%}"
 
 
 def note_lines(estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> list[str]:
-    """What a reader must know of estimates, with the names of those it is about, and why some are missing."""
+    """Remarks on estimates with the names of their estimators, and why some estimates are missing."""
     about: dict[str, list[str]] = {}
     for name, estimate in estimates.items():
         for note in estimate.all_notes:
@@ -342,7 +343,7 @@ def estimate_table(
     title: str = "Accuracy",
     column: str = "accuracy",
 ) -> HtmlTable:
-    """One row an estimate, and below what a reader must know of them."""
+    """One row per estimate, followed by remarks."""
     rows = [
         (estimator_name(name), value_text(e), interval_text(e), method_text(e))
         for name, e in estimates.items()
@@ -363,7 +364,7 @@ PROTOCOLS_OWN = ("resolved", "routed", "ml")
 
 
 def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the estimate of the study's protocol, which takes every answer as right; None without one."""
+    """Return the estimate of the protocol, which takes every answer as right, or None."""
     return next((estimates[name] for name in PROTOCOLS_OWN if name in estimates), None)
 
 
@@ -371,10 +372,10 @@ def main_name(estimates: Mapping[str, Estimate]) -> str:
     """Choose the one estimate to show, by name only. Returns its name; empty if there is none.
 
     The estimate corrected for experts' errors comes first if the study corrects for them, then the estimate
-    of the protocol. The rule is fixed before any data are seen: intervals are never compared, since the
+    of the protocol. The rule is fixed before any data are seen. Intervals are never compared, because the
     narrowest of several 95 % intervals covers the truth in less than 95 % of studies.
 
-    No other estimate takes their place if neither could be made.
+    No other estimate replaces them if neither could be computed.
 
     Examples
     --------
@@ -403,7 +404,7 @@ _MOST_LOOSE = 0.05
 
 
 def reading_lines(steps: Mapping[str, int]) -> list[str]:
-    """How answers were read, and a warning if over 5 % were read loosely; nothing if all came from a log.
+    """Summarise how answers were read, with a warning if over 5 % were read loosely; empty for logs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables as HTML for a notebook: escaped, without script, and in the colours of the page around them."""
+"""Tables as HTML for a notebook: escaped, without scripts, in the page's colours."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from html import escape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HtmlTable:
-    """A table as a reader sees it.
+    """A table as shown to a reader.
 
     Attributes
     ----------
     title
-        Above it.
+        Text above the table.
     columns, rows
-        Names of the columns, and texts by row and column; the first column names the row.
+        Column names, and texts by row and column; the first column names the row.
     notes
-        What a reader must know, below it.
+        Remarks below the table.
     """
 
     title: str = ""
@@ -58,5 +58,5 @@ def span(low: float, high: float) -> str:
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
-    """A number, or a dash where it is undefined."""
+    """A number, or a dash if it is undefined."""
     return "–" if value is None else f"{value:.{digits}f}"

@@ -1,4 +1,4 @@
-"""The statement of a protocol, and labels that carry the design they were collected by."""
+"""The statement of a protocol, and labels with the design by which they were collected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oversight.harness.types.records import Label, Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolStatement:
-    """What the labels of a protocol are good for; whoever has to know asks here, not by name.
+    """Possible uses of a protocol's labels; code asks the statement, not the protocol's name.
 
     Attributes
     ----------
@@ -22,16 +22,16 @@ class ProtocolStatement:
         ``"weighted"``: answers are weighted by recorded propensities. ``"resolved"``: every item's
         correctness is exact. ``"ratings"``: panels, which `oversight.harness.panel` takes.
     assumptions
-        What must hold for an estimate to mean what it says; printed with it.
+        Conditions under which an estimate is valid; printed with it.
     checks
         Names of the checks of `oversight.harness.estimate` that apply.
     needs
-        What must be there before the draw, besides the items.
+        What must exist before the draw, besides the items.
     answers
         What can be estimated: the accuracy of one model, the difference of two, or both also for
         models that are run later.
     asks_on
-        Whether further questions follow from answers.
+        Whether further questions depend on answers.
     """
 
     estimator: Literal["likelihood", "weighted", "resolved", "ratings"]
@@ -47,28 +47,28 @@ class ProtocolStatement:
 
     @property
     def is_panel(self) -> bool:
-        """Whether annotators choose among all options, and nobody is asked yes or no."""
+        """Whether annotators choose among all options, without yes/no questions."""
         return self.estimator == "ratings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelDesign:
-    """How labels came about.
+    """The design by which labels were collected.
 
     Attributes
     ----------
     statements
-        Those of every protocol that drew one of the questions, by name.
+        Statements of every protocol that drew one of the questions, by name.
     asked
-        Ids of the items that have a question, answered or not.
+        Ids of the items with a question, answered or not.
     drawn
-        The questions, answered or not, in the order of the draw; empty where only answers are known.
+        The questions, answered or not, in the order of the draw; empty if only answers are known.
     clusters
-        Cluster of every item by id, such as the patient that images are of; empty if items are independent.
+        Cluster of every item by id, for example the patient of an image; empty if items are independent.
     strata, pool_size, weights
-        Stratum of every item that was drawn, by id, where items were drawn from a larger pool, the number
-        of items of the pool, and how many of them every drawn one stands for; see `Labels.drawn_from`. Empty
-        and 0 where all items were to be asked about.
+        For items drawn from a larger pool: stratum of every drawn item by id, number of items of the pool,
+        and weight of every drawn item; see `Labels.drawn_from`. Empty and 0 if all items were to be asked
+        about.
     """
 
     statements: tuple[ProtocolStatement, ...]
@@ -102,12 +102,12 @@ class LabelDesign:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The one that decides, see `deciding_statement`."""
+        """The statement that decides, see `deciding_statement`."""
         return deciding_statement(self.statements)
 
 
 class Labels(Sequence[Label]):
-    """Labels in the order of their answers, with their design; parts of it keep the design.
+    """Labels in the order of their answers, with their design; slices keep the design.
 
     They equal a list of the same labels, whatever their design.
     """
@@ -142,34 +142,35 @@ class Labels(Sequence[Label]):
         return f"<{len(self)} labels of {len(self.design.asked)} items>"
 
     def on(self, items: Collection[str]) -> Labels:
-        """The labels of these items."""
+        """Return the labels of these items."""
         check_names("items", items)
         return Labels((x for x in self if x.item_id in items), self.design)
 
     def clustered(self, clusters: Mapping[str, str]) -> Labels:
-        """The same labels, on items that are not independent: cluster of every item by id."""
+        """Return the same labels on dependent items, with the cluster of every item by id."""
         check_mapping("clusters", clusters, "item id to cluster")
         return Labels(self, replace(self.design, clusters=clusters))
 
     def drawn_from(
         self, strata: Mapping[str, str], *, pool_size: int, weights: Mapping[str, float] | None = None
     ) -> Labels:
-        """The same labels, on items drawn from a pool with equal chances, in proportion within strata.
+        """Return the same labels on items drawn from a pool, in proportion within strata.
 
         Parameters
         ----------
         strata
-            Stratum of every item that was drawn, by id, those without an answer too.
+            Stratum of every drawn item, by id, including those without an answer.
         pool_size
-            Number of items of the pool. Predictions of the others are left out.
+            Number of items of the pool. Predictions of other items are left out.
         weights
-            How many items of the pool every drawn one stands for, where chances were not equal: 1 over the
-            chance of a single draw, else `oversight.harness.columns.weigh_draws`. None weighs them alike.
+            Number of pool items that every drawn one represents, if probabilities were unequal: 1 over the
+            probability for a single draw, otherwise `oversight.harness.columns.weigh_draws`. None gives
+            equal weights.
 
         Raises
         ------
         BadInput
-            If the pool is smaller than what was drawn of it, or weights are below 1 or not of those drawn.
+            If the pool is smaller than the draw, or weights are below 1 or belong to other items.
         """
         check_mapping("strata", strata, "item id to stratum")
         check_mapping("weights", weights or {}, "item id to number of items")
@@ -181,12 +182,12 @@ _PLAIN = LabelDesign(statements=(), asked=frozenset())
 
 
 def design_of(labels: Sequence[Label]) -> LabelDesign:
-    """How labels came about; a plain list states nothing."""
+    """Return the design of labels; a plain list has none."""
     return labels.design if isinstance(labels, Labels) else _PLAIN
 
 
 def deciding_statement(statements: Collection[ProtocolStatement]) -> ProtocolStatement:
-    """Where protocols meet on a study, the one that allows least."""
+    """Return the most restrictive statement of several protocols in one study."""
     return max(
         statements,
         key=lambda s: (s.estimator == "resolved", "accuracy" not in s.answers, s.estimator == "weighted"),

@@ -1,4 +1,4 @@
-"""Notes: what a reader must know of a number, as values; sentences are made only where they are shown."""
+"""Notes: remarks on a number as values, worded only where they are shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NoteKind(Enum):
     ``{}`` in a sentence is the remark.
     """
 
-    # of estimates and their intervals
+    # notes on estimates and their intervals
     OUT_OF_RANGE = "the estimate as computed lies outside the possible range; it is cut off for display"
     VALUE_OUTSIDE_INTERVAL = (
         "the estimate lies outside its own interval: estimator and interval weigh the answers differently"
@@ -145,14 +145,14 @@ class NoteKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that a reader must know of a number.
+    """A remark on a number.
 
     Attributes
     ----------
     kind
-        What kind of note it is; what a program asks.
+        Kind of note, which programs use.
     data
-        The numbers and names that the sentence of its kind mentions, by name.
+        The numbers and names in the sentence of its kind, by name.
 
     Raises
     ------
@@ -178,7 +178,7 @@ class Note:
 
     @property
     def flag(self) -> str:
-        """Its form in JSON and in frames: the flag of its kind, with a remark where it has one."""
+        """Form in JSON and frames: the flag of its kind, with a remark if it has one."""
         remark = self._remark()
         return f"{self.kind.flag}: {remark}" if remark else self.kind.flag
 
@@ -198,7 +198,7 @@ class _HasNotes(Protocol):
 class Noted:
     """A result with the field `notes`.
 
-    `plain_names` says which property stands for a field in JSON and frames; empty if none does.
+    `plain_names` says which property replaces a field in JSON and frames; empty if none does.
     """
 
     __slots__ = ()
@@ -206,12 +206,12 @@ class Noted:
 
     @property
     def flags(self: _HasNotes) -> tuple[str, ...]:
-        """The notes as JSON and frames have them."""
+        """The notes in the form of JSON and frames."""
         return tuple(note.flag for note in self.notes)
 
 
 def plain_fields(record: DataclassInstance) -> dict[str, Any]:
-    """Fields of a record by name; those of a result as its `plain_names` say, `flags` in place of `notes`."""
+    """Fields of a record by name; for a result as its `plain_names` say, with `flags` instead of `notes`."""
     names = [f.name for f in fields(record)]
     if isinstance(record, Noted):
         names = [record.plain_names.get(name, name) for name in names]

@@ -1,4 +1,4 @@
-"""A workflow as text, its place in a search, and how it stands there: read, stored and shown as they are."""
+"""A workflow as text, and its place and score in a search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A workflow as text: what the library holds, a search writes, and the sandbox runs.
+    """A workflow as text, as stored in the library, written by a search and run in the sandbox.
 
     The source is Python that defines one ``async def forward(task)``, and beside it constants, functions
     and classes as it likes. ``forward`` answers one item and returns a record or a text that names one of
@@ -25,7 +25,7 @@ class Program:
     Attributes
     ----------
     name
-        What it is called in tables.
+        Name in tables.
     source
         Python text as described above.
     thought
@@ -51,13 +51,13 @@ class Candidate:
     program
         The workflow itself.
     slot
-        Number of the proposal it came from; negative for the workflows the search started from.
+        Number of the proposal that produced it; negative for the workflows at the start of the search.
     op
-        How it was made: ``"library"``, ``"adas"``, ``"aflow"``, ``"reflect"``, ``"mutate"``….
+        How it was made: ``"library"``, ``"adas"``, ``"aflow"``, ``"reflect"``, ``"mutate"``…
     parents
         Ids of the candidates it was made from.
     note
-        What was changed, in its author's words.
+        The change, in its author's words.
     """
 
     program: Program
@@ -74,25 +74,25 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How good a candidate is, by the labels of the moment.
+    """Score of a candidate under the present labels.
 
     Attributes
     ----------
     n_items, value
-        Labelled selection items answered, and the estimated accuracy on them: unclipped, as measured.
+        Number of labelled selection items answered, and the estimated accuracy on them, unclipped.
     mean, sd, low, high
-        Posterior of its accuracy: `sd` beside the other candidates, all of whom share an uncertain level;
-        the interval, of about 95 %, with that, and with the chance that it is a breakthrough among them; from
-        all failed answers being wrong to all being right. The mean is the number to rank by.
+        Posterior of its accuracy. `sd` excludes the uncertain level that all candidates share; the
+        interval, of about 95 %, includes it and the chance of a breakthrough, and ranges from all failed
+        answers being wrong to all being right. Candidates are ranked by the mean.
     p_best
         Posterior probability of being the best of the archive.
     p_better, verdict
-        Against its (first) parent on the same items; None for those without.
+        Comparison with its (first) parent on the same items; None without a parent.
     tokens
-        Per item, in and out.
+        Tokens per item, sent and received.
     invalid_rate, error_rate
-        Shares of answers that named no option (scored 0; failed ones that the program may have provoked are
-        among them), and of answers that failed together with those of other programs (left out).
+        Share of answers that named no option (scored 0; including failures that the program may have
+        provoked), and share of answers that failed together with those of other programs (left out).
     """
 
     n_items: int

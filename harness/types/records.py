@@ -1,7 +1,7 @@
-"""Items, questions, answers, labels, predictions, ratings and findings: frozen values, no I/O.
+"""Items, questions, answers, labels, predictions, ratings and findings as frozen values.
 
-Options are counted from 0 and always mean the item's options *in source order*; the order in which
-a model or an expert sees them is `Item.permutation`, and nothing downstream of display uses it.
+Options are counted from 0 and always refer to the item's options *in source order*. The order that a model
+or an expert sees is `Item.permutation`, which is used for display only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from oversight.harness.errors import WrongType
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
+OPEN_ANSWER = "an answer in words"
+"""The one option of an item whose answer is a text."""
+UNIT_PREFIX = "unit:"
+"""Beginning of the ids of items that are made of an answer and a unit of it."""
+
 SECOND_QUESTIONS = "second-questions"
 """On questions about items whose first answer was no. They are no protocol of a study: only the estimate that
 knows how they were drawn counts their answers."""
@@ -28,7 +33,7 @@ PLACES = 2**32
 
 
 def draw_place(question_id: str) -> int:
-    """Draw the place of a question within its draw: the first 32 bits of its id, which is a hash.
+    """Derive a question's place within its draw: the first 32 bits of its id, which is a hash.
 
     Examples
     --------
@@ -39,7 +44,7 @@ def draw_place(question_id: str) -> int:
 
 
 class Verdict(StrEnum):
-    """What an expert said to "is the answer option k?"."""
+    """An expert's answer to "is the answer option k?"."""
 
     YES = "yes"
     NO = "no"
@@ -48,7 +53,7 @@ class Verdict(StrEnum):
 
 
 class LabelKind(StrEnum):
-    """What an answer says about the truth."""
+    """Information about the truth in an answer."""
 
     ORDINARY = "ordinary"
     """The answer is this option."""
@@ -59,7 +64,7 @@ class LabelKind(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a prediction came from, which also decides what it cost."""
+    """Origin of a prediction, which also determines its cost."""
 
     CALL = "call"
     BATCH = "batch"
@@ -69,7 +74,7 @@ class Source(StrEnum):
 
 
 class PredictionStatus(StrEnum):
-    """What became of a model's answer."""
+    """Outcome of a model's answer."""
 
     OK = "ok"
     UNREADABLE = "unreadable"
@@ -81,22 +86,22 @@ class PredictionStatus(StrEnum):
 
     @property
     def no_option(self) -> bool:
-        """Whether an answer came that names no option, and so counts as wrong."""
+        """Whether there is an answer that names no option, and so counts as wrong."""
         return self in (PredictionStatus.UNREADABLE, PredictionStatus.TRUNCATED)
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question with K options, exactly one of which is true.
+    """A question with K options, exactly one of which is true; or with one option, see `is_statement`.
 
     Attributes
     ----------
     id
-        Unique within a study; stable across imports.
+        Unique within a study; the same in repeated imports.
     text
-        What is asked.
+        The question.
     options
-        The K ≥ 2 options in source order.
+        The K options in source order.
     permutation
         Display order: position j shows ``options[permutation[j]]``.
     meta
@@ -110,13 +115,18 @@ class Item:
     meta: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:
-        # Items come by the million: what is right costs two looks at a type.
+        # There may be millions of items, so valid ones cost only two type checks.
         options: object = self.options
         meta: object = self.meta
         if isinstance(options, str):
             raise WrongType("options", "a list of texts, such as ('yes', 'no')", options)
         if isinstance(meta, str):
             raise WrongType("meta", "a dictionary of column to value", meta)
+
+    @property
+    def is_statement(self) -> bool:
+        """Whether the item has one option: `OPEN_ANSWER`, or what an expert is asked about an open answer."""
+        return len(self.options) == 1
 
     @property
     def shown_options(self) -> tuple[str, ...]:
@@ -126,14 +136,14 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Is the answer of this item option k? put to one expert.
+    """The question "is the answer of this item option k?", put to one expert.
 
     Attributes
     ----------
     id
-        Stable name of the question.
+        Permanent id of the question.
     item_id, option, expert
-        What is asked, and whom.
+        The item, the option and the person asked.
     n_options
         K of the item.
     protocol
@@ -143,10 +153,10 @@ class Question:
     seed
         Seed of the draw.
     propensities
-        The same for every option of the item; empty where all options have `propensity`.
+        The probability of every option of the item; empty if all have `propensity`.
     place
         Position of the question in its expert's queue; smaller numbers come first. It is drawn before any
-        answer. None if the order is not known.
+        answer. None if the order is unknown.
     """
 
     id: str
@@ -163,7 +173,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an expert said to a question; `expert` is who answered, `question.expert` who was asked."""
+    """An expert's answer to a question; `expert` answered, `question.expert` was asked."""
 
     question: Question
     expert: str
@@ -174,10 +184,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is known of an item's truth from one answered question.
+    """Information about an item's truth from one answered question.
 
-    `propensity` is the probability with which `option` was asked about; `propensities` that of every
-    option, empty where they are all alike.
+    `propensity` is the probability with which `option` was asked about; `propensities` are those of every
+    option, empty if all are equal.
     """
 
     item_id: str
@@ -200,18 +210,18 @@ class Prediction:
     reason
         Why there is no option: ``"several"``, ``"refusal"``… or ``"rate limit: HTTP 429 …"``.
     sample
-        Which of several answers to the same question, from 0.
+        Number of the answer among several to the same question, from 0.
     input_tokens, output_tokens
         Sums over all calls made for it.
     attempts
-        Number of those calls.
+        Number of these calls.
     confidence
-        Probability that the model itself gave to `option`, in [0, 1]; None if it said nothing.
+        The model's own probability of `option`, in [0, 1]; None if unknown.
     guessed
-        Number of those calls whose tokens are an upper guess, since the endpoint did not say.
+        Number of calls with estimated tokens, because the endpoint reported none.
     step
         How the option was read: ``"form"``, ``"mark"``, ``"whole"``, ``"statement"`` or ``"log"``, see
-        `oversight.harness.llm.reading.Step`; empty if there is none, or it was not recorded.
+        `oversight.harness.llm.reading.Step`; empty if there is none, or if it was not recorded.
     """
 
     item_id: str
@@ -231,24 +241,24 @@ class Prediction:
 
     @property
     def kind(self) -> str:
-        """`reason` without its detail, to count by."""
+        """`reason` without its detail, for counting."""
         return self.reason.partition(":")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """One annotator of a panel is to choose among all options of one item.
+    """Assignment of an item to an annotator of a panel, who chooses among all options.
 
     Attributes
     ----------
     id
-        Stable name.
+        Permanent id.
     item_id, annotator
-        What, and who.
+        The item and the person.
     propensity
-        Probability with which the rule gives the item to this annotator; fixed before any rating.
+        Probability with which the rule assigns the item to this annotator; fixed before any rating.
     protocol, seed
-        The rule and its seed.
+        Name of the rule and its seed.
     """
 
     id: str
@@ -260,13 +270,13 @@ class Assignment:
 
     @property
     def expert(self) -> str:
-        """The annotator, as rosters and queues call people."""
+        """The annotator, under the name that rosters and queues use."""
         return self.annotator
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What an annotator said to an assignment; `label` is an option of the item, empty if skipped."""
+    """An annotator's answer to an assignment; `label` is an option of the item, empty if skipped."""
 
     assignment: Assignment
     label: str
@@ -276,7 +286,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one annotator of a panel chose for one item, among all classes; a missing one is no row."""
+    """The class that one annotator of a panel chose for one item; a missing rating has no row."""
 
     item: str
     annotator: str
@@ -289,33 +299,32 @@ class ForeignAnswer(NamedTuple):
     Attributes
     ----------
     line
-        Where it stands in the file: line, or number of the record, from 1.
+        Line or record number in the file, from 1.
     id, text
-        How the other program calls the item, and what it asked; either may be empty.
+        The other program's id and text of the item; either may be empty.
     options
-        The options in the order in which letters name them there; empty if the log does not say.
+        The options in the order of their letters in the log; empty if unknown.
     answer
-        Place of an option in `options`, or what the other program read as the answer; None if it
-        read nothing.
+        Position of an option in `options`, or the answer that the other program read; None if it read none.
     raw
-        What the model wrote.
+        Text that the model wrote.
     error
-        Why there is no answer, if the call failed there.
+        Why there is no answer, if the call failed.
     cut
-        Whether the token limit ended the answer.
+        Whether the answer ended at the token limit.
     model
-        Which model's answer it is, where the log holds those of several.
+        Name of the model, if the log contains several.
     status
-        What became of it, in an export of a study; then `answer` is an option's whole text, and `error`
-        the reason why there is none.
+        Outcome in an export of a study; then `answer` is an option's whole text, and `error` the reason if
+        there is none.
     step
         How the option was read, in an export of a study.
     left_out
-        Why this sample is no answer of its own, such as ``"perturbed copy"``; such samples are only counted.
+        Why this sample is not a separate answer, for example ``"perturbed copy"``; it is only counted.
     gap
         Why no item can be made of it, and what to do; empty if one can.
     shown
-        What else the model was shown that may hold the question, such as system messages.
+        Further text shown to the model that may contain the question, for example system messages.
     """
 
     line: int
@@ -341,7 +350,7 @@ class ForeignAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
+    """Result of one check: ``"ok"``, ``"missing"`` (optional) or ``"wrong"``."""
 
     what: str
     state: str
@@ -349,7 +358,7 @@ class Finding:
 
 
 def find_option(options: Sequence[str], said: str) -> int | None:
-    """Place of the option that a text is; letter case and blanks do not count where they tell none apart."""
+    """Position of the option with this text; letter case and spaces are ignored if options stay distinct."""
     if said in options:
         return options.index(said)
     folded = list(map(fold_text, options))
@@ -357,7 +366,7 @@ def find_option(options: Sequence[str], said: str) -> int | None:
 
 
 def fold_text(text: str) -> str:
-    """A text by which something is found: letter case and white space aside."""
+    """A text for lookups: letter case and white space are ignored."""
     return " ".join(text.casefold().split())
 
 
@@ -390,7 +399,7 @@ def control_id(kind: str, seed: int, item_id: str, option: int, expert: str) -> 
 
 
 def is_erased(name: str) -> bool:
-    """Whether a name stands for an expert whose name was erased.
+    """Whether a name is the pseudonym of an erased expert.
 
     Examples
     --------
@@ -403,7 +412,7 @@ def is_erased(name: str) -> bool:
 def seal_ids(key: bytes, ids: Iterable[str]) -> list[str]:
     """Hash ids with a study's secret key (HMAC-SHA256), so that nobody without the key can compute them.
 
-    Studies that an older version began have no key (empty): their ids stay as they are.
+    Studies begun by an older version have no key (empty); their ids are not changed.
 
     Examples
     --------

@@ -1,12 +1,16 @@
-"""Results that a notebook shows as a table and that become a frame; only the latter imports pandas."""
+"""Results: a short text, a table in a notebook, a pandas frame and a plot.
+
+Pandas and matplotlib are imported only by the calls that need them.
+"""
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, WrongType
@@ -14,40 +18,73 @@ from oversight.harness.types.html_table import HtmlTable, write_html
 from oversight.harness.types.notes import plain_fields
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 
 class Shown(ABC):
-    """A result with rows."""
+    """A result with a headline, rows and a picture.
+
+    Attributes
+    ----------
+    picture
+        Name of the function of `oversight.harness.plot` that draws it.
+    """
 
     __slots__ = ()
+    picture: ClassVar[str]
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The result in a few lines, the verdict or the number first."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of one form."""
+        """The rows as dictionaries with the same keys."""
 
     @abstractmethod
     def html_tables(self) -> Sequence[HtmlTable]:
-        """What a notebook shows."""
+        """HTML shown in a notebook."""
 
     def to_frame(self) -> DataFrame:
-        """The rows as a frame of pandas, see `to_frame`."""
+        """The rows as a pandas frame, see `to_frame`."""
         return to_frame(self)
 
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the result with matplotlib, see `oversight.harness.plot`.
+
+        Parameters
+        ----------
+        axes
+            Where to draw; None makes axes. The figure is ``result.plot().figure``.
+
+        Raises
+        ------
+        ConfigError
+            If the ``report`` extra is missing.
+        """
+        pictures = importlib.import_module("oversight.harness.plot")  # which stands above this folder
+        drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
+        return drawn
+
     def _repr_html_(self) -> str:
-        return write_html(self.html_tables())
+        headline = HtmlTable(title=str(self).partition("\n")[0])
+        return write_html([headline, *self.html_tables()])
 
 
 def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
-    """Results, or records such as items, questions, labels and predictions, as a frame of pandas.
+    """Convert results, or records such as items and labels, to a pandas frame.
 
     Parameters
     ----------
     result
-        An estimate, all estimates of one or several models, a comparison or ranking, a plan, a report of a
-        study, agreement, certificate, parity; a dictionary of these by name, which becomes the column
-        ``name``; or a list of records, whose fields are the columns. The columns that an item keeps in its
-        `meta` stand beside its fields.
+        An estimate, all estimates of one or several models, a comparison or ranking, a verdict of a gate, a
+        plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
+        which becomes the column ``name``; or a list of records, whose fields become columns. Columns in the
+        `meta` of an item become columns as well.
 
     Raises
     ------
@@ -74,7 +111,7 @@ def _records(result: object) -> list[dict[str, Any]]:
 
 
 def _fields(record: object) -> dict[str, Any]:
-    """The fields of a record, words in place of enumerated values, its own columns beside them."""
+    """The fields of a record, with words instead of enumerated values, and its own columns."""
     if isinstance(record, Shown):
         (only,) = record.records()
         return only

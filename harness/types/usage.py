@@ -1,4 +1,4 @@
-"""What calls to models use: one value for a call, an answer, a run and a budget."""
+"""Usage of calls to models: one value for a call, an answer, a run and a budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oversight.harness.types.records import Source
 
 @dataclass(slots=True)
 class Usage:
-    """What calls used, or may use at most; differences may be negative.
+    """Usage of calls, or its upper bound; differences may be negative.
 
     Attributes
     ----------
@@ -19,15 +19,15 @@ class Usage:
     input_tokens, output_tokens
         Tokens sent and received.
     answers
-        Answers that the calls were made for.
+        Number of answers for which the calls were made.
     source
-        Where the answers came from.
+        Origin of the answers.
     usd
-        Dollars, where a price is known.
+        Dollars, if a price is known.
     seconds
-        Time that the calls took.
+        Duration of the calls.
     guessed
-        Calls whose endpoint did not report tokens; an upper guess is counted for them.
+        Number of calls whose endpoint did not report tokens; an upper estimate is counted.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Usage:
         return self.input_tokens + self.output_tokens
 
     def add(self, other: Usage, sign: int = 1) -> None:
-        """Add what other calls used; with `sign` −1, take it away."""
+        """Add the usage of other calls; with `sign` −1, subtract it."""
         self.requests += sign * other.requests
         self.input_tokens += sign * other.input_tokens
         self.output_tokens += sign * other.output_tokens
@@ -60,14 +60,14 @@ class Usage:
         self.guessed += sign * other.guessed
 
     def __sub__(self, other: Usage) -> Usage:
-        """What was used since `other`."""
+        """Usage since `other`."""
         difference = Usage.sum([self])
         difference.add(other, -1)
         return difference
 
     @classmethod
     def sum(cls, parts: Iterable[Usage]) -> Usage:
-        """All parts together, as of the source of calls."""
+        """Sum of all parts, with the source of calls."""
         total = cls()
         for part in parts:
             total.add(part)

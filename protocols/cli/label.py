@@ -182,6 +182,7 @@ def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.
 
 SUB_VERBS = {
     "route": (route, "draw the questions (of a panel: who rates what) and store them"),
+    "units": (_on_server("show_units", "open_actions"), "make, write or correct the units of open answers"),
     "export": (export_files, "write the open questions, one file per expert"),
     "import": (import_files, "read filled-in files; all or nothing, but for --skip-bad"),
     "simulate": (simulate, "answer the open questions from a sealed key"),
@@ -214,6 +215,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--more", type=int, metavar="N", help="add items to those drawn, for so many questions more")
     seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
+    option = verb["units"].add_argument
+    option("--out", metavar="FILE", help="write the units as CSV, to be corrected by hand")
+    option("--replace", metavar="FILE", help="read corrected units; only before questions are drawn")
     option = verb["export"].add_argument
     option("--folder", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
@@ -288,4 +292,9 @@ def _days(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Run one sub-verb."""
-    return SUB_VERBS[args.action][0](args, study_of(args))
+    study = study_of(args)
+    if study.is_open or args.action == "units":
+        from oversight.protocols.cli.open_actions import find_action
+
+        return find_action(args.action, study, SUB_VERBS[args.action][0])(args, study)
+    return SUB_VERBS[args.action][0](args, study)

@@ -1,4 +1,4 @@
-"""How questions reach people and answers come back: spreadsheets, simulated experts, Label Studio."""
+"""Deliver questions and collect answers: spreadsheets, simulated experts, Label Studio, answer page."""
 
 import lazy_loader
 

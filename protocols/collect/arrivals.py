@@ -1,4 +1,4 @@
-"""When answers came in: by the clock where Label Studio or the page told it, else in their order alone."""
+"""When answers arrived: times from Label Studio or the page, otherwise only their order."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ _MOST_BINS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrivals:
-    """When answers came in.
+    """Arrival times of answers.
 
     Attributes
     ----------
     timed, untimed
-        Answers whose time Label Studio or the page told, and those from files or elsewhere, which have none.
+        Number of answers with a time from Label Studio or the page, and of those without, from files or
+        elsewhere.
     unit
-        How long one of `bins` is: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
+        Length of the `bins`: ``"hour"``, ``"day"``, ``"week"``; empty if no answer has a time.
     starts
-        When every bin begins, in ISO 8601 and UTC; hours and days in which nothing came are there, too.
+        Start of every bin in ISO 8601 and UTC, including bins without answers.
     bins
-        Person → how many of their timed answers came in each bin.
+        Person → number of their timed answers in each bin.
     order
-        Person → how many of all their answers came in each of equal portions of the order of arrival.
+        Person → number of all their answers in each of equal portions of the order of arrival.
     per_hour
-        Person → timed answers an hour, from their first to their last; of fewer than two there is none.
+        Person → timed answers per hour from their first to their last; missing for fewer than two.
     last
-        Person → when their last timed answer came, as `starts`.
+        Person → time of their last timed answer, in the format of `starts`.
     """
 
     timed: int
@@ -48,7 +49,7 @@ class Arrivals:
 
 
 def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
-    """Read when the answers of a study, or the ratings of a panel, came in."""
+    """Read when the answers of a study, or the ratings of a panel, arrived."""
     replies = store.replies(panel=panel)
     portions = replies.count_arrivals(PORTIONS)
     people = list(dict.fromkeys(name for portion in portions for name in portion))
@@ -73,7 +74,7 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
 
 
 def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
-    """Person → when each of their answers that count was first given on the page, in order."""
+    """Return the times at which each person's valid answers were first given on the page, in order."""
     histories = store.trail.read_histories(PAGE)
     counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
     found: dict[str, list[datetime]] = {}
@@ -86,16 +87,16 @@ def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[d
 def find_times(
     revisions: Iterable[Revision], queues: Mapping[str, Queue], counting: set[str]
 ) -> dict[str, list[datetime]]:
-    """Person → when each of their answers that count was first given, in order.
+    """Return the times at which each person's valid answers were first given, in order.
 
     Parameters
     ----------
     revisions
         Every state of every annotation.
     queues
-        Whose user every person is; what another user wrote is no answer.
+        Server user of every person; entries of other users do not count.
     counting
-        Questions or assignments whose answer came through Label Studio.
+        Questions or assignments whose answer came from Label Studio.
     """
     first: dict[tuple[str, str], datetime] = {}
     for revision in revisions:
@@ -113,7 +114,7 @@ def find_times(
 
 
 def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dict[str, list[int]]]:
-    """How long a bin is, when each begins, and person → how many of their times lie in each."""
+    """Return the length of a bin, the start of each, and each person's number of times per bin."""
     if not times:
         return "", [], {}
     begin, end = min(t[0] for t in times.values()), max(t[-1] for t in times.values())
@@ -131,7 +132,7 @@ def count_bins(times: Mapping[str, list[datetime]]) -> tuple[str, list[str], dic
 
 
 def _read(told: str) -> datetime | None:
-    """A server's time in UTC; None if it is none. One that names no zone is taken as UTC."""
+    """Return a server's time in UTC; None if it is malformed. A time without a zone is taken as UTC."""
     try:
         at = datetime.fromisoformat(told)
     except ValueError:

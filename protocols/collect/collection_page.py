@@ -1,4 +1,4 @@
-"""The page of a collection: who was asked what, what came back when, what does not count, what is next."""
+"""Data of the collection page: questions by person, arrivals, invalid answers, next steps."""
 
 from __future__ import annotations
 
@@ -19,28 +19,25 @@ MOST_SHOWN = 1000
 
 
 def read_collection(study: Study, store: Store) -> dict[str, Any]:
-    """Read how far a collection is, with or without a Label Studio campaign.
+    """Read the progress of a collection, with or without a Label Studio campaign.
 
     Returns
     -------
     dict
-        ``is_panel``: whether people rate among all options, and do not say yes or no.
-        ``people``: of each ``name``, the fields of `QueueProgress`, ``per_hour`` and ``last`` as `Arrivals`
-        has them, None where there is none.
-        ``asked, answered, open, foreign``: sums of them.
-        ``arrivals``: the other fields of `Arrivals`.
-        ``quarantine``: ``of`` how many annotations, ``reasons`` with the number of each, and ``rows``, the
-        first of them with expert, annotation, task, question, item, why, and detail as stored.
-        ``next``: what to do next, as sentence and command.
-        ``campaign``: whether questions lie on a Label Studio server.
-        ``deadline``: last day of the collection in ISO 8601, None without one.
-        ``items_drawn``: how many items were ``drawn`` from a pool, ``of`` how many, and a ``text`` that says
-        so; None where all are to be asked about.
+        ``is_panel``: whether people choose among all options instead of answering yes or no. ``people``:
+        for each ``name``, the fields of `QueueProgress`, and ``per_hour`` and ``last`` of `Arrivals` (None
+        if missing). ``asked, answered, open, foreign``: their sums. ``arrivals``: the other fields of
+        `Arrivals`. ``quarantine``: ``of`` how many annotations, ``reasons`` with the number of each, and
+        ``rows``, the first of them with expert, annotation, task, question, item, why, and stored detail.
+        ``next``: next step as sentence and command. ``campaign``: whether questions are on a Label Studio
+        server. ``deadline``: last day of the collection in ISO 8601, or None. ``items_drawn``: how many
+        items were ``drawn`` from a pool, ``of`` how many, and the same as ``text``; None if all are asked
+        about.
     """
     panel = study.experts.is_panel
     try:
         progress = measure_progress(study, store)
-    except BadInput:  # nothing was drawn yet
+    except BadInput:  # no question was drawn yet
         progress = {}
     arrivals, rows = asdict(read_arrivals(store, panel=panel)), store.labelling.read_quarantine()
     per_hour, last = arrivals.pop("per_hour"), arrivals.pop("last")

@@ -1,4 +1,4 @@
-"""What to do next in a collection, in plain sentences with the command for it."""
+"""The next steps of a collection, as sentences with commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextStep:
-    """A sentence, and the command that does it."""
+    """A sentence, and the command for it."""
 
     sentence: str
     command: str
@@ -24,14 +24,14 @@ class NextStep:
 def find_next_steps(
     study: Study, store: Store, progress: Mapping[str, QueueProgress], quarantined: int
 ) -> list[NextStep]:
-    """What to do next, most pressing first.
+    """List the next steps, most urgent first.
 
     Parameters
     ----------
     progress
-        Person → progress; empty if nothing was drawn yet.
+        Person → progress; empty if no question was drawn yet.
     quarantined
-        How many annotations count for nothing.
+        Number of annotations that do not count.
     """
     panel = study.experts.is_panel
     if not progress:
@@ -52,7 +52,7 @@ def find_next_steps(
 
 
 def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, what: str) -> list[NextStep]:
-    """How what is open comes in: through the server if there is a campaign, by files otherwise."""
+    """Say how open questions are collected: through the server in a campaign, otherwise by files."""
     asked = sum(p.asked for p in progress.values())
     waiting = sorted((p for p in progress.items() if p[1].open), key=lambda pair: -pair[1].open)
     named = ", ".join(f"{name} ({p.open:,})" for name, p in waiting[:_NAMED])

@@ -1,4 +1,4 @@
-"""What experts are shown of a question, on whichever page they answer."""
+"""The texts of a question that experts see on every channel."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from dataclasses import dataclass
 from oversight.harness import DataError
 from oversight.harness.config import Study
 from oversight.harness.datasets import PRESETS
-from oversight.harness.types import Item
+from oversight.harness.types import Item, Verdict
+
+OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
+"""What replies to questions about open answers are called, if that differs from other questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTexts:
-    """The texts around an item: the question itself, and what is meant by a class.
+    """The texts around an item: the question, and the descriptions of classes.
 
     Attributes
     ----------
     classes
-        Classes that all items share, in their order; empty if every item brings its own options.
+        Classes that all items share, in order; empty if items have different options.
     descriptions
-        Class → what is meant by it.
+        Class → its description.
     own_options
-        Whether each question shows the options of its item, in the order of the item.
+        Whether each question shows the options of its item, in the item's order.
     """
 
     classes: tuple[str, ...]
@@ -36,7 +39,7 @@ class QuestionTexts:
         Raises
         ------
         DataError
-            If a class is described that is no class of the study.
+            If a described class does not exist.
         """
         preset, descriptions = PRESETS.get(study.items.preset or ""), study.label_studio.descriptions
         classes = tuple(study.items.classes) or (preset.classes if preset else ())
@@ -45,11 +48,17 @@ class QuestionTexts:
                 told = f"describes the unknown class {name!r}; classes are {', '.join(classes)}"
                 field = f"label_studio.descriptions.{name}"
                 raise DataError(told, file=study.path("study.toml"), field=field)
-        # Label Studio reads what begins with a dollar sign in a page as the name of a field.
+        # Label Studio takes text that begins with a dollar sign for the name of a field.
         own_options = not classes or (study.experts.is_panel and any("$" in c for c in classes))
+        own_options = own_options and not study.is_open
         return cls(classes, descriptions, own_options)
 
     @staticmethod
     def ask(item: Item, option: int | None) -> str:
-        """Word the question about an option; of a panel, which has none, the question for all options."""
+        """Return the question about an option; for a panel, the question about all options.
+
+        The one option of an item about an open answer is the question itself.
+        """
+        if item.is_statement:
+            return item.options[0]
         return "Which one is the answer?" if option is None else f"Is the answer “{item.options[option]}”?"

@@ -1,4 +1,4 @@
-"""Experts who answer from a sealed key with stated error and abstention rates."""
+"""Simulated experts who answer from a sealed key with given error and abstention rates."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class SimulatedExperts:
     abstention
         P(unsure), in [0, 1), whatever the truth.
     seed
-        Seed of all draws; the answer to a question depends on the seed, and on its protocol, item and option.
+        Seed of all draws; an answer depends on the seed, protocol, item and option of its question.
 
     Raises
     ------
     BadInput
-        If a rate is outside its range.
+        If a rate is out of range.
     """
 
     truth: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Experts over the weeks of a collection: who is away, who answers for whom, what to remind them of."""
+"""Experts during a collection: absences, replacements, reminders, stored personal data."""
 
 import lazy_loader
 

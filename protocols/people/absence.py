@@ -1,4 +1,4 @@
-"""Experts who are away for a time, or for good."""
+"""Record temporary and permanent absences of experts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.protocols.routing import read_roster
 
 
 def note_absence(study: Study, store: Store, expert: str, until: str = "", reason: str = "") -> Absence:
-    """Note that an expert is away from today on.
+    """Record that an expert is absent from today on.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ def note_absence(study: Study, store: Store, expert: str, until: str = "", reaso
     Raises
     ------
     BadInput
-        If the day is none, or over.
+        If the day is malformed or in the past.
     DataError
-        If there is no such expert.
+        If the expert does not exist.
     """
     read_roster(study.path(study.experts.roster)).find(expert)
     today = datetime.now(UTC).date()
@@ -40,12 +40,12 @@ def note_absence(study: Study, store: Store, expert: str, until: str = "", reaso
 
 
 def end_absence(study: Study, store: Store, expert: str) -> bool:
-    """Note that an expert is back; whether they were away.
+    """Record that an expert is back. Returns whether they had been absent.
 
     Raises
     ------
     DataError
-        If there is no such expert, or the roster itself says that they are absent.
+        If the expert does not exist, or the roster itself says that they are absent.
     """
     roster = read_roster(study.path(study.experts.roster))
     if roster.find(expert).absent:

@@ -1,4 +1,4 @@
-"""What is stored of an expert: written out, forgotten, or erased."""
+"""Export, forget or erase what is stored about an expert."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _FREE = ("reason", "link", "author", "editor", "settings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedPerson:
-    """What became of what was stored of an expert.
+    """Result of forgetting or erasing an expert.
 
     Attributes
     ----------
     name
-        The made-up name that stands in place of the expert's; empty if only texts were forgotten.
+        The pseudonym that replaces the expert's name; empty if only texts were forgotten.
     answers
-        Number of answers that stay under that name.
+        Number of answers kept under that name.
     open
-        Number of their questions that are open.
+        Number of the expert's open questions.
     events
-        Number of events that tell less than they did.
+        Number of events from which content was removed.
     """
 
     name: str
@@ -42,12 +42,12 @@ class ErasedPerson:
 
 
 def export_person(study: Study, name: str, path: str | Path) -> int:
-    """Write all that is stored of an expert as JSON; return the number of rows and events.
+    """Write everything stored about an expert as JSON; return the number of rows and events.
 
     Raises
     ------
     BadInput
-        If nothing is stored of them.
+        If nothing is stored.
     """
     with _open(study) as store:
         tables = _read(store, name)
@@ -60,7 +60,7 @@ def export_person(study: Study, name: str, path: str | Path) -> int:
 
 
 def forget_texts(study: Study, name: str) -> ErasedPerson:
-    """Remove an expert's comments, and reasons that were given about them. The audit trail still holds."""
+    """Remove an expert's comments and the reasons given about them; the audit trail still verifies."""
     with _open(study) as store, store.together(exclusive=True):
         _read(store, name)
         records = store.withdrawals.find_records(_tells_of(name))
@@ -72,16 +72,16 @@ def forget_texts(study: Study, name: str) -> ErasedPerson:
 
 
 def erase_person(study: Study, name: str) -> ErasedPerson:
-    """Erase an expert: a made-up name stands for theirs; texts, links and absences are removed.
+    """Erase an expert: replace the name by a pseudonym; remove texts, links and absences.
 
-    Their answers stay under that name, or are withdrawn, as ``keep_labels`` under ``[people]`` says.
+    Answers are kept under the pseudonym or withdrawn, as ``keep_labels`` under ``[people]`` says.
 
     Raises
     ------
     BadInput
-        If nothing is stored of them.
+        If nothing is stored.
     ConfigError
-        If the roster still names them.
+        If the roster still names the expert.
     """
     roster = study.path(study.experts.roster)
     if any(expert.name == name for expert in read_roster(roster).experts):
@@ -123,7 +123,7 @@ def _read(store: Store, name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _tells_of(name: str) -> Callable[[AuditRecord], bool]:
-    """Whether an event is about a person, or holds something that they said."""
+    """Whether an event is about a person, or contains something that they said."""
     quoted = json.dumps(name, ensure_ascii=False)
 
     def tells(record: AuditRecord) -> bool:

@@ -1,4 +1,4 @@
-"""Open questions of one expert that another is to answer."""
+"""Reassign open questions of one expert to another."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from oversight.protocols.routing import read_pending, read_present
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reassigned:
-    """What became of an expert's open questions.
+    """Result of reassigning an expert's open questions.
 
     Attributes
     ----------
     moved
-        Questions that the other expert has now.
+        Number of questions that the other expert now has.
     repeats
-        How many of these ask what the other expert is asked already, as a colleague's second answer was to.
+        Number of these that the other expert is already asked, for example as a second answer.
     kept
-        Why some stayed → how many.
+        Why some were not reassigned → number.
     """
 
     moved: int
@@ -33,19 +33,19 @@ class Reassigned:
 
 
 def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "") -> Reassigned:
-    """Hand the open questions of one expert to another, who can judge them.
+    """Reassign the open questions of one expert to another who can judge them.
 
-    The questions stay as they were drawn, with their propensities and in the place that they have in the
-    running estimate. Whatever lies on a server is to be pulled before, and pushed behind.
+    The questions keep their propensities and their place in the running estimate. Before the call, pull
+    answers from a server; after it, push.
 
     Raises
     ------
     BadInput
-        If nothing was drawn yet, or nothing is open, or an expert is to take over from themselves.
+        If no question was drawn yet or none is open, or both experts are the same.
     ConfigError
         If the study is a panel, or the other expert is away.
     DataError
-        If there is no such expert, or the other one can judge none of the classes asked about.
+        If an expert does not exist, or the other one can judge none of the classes asked about.
     """
     if study.experts.is_panel:
         raise ConfigError(
@@ -90,4 +90,5 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
 
 
 def _name_class(question: Question, items: Mapping[str, Item]) -> str:
-    return items[question.item_id].options[question.option]
+    item = items[question.item_id]
+    return item.meta["field"] if item.is_statement else item.options[question.option]

@@ -1,4 +1,4 @@
-"""What to tell experts who have open questions, in words of their own progress alone."""
+"""Reminder texts for experts with open questions, based on their own progress."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reminder:
-    """One expert who has open questions.
+    """A reminder for one expert.
 
     Attributes
     ----------
     email
-        The roster's; empty if it has none.
+        Address from the roster; empty if it has none.
     minutes
-        Minutes that the open questions should take at the expert's own pace; None before the first answer.
+        Expected minutes for the open questions at the expert's own pace; None before the first answer.
     days
         Days until the deadline, negative after it; None without one.
     away
-        Last day of an absence, ``"for good"``, or empty. Who is away need not be reminded.
+        Last day of an absence, ``"for good"``, or empty. Absent experts need no reminder.
     url
-        Where the questions are on Label Studio; empty if they are not there.
+        Address of the questions on Label Studio; empty if they are not there.
     text
-        What to write.
+        Text of the reminder.
     """
 
     expert: str
@@ -49,14 +49,14 @@ class Reminder:
 
 
 def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -> list[Reminder]:
-    """Reminders of all experts with open questions, or of those named; who is away comes last.
+    """Return reminders for all experts with open questions, or the named ones; absent experts last.
 
     Raises
     ------
     BadInput
-        If nothing was drawn yet.
+        If no question was drawn yet.
     DataError
-        If there is no such expert.
+        If an expert does not exist.
     """
     roster = read_roster(study.path(study.experts.roster))
     emails = {expert.name: expert.email for expert in roster.experts}

@@ -1,4 +1,4 @@
-"""Who is asked what, drawn with a recorded probability before any answer."""
+"""Draw questions and their experts, with a probability recorded before any answer."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""Control questions: gold, repeats and second experts, drawn into the queues of a study.
+"""Control questions: gold, repeats and second experts, inserted into the queues of a study.
 
-They never touch the draw of the study's own questions, whose propensities stand. Which are drawn depends on
-the seed and on what is asked alone; drawn again, those that are there stay and only what is missing follows.
+They do not change the draw of the study's own questions, whose propensities stay valid. The draw depends
+only on the seed and the questions; a repeated draw keeps existing control questions and adds missing ones.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Woven:
     Attributes
     ----------
     asked
-        Expert → how many, of all draws.
+        Expert → number of control questions, over all draws.
     drawn
-        Kind → how many, of all draws.
+        Kind → number of control questions, over all draws.
     wanted
-        Kind → how many there should be; more than `drawn` where nobody could be asked.
+        Kind → requested number; larger than `drawn` if nobody could be asked.
     new
-        How many of them were not stored before.
+        Number of control questions that were not stored before.
     """
 
     asked: Counter[str] = field(default_factory=Counter)
@@ -45,19 +45,19 @@ class Woven:
 
 
 def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], draws: int) -> Woven:
-    """Draw the control questions that study.toml asks for beside the questions that are stored; store them.
+    """Draw and store the control questions that study.toml requests.
 
     Parameters
     ----------
     gold
         The study's gold items.
     draws
-        Number of earlier draws: new control questions have their places after those.
+        Number of earlier draws; new control questions have later places.
 
     Raises
     ------
     BadInput
-        If none of the questions could have a second expert, or no gold item could be put to anybody.
+        If no question could have a second expert, or no gold item could be put to anybody.
     """
     before = store.controls.read_controls()
     wanted, drawn = Counter[str](), list[ControlQuestion]()
@@ -81,7 +81,7 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
 def _draw_missing(
     study: Study, store: Store, roster: Roster, gold: Sequence[GoldItem], before: Sequence[ControlQuestion]
 ) -> tuple[Counter[str], list[ControlQuestion]]:
-    """Kind → how many there should be; and those that are not there yet."""
+    """Return the requested number of each kind, and the control questions that are missing."""
     section, seed, questions = study.experts, study.study.seed, store.content.read_questions(second=False)
     queues, wanted = _Queues(roster, questions, before), Counter[str]()
     drawn = list[ControlQuestion]()
@@ -97,7 +97,7 @@ def _draw_missing(
             return [q.expert] if queues.has_room(q.expert) else []
         return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
 
-    # the draw must follow from the seed alone, so it goes by ids before sealing
+    # the draw must depend on the seed only, so it uses the ids before sealing
     is_sealed = bool(store.question_key.read_key())
     plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
@@ -115,7 +115,7 @@ def _draw_missing(
 
 
 class _Queues:
-    """Who is asked how much, and about which items."""
+    """Number of questions of each expert, and the items they are about."""
 
     def __init__(
         self, roster: Roster, asked: Iterable[Question], controls: Iterable[ControlQuestion]
@@ -132,12 +132,12 @@ class _Queues:
         self._seen[item_id].add(expert)
 
     def has_room(self, expert: str) -> bool:
-        """Whether an expert is there, with capacity left."""
+        """Whether an expert is present and has capacity left."""
         found = self._present.get(expert)
         return found is not None and (found.capacity is None or self._load[expert] < found.capacity)
 
     def find_fresh(self, class_name: str, *items: str) -> list[str]:
-        """Experts who judge a class, have room, and were asked about none of these items."""
+        """Return the experts who judge a class, have capacity, and were asked about none of these items."""
         seen = set().union(*(self._seen[item] for item in items))
         able = (e.name for e in self._roster.for_class(class_name))
         return [name for name in able if name not in seen and self.has_room(name)]
@@ -151,10 +151,10 @@ def _draw_gold(
     before: Sequence[ControlQuestion],
     wanted: int,
 ) -> Iterator[ControlQuestion]:
-    """Gold items in random order, one half asked about the truth, and the other way round if more are wanted.
+    """Return gold items in random order, one half asked about the true option; reversed if more are needed.
 
-    Whether true or false, the option's expert is drawn as for the study's questions: so the rates of all
-    experts together are those of the study's questions if gold items are like its items.
+    The option's expert is drawn as for the study's questions. So the experts' joint error rates are those
+    of the study's questions if gold items resemble its items.
     """
     by_id = sorted(gold, key=lambda g: g.item.id)
     truth = {g.item.id: g.truth for g in by_id}
@@ -185,13 +185,13 @@ def _draw_gold(
 def _control(
     seed: int, kind: ControlKind, item: str, option: int, expert: str, n_options: int, original: str = ""
 ) -> ControlQuestion:
-    """A control question with its id before sealing, in the form that all questions' ids have."""
+    """Make a control question with its id before sealing, in the format of all question ids."""
     name = control_id(kind, seed, item, option, expert)
     return ControlQuestion(name, kind, item, option, expert, n_options, seed, original)
 
 
 def _find_place(control: ControlQuestion, original: int | None, draws: int) -> int:
-    """Draw a place in the current draw; a repeated question comes after its first place."""
+    """Draw a place in the current draw; a repeated question comes after its first occurrence."""
     place = draws * PLACES + draw_place(control.id)
     if control.kind is not ControlKind.REPEAT or original is None or place > original:
         return place
@@ -202,7 +202,7 @@ def _refuse_none(wanted: Counter[str], every: Sequence[ControlQuestion]) -> None
     drawn = Counter(c.kind.value for c in every)
     if wanted[ControlKind.OVERLAP.value] and not drawn[ControlKind.OVERLAP.value]:
         raise BadInput(
-            "overlap: nobody can be a second expert: every class has one expert who is there with room; "
+            "overlap: nobody can be a second expert: every class has one present expert with capacity; "
             "name another in the roster, or leave overlap out"
         )
     if wanted[ControlKind.GOLD.value] and not drawn[ControlKind.GOLD.value]:

@@ -1,9 +1,9 @@
-"""Route the direct comparison of a model with the average annotator to the experts of classes.
+"""Compare a model directly with the average annotator by asking the experts of classes.
 
-One annotator per item is drawn; where the model says the same, nothing is asked. On the rest, experts
-are asked in turn about the two labels (`oversight.protocols.routing.sequential`) until it is known which is
-right. The result is `oversight.harness.panel.direct_comparison.direct_result`: needs no assumption
-on how annotators err.
+One annotator per item is drawn; if the model gives the same label, nothing is asked. On the other items,
+experts are asked about the two labels one after the other (`oversight.protocols.routing.sequential`) until
+it is known which is right. The result, `oversight.harness.panel.direct_comparison.direct_result`, needs no
+assumption on how annotators err.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ MODEL, ANNOTATOR = "model", "annotator"
 
 @dataclass(frozen=True, slots=True)
 class Direct:
-    """Model against a random annotator of each item.
+    """Direct comparison of a model with a random annotator per item.
 
     Parameters
     ----------
     roster
         Experts of the classes.
     items
-        The panel's items, in its order, with their options; panel classes are option texts.
+        The panel's items in its order, with their options; the panel's classes are option texts.
     panel, predicted
         Ratings, and the model's class per item (negative: unreadable).
     seed
-        Seed of the annotators drawn, of the items asked about, and of experts.
+        Seed of the draws of annotators, items and experts.
     limit
-        Ask about so many disagreements at most, drawn at random
-        (`oversight.harness.panel.direct_comparison.direct_plan` says how many); all by default.
+        Largest number of disagreements to ask about, drawn at random
+        (`oversight.harness.panel.direct_comparison.direct_plan` computes it); by default all.
     """
 
     roster: Roster
@@ -61,7 +61,7 @@ class Direct:
 
     @property
     def asked(self) -> list[Item]:
-        """Items that are asked about: the drawn annotator and the model differ on them."""
+        """Items to ask about, on which the drawn annotator and the model differ."""
         places = differing(self._drawn(), self.predicted)
         if self.limit is not None:
             rng = np.random.default_rng(derive_seed(self.seed, "direct"))
@@ -69,19 +69,20 @@ class Direct:
         return [self.items[int(j)] for j in places]
 
     def next_questions(self, answers: Iterable[Answer] = ()) -> list[Question]:
-        """Give the open questions, given all answers so far; none when all is known."""
+        """Return the open questions, given all answers so far; empty when all is known."""
         return self._sequential().next_questions(self.asked, list(answers))
 
     def result(self, answers: Iterable[Answer], *, level: float = 0.95) -> DirectResult:
         """Test and estimate once every item asked about is settled.
 
-        Items left open by an abstention count against the model in the test, either way in the interval.
+        Items left open by an abstention count against the model in the test, and either way in the
+        interval.
 
         Raises
         ------
         EstimateError
-            If questions are open. An early look would count what a first yes settles, and miss what a
-            first no leaves open.
+            If questions are open. An early result would count items settled by a first yes, and miss those
+            that a first no leaves open.
         """
         answers, asked = list(answers), self.asked
         still = len(self.next_questions(answers))
@@ -91,7 +92,8 @@ class Direct:
         pairs = list(zip(known.get(MODEL, ()), known.get(ANNOTATOR, ()), strict=True))
         wins, losses = pairs.count((1, 0)), pairs.count((0, 1))
         neither = pairs.count((0, 0))
-        # Disagreements asked about stand for a like share of all items, those without a question included.
+        # Disagreements asked about represent an equal share of all items, including those without a
+        # question.
         every = len(differing(self._drawn(), self.predicted))
         screened = round(len(self.items) * len(asked) / every) if every else len(self.items)
         return direct_result(

@@ -1,11 +1,12 @@
-"""Which items of a pool are asked about, where it is larger than what may be asked.
+"""Draw the items to ask about if the pool is larger than the number of questions.
 
-Items are drawn before anybody is asked. By ``agreement`` each has the same probability, in proportion within
-strata by how models agree and how sure judges are (`oversight.harness.estimate.split_by_agreement`); what is
-drawn later is drawn in the same way from the rest, so that at any time the items drawn are such a sample of
-the whole pool. By ``deviation`` chances are in proportion to how unsure judges leave each
-(`oversight.harness.estimate.chances_by_deviation`), later ones by what answers to earlier ones taught; they
-are recorded, and `oversight.harness.columns.weigh_draws` says what each item stands for.
+Items are drawn before anybody is asked. With ``agreement`` each has the same probability, in proportion
+within strata by the models' agreement and the judges' certainty
+(`oversight.harness.estimate.split_by_agreement`). Later draws take the same proportions of the rest, so
+that at any time the drawn items are such a sample of the whole pool. With ``deviation`` probabilities are
+proportional to the judges' uncertainty about each item (`oversight.harness.estimate.chances_by_deviation`),
+updated by earlier answers; they are recorded, and `oversight.harness.columns.weigh_draws` computes the
+weight of each item.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from oversight.protocols.routing.known_before import KnownBefore, read_known
 
 
 def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[list[Item]]:
-    """The items of each portion that were drawn; all where the study has no such draw."""
+    """Yield the drawn items of each portion; all items if the study has no such draw."""
     drawn = store.pool.read_drawn()
     for portion in portions:
         kept = portion if drawn is None else [item for item in portion if item.id in drawn]
@@ -44,21 +45,21 @@ def keep_drawn_items(store: Store, portions: Iterable[list[Item]]) -> Iterator[l
 
 
 def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | None, more: int | None) -> None:
-    """Draw the items that so many questions pay for, unless they were drawn; then those for more.
+    """Draw the items for a number of questions, or add items for more questions.
 
     Parameters
     ----------
     ids
         The study's items, all of them stored.
     wanted
-        Questions in all at the first draw; None asks about every item.
+        Number of questions at the first draw; None asks about every item.
     more
-        Questions to add.
+        Number of questions to add.
 
     Raises
     ------
     BadInput
-        If there is nothing to add to or to draw from, or the way of drawing cannot be honoured.
+        If there is no draw to add to, nothing left to draw, or the way of drawing is not supported.
     ConfigError
         If items or questions were drawn before in another way.
     """
@@ -85,12 +86,12 @@ def draw_items(study: Study, store: Store, ids: Sequence[str], wanted: int | Non
 
 
 def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
-    """Refuse a way to draw items that this study cannot honour.
+    """Raise an error for a way of drawing that this study does not support.
 
     Raises
     ------
     BadInput
-        Saying why.
+        If it is not supported; says why.
     """
     experts, way = study.experts, f"draw = {study.experts.draw!r}"
     if "draw" in experts.model_fields_set and not is_drawn:
@@ -113,7 +114,7 @@ def check_way_of_drawing(study: Study, *, is_drawn: bool) -> None:
 
 
 def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted: int | None) -> None:
-    """The pool and its first draw cannot change."""
+    """Raise an error if the pool or its first draw changed."""
     if wanted not in (None, first.wanted):
         raise ConfigError(
             f"{first.items} of {first.pool} items were drawn for {first.wanted} questions before, not for "
@@ -144,7 +145,7 @@ def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> 
 
 
 def _values_of(study: Study, known: KnownBefore) -> FloatArray:
-    """What tells items apart for a draw in proportion, shape (N, values)."""
+    """Values by which items are stratified for a proportional draw, shape (N, values)."""
     found = [known.guess_by_votes()]
     if known.opinions:
         found.append(known.guess_by_judges())
@@ -155,7 +156,7 @@ def _values_of(study: Study, known: KnownBefore) -> FloatArray:
 
 
 def _draw_batch(study: Study, store: Store, wanted: int) -> None:
-    """Draw from what remains of the pool, and store it."""
+    """Draw from the rest of the pool and store the draw."""
     ids, stratum = store.pool.read_remaining()
     draws = store.pool.read_draws()
     batch, pool = len(draws) + 1, draws[0].pool if draws else len(ids)
@@ -188,7 +189,7 @@ def _draw_batch(study: Study, store: Store, wanted: int) -> None:
 def _draw_by_deviation(
     study: Study, store: Store, ids: Sequence[str], wanted: int, pool: int, rng: np.random.Generator
 ) -> tuple[int, IntArray, FloatArray, str]:
-    """Number, places among `ids` and chances of the items drawn, and by what they were, in words.
+    """Return number, positions in `ids` and probabilities of the drawn items, and the basis in words.
 
     Raises
     ------
@@ -224,7 +225,7 @@ def _tell_strata(known: KnownBefore) -> str:
 
 
 def _count_items(study: Study, wanted: int, known: KnownBefore) -> int:
-    """How many items so many questions are expected to settle, at least one."""
+    """Number of items that a number of questions is expected to settle, at least one."""
     n, each = len(known.n_options), 1.0
     if "accuracy" not in study.experts.statement.answers:
         each = float(disagreement(known.predicted[:, known.looked_at]).mean()) if known.looked_at else 0.0

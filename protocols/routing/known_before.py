@@ -1,7 +1,7 @@
-"""What is known of items before an expert is asked about them: what models answer, how sure judges are.
+"""Information about items before an expert is asked: model predictions and judges' certainty.
 
-And what answers about other items have taught of judges so far. A draw that rests on it is recorded with its
-chances, so that nothing here has to be right.
+It includes what answers about other items have taught about judges so far. A draw that uses it records its
+probabilities, so that none of it has to be right.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownBefore:
-    """What models and judges say of N items.
+    """Predictions and judgements of N items.
 
     Attributes
     ----------
     predicted
-        Shape (N, M): options, −1 where a model names none.
+        Shape (N, M): options, −1 if a model names none.
     n_options
         Shape (N,): K.
     looked_at
-        Columns of the models that the protocol looks at, or of all but judges.
+        Columns of the models that the protocol uses, or of all models except judges.
     judges
         Names of the study's judges, if all of them were run.
     not_run
-        Why judges are left out; empty where they are not, or there are none.
+        Why judges are left out; empty if they are not, or if there are none.
     opinions
-        Of the judges, about these items.
+        Probabilities of the judges about these items.
     answers
-        About items of the pool, by their place in it; None where nothing was asked before.
+        Answers about items of the pool, by their position; None if nothing was asked before.
     """
 
     predicted: AnyIntArray
@@ -55,13 +55,16 @@ class KnownBefore:
     answers: AnswersSoFar | None = None
 
     def guess_by_votes(self) -> FloatArray:
-        """How likely the models looked at are right, by all models' votes; shape (N, looked at)."""
+        """Probability that each of the used models is right, by the votes of all models.
+
+        Shape (N, looked at).
+        """
         return guess_right(self.predicted, self.n_options)[:, self.looked_at]
 
     def guess_by_judges(self) -> FloatArray:
-        """The same by the judges, and answers so far."""
+        """The same probability by the judges and the answers so far."""
         from oversight.harness.estimate import (
-            guess_by_judges,  # with special functions, which take long to load
+            guess_by_judges,  # imports special functions, which takes long
         )
 
         chosen = self.predicted[:, self.looked_at]
@@ -75,19 +78,19 @@ class KnownBefore:
 
 
 def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = False) -> KnownBefore:
-    """Read the newest runs of all models that have answers, about these items.
+    """Read the newest runs of all models with answers about these items.
 
     Parameters
     ----------
     asked
-        Whether to read experts' answers so far, too.
+        Whether to read experts' answers so far as well.
 
     Raises
     ------
     BadInput
         If a model that the study names was not run.
     """
-    # both take long to load, and most draws need neither
+    # both take long to import, and most draws need neither
     from oversight.harness.analysis import find_newest_runs
     from oversight.harness.estimate import JudgeOpinion
 
@@ -116,7 +119,7 @@ def read_known(study: Study, store: Store, ids: Sequence[str], *, asked: bool = 
 
 
 def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSoFar:
-    """Experts' yes and no about items at these places."""
+    """Return the experts' yes and no answers about the items at these positions."""
     from oversight.harness.estimate import AnswersSoFar
 
     labels, row = store.columns.read_labels(index), np.full(index.size, -1)
@@ -130,7 +133,7 @@ def _read_answers(store: Store, index: ItemIndex, places: IntArray) -> AnswersSo
 
 
 def read_voices(study: Study, store: Store) -> Voices:
-    """How likely the study's judges say every option of every item is; empty unless all of them were run."""
+    """Return the judges' probability of every option of every item; empty unless all judges were run."""
     if not study.judges:
         return {}
     from oversight.harness.estimate import judge_probabilities

@@ -1,9 +1,9 @@
-"""Several annotators per item: who rates what, drawn before any rating, with its propensity.
+"""Draw several annotators per item before any rating, with their propensities.
 
-`RandomPanel` gives every item to n annotators drawn uniformly; `BalancedPanel` builds incomplete
-blocks, in which loads differ by at most one and pairs of annotators meet about equally often. Either way the
-draw looks at no rating and no prediction, so that what is missing is missing at random, and the
-agreement of an item's annotators estimates that of the pool (`oversight.harness.panel.ceiling`).
+`RandomPanel` assigns every item to n annotators drawn uniformly. `BalancedPanel` builds incomplete blocks,
+in which loads differ by at most one and pairs of annotators meet about equally often. The draw depends on
+no rating and no prediction, so that missing ratings are missing at random, and the agreement of an item's
+annotators estimates that of the pool (`oversight.harness.panel.ceiling`).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from oversight.protocols.routing.roster import ANY_CLASS, Roster
 
 @dataclass(frozen=True, slots=True)
 class RandomPanel:
-    """Every item to n annotators, drawn uniformly without replacement.
+    """Every item is assigned to n annotators, drawn uniformly without replacement.
 
-    An item's draw depends on the seed and its id alone: items added later change no earlier one.
-    Loads vary as draws do.
+    An item's draw depends only on the seed and its id, so items added later change no earlier draw. Loads
+    vary at random.
 
     Parameters
     ----------
     annotators
-        Names, at least n.
+        At least n names.
     n
         Annotators per item, ≥ 2.
     seed
@@ -38,7 +38,7 @@ class RandomPanel:
     Raises
     ------
     BadInput
-        If a name is used twice, n is below 2, or there are fewer than n annotators.
+        If a name occurs twice, n is below 2, or there are fewer than n annotators.
     """
 
     annotators: tuple[str, ...]
@@ -69,12 +69,12 @@ class RandomPanel:
 
     @classmethod
     def from_roster(cls, roster: Roster, n: int, *, seed: int = 0) -> Self:
-        """All experts present who may judge any class (``classes = ["*"]``)."""
+        """Return all present experts who may judge any class (``classes = ["*"]``)."""
         present = (e.name for e in roster.experts if not e.absent and ANY_CLASS in e.classes)
         return cls(tuple(present), n, seed)
 
     def route(self, items: Sequence[Item]) -> list[Assignment]:
-        """Draw; propensity n/annotators each."""
+        """Draw the assignments, each with propensity n/annotators."""
         made = []
         for item in items:
             rng = np.random.default_rng(derive_seed(self.seed, self.name, item.id))
@@ -83,7 +83,7 @@ class RandomPanel:
         return made
 
     def assign(self, item: Item, annotator: str) -> Assignment:
-        """One assignment with its stable id."""
+        """Make an assignment with its stable id."""
         key = question_id(f"{self.name}\x1f{annotator}", self.seed, item.id, 0)
         share = self.n / len(self.annotators)
         return Assignment(key, item.id, annotator, share, self.name, self.seed)
@@ -91,12 +91,12 @@ class RandomPanel:
 
 @dataclass(frozen=True, slots=True)
 class BalancedPanel(RandomPanel):
-    """Incomplete blocks: equal loads (± 1), pairs that meet about equally often.
+    """Incomplete blocks: equal loads (± 1), and pairs that meet about equally often.
 
-    The items, in an order drawn by the seed, take the groups of n annotators one after the other; at
-    each step the group is drawn among those of least load, and of these, of least meetings. Marginally
-    every annotator gets an item with probability n/annotators, by symmetry, as names are shuffled too.
-    The plan is one draw: route all items at once.
+    Items in random order take groups of n annotators one after the other. At each step the group is drawn
+    among those with the least load, and of these the fewest meetings. Every annotator gets an item with
+    probability n/annotators, by symmetry, because names are shuffled as well. The plan is one draw, so
+    route all items at once.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class BalancedPanel(RandomPanel):
 
 
 def _next_group(load: IntArray, met: IntArray, n: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """One annotator after the other: least load, then fewest meetings with those chosen, then a draw."""
+    """Choose annotators one after the other: least load, then fewest meetings, then at random."""
     group: list[int] = []
     for _ in range(n):
         meetings = met[:, group].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Partitioned supervision: one option drawn uniformly, its expert asked "is it this one?".
+"""Partitioned supervision: draw one option uniformly and ask its expert "is it this one?".
 
 The protocol of "Towards Scalable Oversight via Partitioned Human Supervision", section 2 and Appendix B:
 the option is drawn uniformly from all K, so that given a no it is uniform over the K−1 wrong
@@ -38,7 +38,7 @@ _Drawn = tuple[str, int, str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Partitioned:
-    """Every item to one expert (or to m), drawn uniformly over the options.
+    """Every item is put to one expert (or to m), drawn uniformly over the options.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Partitioned:
     seed
         Seed of all draws.
     options_per_item
-        m ≥ 1 different options are asked about per item, drawn without replacement; an item with
-        fewer than m options gets a question for each.
+        m ≥ 1 different options are asked about per item, drawn without replacement; an item with fewer than
+        m options gets a question for each.
     """
 
     roster: Roster
@@ -68,32 +68,32 @@ class Partitioned:
 
     @classmethod
     def from_roster(cls, path: str | Path, *, seed: int = 0, options_per_item: int = 1) -> Partitioned:
-        """Make the protocol from a roster file."""
+        """Create the protocol from a roster file."""
         return cls(read_roster(path), seed, options_per_item)
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, _predictions: Predictions) -> Self:
-        """Make the rule as study.toml has it; predictions are not looked at."""
+        """Create the rule from study.toml; predictions are not used."""
         return cls(roster, study.study.seed, study.experts.options_per_item)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
         """Draw m options per item and an expert for each.
 
-        The propensity of an asked option is m/K: the probability that it is among the m drawn.
-        Where several experts judge a class, one is drawn among those with capacity left, which
-        does not touch the propensity of the option.
+        The propensity of an asked option is m/K, the probability that it is among the m drawn. If several
+        experts judge a class, one with capacity left is drawn, which does not change the propensity of the
+        option.
 
         Raises
         ------
         BadInput
-            If nobody can judge an option that was drawn, or all who can are at capacity.
+            If nobody can judge a drawn option, or all who can have reached their capacity.
         """
         free = FreeExperts(self.roster)
         portions = split_into_batches(items)
         return [Question(*q) for portion in portions for q in self.route_portion(portion, free)]
 
     def route_portion(self, items: Sequence[Item], free: FreeExperts) -> list[QuestionFields]:
-        """Draw as `route`, of which this is a portion; `free` knows what the portions before took."""
+        """Draw a portion as `route` does; `free` knows the questions of earlier portions."""
         seeds = derive_seeds(self.seed, last=[item.id for item in items])
         name, seed, drawn = self.name, self.seed, list(self._draw(items, seeds, free))
         ids = question_ids(name, seed, ((item, option) for item, option, *_ in drawn))
@@ -113,14 +113,14 @@ class Partitioned:
 
 
 class FreeExperts:
-    """Who of a roster can still be asked.
+    """Capacity left of the experts of a roster.
 
     Parameters
     ----------
     roster
         The experts.
     load
-        How many questions each has so far; added to.
+        Number of questions of each expert so far; updated.
     """
 
     def __init__(self, roster: Roster, load: Counter[str] | None = None) -> None:
@@ -128,14 +128,14 @@ class FreeExperts:
         self._able = lru_cache(maxsize=4096)(roster.for_class)
 
     def draw(self, item: Item, option: int, below: Callable[[int], Any], but: Collection[str] = ()) -> str:
-        """Draw one for an option among those present with capacity left; `below` draws numbers below one.
+        """Draw a present expert with capacity left for an option; `below` draws numbers below one.
 
-        Those named in `but` are drawn only where nobody else is there.
+        Experts in `but` are drawn only if nobody else is available.
 
         Raises
         ------
         BadInput
-            If there is none. The option is never redrawn: that would bend its propensity.
+            If there is none. The option is never redrawn, because that would change its propensity.
         """
         class_name = item.options[option]
         able = self._able(class_name)
@@ -155,7 +155,7 @@ class FreeExperts:
 
 
 def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """One wrong option per item, uniform over the K−1 (way i).
+    """One wrong option per item, uniform over the K−1 (way i of the paper).
 
     The propensity of a label is 1/(K−1), given the truth. K = 2 is allowed: the label then tells
     the truth.
@@ -170,7 +170,7 @@ def complementary_labels(items: Sequence[Item], truth: Mapping[str, int], seed: 
 
 
 def ordinary_labels(items: Sequence[Item], truth: Mapping[str, int]) -> list[Label]:
-    """The true option of every item, as an ordinary label."""
+    """Return the true option of every item as an ordinary label."""
     return [
         Label(item.id, true_option, LabelKind.ORDINARY, len(item.options), 1.0)
         for item, true_option in _with_truth(items, truth)
@@ -178,7 +178,7 @@ def ordinary_labels(items: Sequence[Item], truth: Mapping[str, int]) -> list[Lab
 
 
 def verified_labels(items: Sequence[Item], truth: Mapping[str, int], seed: int) -> list[Label]:
-    """One uniform option per item, verified: ordinary if true, else complementary (way ii).
+    """One uniform option per item, verified: ordinary if true, otherwise complementary (way ii of the paper).
 
     The propensity is 1/K.
     """

@@ -10,10 +10,10 @@ from oversight.protocols.routing.study_rule import Pending
 
 
 def order_queue(asked: Iterable[Pending]) -> list[Pending]:
-    """Sort what is put to one person into the order in which it is handed out.
+    """Sort a person's questions into the order of asking.
 
-    Questions follow their stored places. What has no place, such as a panel's assignments, comes first in an
-    order that a hash decides.
+    Questions are sorted by their stored places. Entries without a place, such as a panel's assignments,
+    come first in an order given by a hash.
     """
     return sorted(asked, key=_turn)
 

@@ -1,4 +1,4 @@
-"""The roster: which expert answers for which class, and for how many questions.
+"""The roster: which expert answers for which class, and how many questions each takes.
 
 A roster file is TOML::
 
@@ -28,22 +28,22 @@ _KEYS = {"name": str, "classes": list, "capacity": int, "absent": bool, "email":
 
 @dataclass(frozen=True, slots=True)
 class Expert:
-    """One person who answers yes/no questions.
+    """A person who answers yes/no questions.
 
     Attributes
     ----------
     name
         Unique in the roster.
     classes
-        Names of the classes this expert can judge; ``("*",)`` for any option of any item.
+        Names of the classes that this expert can judge; ``("*",)`` for any option of any item.
     capacity
-        Most questions that may be put to this expert; None for no limit.
+        Largest number of questions for this expert; None for no limit.
     absent
-        True if no question may be put to this expert at present.
+        Whether no question may be put to this expert at present.
     email
         Address of this expert's account on a labelling server; empty for a made-up one.
     away
-        True if this expert is away for a time: questions are put to others, and wait where there are none.
+        Whether this expert is away for a time: questions go to others, and wait if there are none.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Expert:
         check_names("classes", self.classes)
 
     def judges(self, class_name: str) -> bool:
-        """Whether this expert can say if an item is of the class."""
+        """Whether this expert can judge if an item is of the class."""
         return ANY_CLASS in self.classes or class_name in self.classes
 
 
@@ -69,12 +69,15 @@ class Roster:
     file: str = ""
 
     def for_class(self, class_name: str) -> tuple[Expert, ...]:
-        """Experts present who can judge the class, in file order; those away for a time if no other can."""
+        """Return present experts who can judge the class, in file order.
+
+        Experts on leave only if no other can.
+        """
         able = tuple(e for e in self.experts if not e.absent and e.judges(class_name))
         return tuple(e for e in able if not e.away) or able
 
     def find(self, name: str) -> Expert:
-        """The expert of a name.
+        """Return the expert with a name.
 
         Raises
         ------
@@ -89,7 +92,7 @@ class Roster:
         raise self.error("name", told)
 
     def without(self, absences: Mapping[str, bool]) -> Roster:
-        """The roster while experts are away: name → whether for good."""
+        """Return the roster during absences: name → whether the absence is permanent."""
         check_mapping("absences", absences, "expert → whether for good")
         experts = (
             replace(e, absent=e.absent or absences[e.name], away=True) if e.name in absences else e
@@ -103,21 +106,21 @@ class Roster:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """All classes named by some expert, in order of first mention."""
+        """Return all classes that some expert names, in order of first mention."""
         return tuple(dict.fromkeys(name for expert in self.experts for name in expert.classes))
 
     def check(self, classes: Iterable[str]) -> None:
-        """Require an expert for every class and a class for every expert.
+        """Check that every class has an expert and every expert a class.
 
         Parameters
         ----------
         classes
-            The fixed classes of the study; empty where every item brings its own options.
+            The fixed classes of the study; empty if items have different options.
 
         Raises
         ------
         DataError
-            Naming the roster file and the class or expert.
+            If not; names the roster file and the class or expert.
         """
         check_names("classes", classes)
         known = list(classes)
@@ -134,7 +137,7 @@ class Roster:
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:
-    """Roster in which every class has one expert of its own name; for simulations."""
+    """Return a roster with one expert per class, with the class's name; for simulations."""
     return Roster(tuple(Expert(name, (name,)) for name in classes))
 
 
@@ -144,8 +147,8 @@ def read_roster(path: str | Path) -> Roster:
     Raises
     ------
     DataError
-        If the file cannot be read, or an expert has no name, no class, an unknown key, a wrong
-        type, or a name that was used before.
+        If the file cannot be read, or an expert has no name, no class, an unknown key, a wrong type, or the
+        name of another expert.
     """
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""What a draw of a study's questions or assignments gave."""
+"""Summary of a draw of a study's questions or assignments."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from oversight.protocols.routing.second_draw import SecondDraw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routed:
-    """What a draw gave.
+    """Summary of a draw.
 
     Attributes
     ----------
     asked
-        Person → how many questions or assignments.
+        Person → number of questions or assignments.
     new
-        How many of them all were not stored before.
+        Number of these that were not stored before.
     items
         Number of items of the study.
     each, annotators
-        How many of how many annotators of a panel rate an item.
+        Annotators per item of a panel, and number of annotators.
     controls
-        Control questions, which `asked` and `new` count, too; None where study.toml has none.
+        Control questions, which `asked` and `new` include; None if study.toml requests none.
     draws
-        Draws of items from a pool, in their order; none where every item is asked about.
+        Draws of items from a pool, in order; empty if every item is asked about.
     second
-        Second questions drawn by now, which `asked` and `new` count, too; None where none were.
+        Second questions drawn so far, which `asked` and `new` include; None if there are none.
     """
 
     asked: Counter[str]

@@ -1,7 +1,7 @@
-"""The work of every protocol: items become questions, answers become labels.
+"""The interface of protocols: items become questions, answers become labels.
 
-A protocol draws, for every item, which option is asked about, with a propensity that is fixed
-before any answer. What estimators may rely on is stated by the protocol (`RoutingProtocol.statement`).
+For every item, a protocol draws the option to ask about, with a propensity that is fixed before any answer.
+It states what estimators may rely on (`RoutingProtocol.statement`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RoutingProtocol(Protocol):
     seed
         Seed of all draws.
     statement
-        What its labels are good for, see `ProtocolStatement`.
+        What its labels can be used for, see `ProtocolStatement`.
     """
 
     @property
@@ -50,20 +50,20 @@ class RoutingProtocol(Protocol):
     statement: ClassVar[ProtocolStatement]
 
     def route(self, items: Sequence[Item]) -> list[Question]:
-        """Draw the questions; equal protocols and items give equal questions.
+        """Draw the questions; the same protocol and items give the same questions.
 
-        The draw for an item depends on the seed and on the item's id alone, so that items added
-        later change no earlier question.
+        The draw for an item depends only on the seed and on the item's id, so that items added later change
+        no earlier question.
         """
         ...
 
 
 @runtime_checkable
 class AsksOn(RoutingProtocol, Protocol):
-    """A rule whose further questions follow from the answers to those before."""
+    """A rule whose further questions depend on earlier answers."""
 
     def next_questions(self, items: Sequence[Item], answers: Sequence[Answer]) -> list[Question]:
-        """Give the open questions; an empty list when nothing is left to ask."""
+        """Return the open questions; empty when nothing is left to ask."""
         ...
 
 
@@ -75,7 +75,7 @@ def put_question(
     propensity: float = 1.0,
     propensities: tuple[float, ...] = (),
 ) -> Question:
-    """Put an option of an item to an expert, by a rule that draws it with this propensity."""
+    """Make the question about an option of an item for an expert, drawn with this propensity."""
     name = question_id(rule.name, rule.seed, item.id, option)
     return Question(
         id=name,
@@ -92,13 +92,13 @@ def put_question(
 
 
 def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray[np.int64]:
-    """Shape (items, models), in the order given; −1 where a model's answer was unreadable (None).
+    """Return predictions in shape (items, models), in the given order; −1 for unreadable ones (None).
 
     Raises
     ------
     BadInput
-        If there is no model, a model has no prediction for an item or one outside its options, or
-        an item is given twice.
+        If there is no model, a model lacks a prediction for an item or has one outside its options, or an
+        item occurs twice.
     """
     if not predictions:
         raise BadInput("this protocol looks at predictions; give those of at least one model")
@@ -121,7 +121,10 @@ def predicted_matrix(items: Sequence[Item], predictions: Predictions) -> NDArray
 
 
 def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voices) -> NDArray[np.float64]:
-    """Votes' probabilities times judges', rows sum to 1; votes' alone of items that judges do not know."""
+    """Product of the votes' and the judges' probabilities, rows sum to 1.
+
+    Only the votes' if judges have none.
+    """
     if not voices:
         return votes
     heard = votes.copy()
@@ -134,5 +137,5 @@ def hear_judges(votes: NDArray[np.float64], items: Sequence[Item], voices: Voice
 
 
 def option_counts(items: Sequence[Item]) -> NDArray[np.int64]:
-    """K of every item, shape (items,)."""
+    """Number of options K of every item, shape (items,)."""
     return np.array([len(item.options) for item in items], dtype=np.int64)

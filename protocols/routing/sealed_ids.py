@@ -1,8 +1,8 @@
-"""Ids and places as they are stored: drawn by a protocol from the seed, then sealed with the study's key.
+"""Sealed ids and places: drawn by a protocol from the seed, then sealed with the study's key.
 
-Whatever experts see of a question, its id and its place in the queue, follows from the sealed id. So nobody
-who knows the seed can compute which questions are the study's, and which ones are control questions. Panels
-have no control questions, so ids of their assignments follow from the seed.
+Everything that experts see of a question, its id and its place in the queue, is derived from the sealed id.
+So nobody who knows the seed can compute which questions are the study's and which are control questions.
+Panels have no control questions, so ids of their assignments are derived from the seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTROLS = frozenset(kind.value for kind in ControlKind)
 
 
 def seal_fields(key: bytes, drawn: Sequence[QuestionFields]) -> Sequence[QuestionFields]:
-    """Seal ids of questions given by their fields, and draw their places from the sealed ids."""
+    """Seal the ids of questions given by their fields, and derive their places."""
     if not key:
         return drawn
     ids = seal_ids(key, [fields[0] for fields in drawn])
@@ -26,7 +26,7 @@ def seal_fields(key: bytes, drawn: Sequence[QuestionFields]) -> Sequence[Questio
 
 
 def seal_questions(key: bytes, drawn: Sequence[Question]) -> list[Question]:
-    """Seal ids of questions as `seal_fields` does."""
+    """Seal the ids of questions as `seal_fields` does."""
     ids = seal_ids(key, [question.id for question in drawn])
     if not key:
         return list(drawn)
@@ -34,7 +34,7 @@ def seal_questions(key: bytes, drawn: Sequence[Question]) -> list[Question]:
 
 
 def plain_id(question: Question) -> str:
-    """The id before sealing, for draws that must follow from the study's seed alone."""
+    """Return the id before sealing, for draws that must depend on the study's seed only."""
     if question.protocol in _CONTROLS:
         return control_id(
             question.protocol, question.seed, question.item_id, question.option, question.expert

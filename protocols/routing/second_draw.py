@@ -1,9 +1,10 @@
-"""Second questions: another option of items whose first answer was no, drawn where they tell most.
+"""Second questions: another option of items with the answer no, drawn where they are most informative.
 
-What is drawn depends on what was known before: first answers and predictions. Items are drawn with recorded
-chances ρ in proportion to the spread of what a second answer tells of the models by all models' votes
-(`oversight.harness.estimate.second_rates`), and of each one of the options left, with recorded shares; a
-question's propensities are ρ times these. Of a yes everything is known, and of a no to one of two options.
+The draw depends on first answers and predictions. Items are drawn with recorded probabilities ρ,
+proportional to the spread of the information in a second answer under the models' votes
+(`oversight.harness.estimate.second_rates`); then one of the remaining options is drawn with recorded
+probabilities. A question's propensities are the product of both. A yes, and a no to one of two options,
+leave nothing to ask.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ from oversight.protocols.routing.sealed_ids import seal_fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondDraw:
-    """What a draw of second questions gave.
+    """Summary of a draw of second questions.
 
     Attributes
     ----------
     questions
-        Their fields.
+        Fields of the questions.
     left
-        Items of which a second answer would tell something.
+        Number of items for which a second answer would be informative.
     narrower
-        By which factor the models' standard errors are expected to fall if votes are right; 1 without votes.
+        Factor by which the models' standard errors are expected to fall if votes are right; 1 without
+        votes.
     """
 
     questions: Sequence[QuestionFields]
@@ -55,13 +57,13 @@ class SecondDraw:
 
 
 def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: int) -> SecondDraw:
-    """Draw so many second questions, or as many as there are items left.
+    """Draw a number of second questions, or as many as there are items left.
 
     Raises
     ------
     BadInput
-        If the protocol has no use for them, first questions are open or nothing is left to ask, or nobody
-        (with capacity left) can judge an option drawn.
+        If the protocol has no use for them, first questions are open, nothing is left to ask, or nobody
+        with capacity left can judge a drawn option.
     ConfigError
         If they were drawn before.
     """
@@ -121,7 +123,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
 
 
 def refuse_first_after_second(store: Store, new: int) -> None:
-    """Refuse first questions that come after second ones, which were drawn from all items with a no then."""
+    """Raise an error for first questions after second ones, which were drawn from all items with a no."""
     if new and store.content.read_questions(second=True):
         raise ConfigError(
             f"{counted(new, 'item')} would be asked about for the first time after second questions were "
@@ -152,7 +154,7 @@ def _refuse(study: Study, store: Store) -> None:
 
 
 def _asks_for_one(labels: LabelColumns, predicted: IntArray) -> bool:
-    """Whether every question is about the only model's prediction, put for certain: a no settles it, too."""
+    """Whether every question is about the only model's prediction with certainty, so that a no settles it."""
     if predicted.shape[1] != 1 or labels.is_uniform:
         return False
     own = predicted[labels.item, 0] == labels.option
@@ -170,7 +172,7 @@ def _weigh_votes(votes: KnownBefore) -> FloatArray:
 def _first_variances(
     labels: LabelColumns, predicted: IntArray, posterior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Every model's variances Σ V₀ and Σ v over items with a first answer, by what votes say."""
+    """Return every model's variances Σ V₀ and Σ v over items with a first answer, under the votes."""
     rows = np.flatnonzero(labels.kind != ABSTAINED)
     item, said = labels.item[rows], labels.questions.take(rows)
     p, k = posterior[item], said.n_options[:, None]
@@ -184,13 +186,13 @@ def _first_variances(
         c = accuracy_target(column_of[item], p.shape[1])
         top = (c * p).sum(axis=1)
         known.append(float((top * (1 - top)).sum()))
-        # an option that is hardly ever asked about is taken for one that is, as the draw is planned only
+        # an option that is very rarely asked about counts as asked, because this only plans the draw
         plain.append(float(item_variance(c, np.maximum(propensities, 1e-3), p).sum()))
     return np.array(plain), np.array(known)
 
 
 def _draw_by_size(chance: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Places drawn without replacement with these chances: a systematic draw in random order."""
+    """Draw positions without replacement with these probabilities, systematically in random order."""
     order = rng.permutation(len(chance))
     ends = np.cumsum(chance[order])
     ticks = np.arange(round(float(ends[-1]))) + rng.random()

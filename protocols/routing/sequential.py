@@ -1,8 +1,8 @@
 """Sequential resolution: ask about predicted options until every model is known right or wrong.
 
-Wave by wave: `route` gives the first questions, `next_questions` the following ones once answers are
-in, until none is left. After that every model's correctness on every item is exact, so its accuracy
-is a plain binomial share, and two models are compared by McNemar's test.
+Questions come in waves: `route` returns the first questions, and `next_questions` the following ones once
+answers are in, until none is left. Then every model's correctness on every item is known, so its accuracy
+is a binomial share, and two models are compared by McNemar's test.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from oversight.protocols.routing.rule import (
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """As many questions per item as it takes, by decreasing votes.
+    """As many questions per item as needed, by decreasing votes.
 
     Parameters
     ----------
@@ -50,10 +50,9 @@ class Sequential:
     seed
         Seed of the draw of experts.
     guesses
-        Model → guess of its accuracy, for the order of questions. Wrong guesses cost questions, never
-        validity.
+        Model → assumed accuracy, for the order of questions. Wrong values cost questions, not validity.
     voices
-        Item id → how likely judges say each option is, for the order, too; empty without judges.
+        Item id → judges' probability of each option, for the order only; empty without judges.
     """
 
     roster: Roster
@@ -77,11 +76,14 @@ class Sequential:
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
-        """Make the rule as study.toml has it."""
+        """Create the rule from study.toml."""
         return cls(roster, predictions, study.study.seed)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """What votes and judges say of the truth, shape (items, largest K); sets the order only."""
+        """Probabilities of the options by votes and judges, shape (items, largest K).
+
+        Used for the order only.
+        """
         k = option_counts(items)
         accuracy = [self.guesses.get(model, 0.5) for model in self.predictions]
         predicted = predicted_matrix(items, self.predictions)
@@ -89,19 +91,19 @@ class Sequential:
         return hear_judges(votes, items, self.voices)
 
     def route(self, items: Sequence[Item]) -> list[Question]:
-        """Give the first wave: the most likely predicted option of every item."""
+        """Return the first wave: the most likely predicted option of every item."""
         return self.next_questions(items, ())
 
     def next_questions(self, items: Sequence[Item], answers: Iterable[Answer]) -> list[Question]:
-        """Give the open questions, given all answers so far; an empty list when all is resolved.
+        """Return the open questions, given all answers so far; empty when all is resolved.
 
-        Answers to questions of other protocols on these items count as well. A question that is
-        still unanswered is given again, with the same id, so that asking twice changes nothing.
+        Answers to questions of other protocols on these items count as well. A question without an answer
+        is returned again with the same id, so that asking twice changes nothing.
 
         Raises
         ------
         BadInput
-            If a prediction is missing, an answer belongs to no item, or no expert is free.
+            If a prediction is missing, an answer belongs to no item, or no expert is available.
         EstimateError
             If the answers contradict each other (two options confirmed, or all refuted).
         """
@@ -122,7 +124,7 @@ class Sequential:
         return questions
 
     def correctness(self, items: Sequence[Item], answers: Iterable[Answer]) -> dict[str, NDArray[np.int64]]:
-        """Model → 1 (right), 0 (wrong) or −1 (not known) for every item, in the order given."""
+        """Return 1 (right), 0 (wrong) or −1 (unknown) for every item, by model, in the given order."""
         known, _ = _facts(items, list(answers))
         predicted = predicted_matrix(items, self.predictions).tolist()
         rows = [correctness(p, known[i.id], len(i.options)) for p, i in zip(predicted, items, strict=True)]
@@ -135,7 +137,7 @@ class Sequential:
 def _facts(
     items: Sequence[Item], answers: Sequence[Answer]
 ) -> tuple[dict[str, dict[int, bool]], dict[str, set[int]]]:
-    """Per item: option → confirmed or refuted, and the options whose expert did not say."""
+    """Return per item: option → confirmed or refuted, and the options whose expert did not say."""
     ids = {item.id for item in items}
     known: dict[str, dict[int, bool]] = defaultdict(dict)
     silent: dict[str, set[int]] = defaultdict(set)

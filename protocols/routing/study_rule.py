@@ -1,6 +1,6 @@
-"""The rule that a study names, made ready with the predictions it looks at or the annotators it draws.
+"""Create the rule that a study names, and read what it has drawn so far.
 
-And what was drawn so far: yes/no questions, or choices among all options of a panel's annotators.
+A rule draws yes/no questions, or choices among all options for a panel's annotators.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 
 def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
-    """Make the protocol that a study names, with the predictions it looks at.
+    """Create the protocol that a study names, with the predictions it uses.
 
     Raises
     ------
     BadInput
-        If the protocol looks at predictions and there are none.
+        If the protocol uses predictions and there are none.
     """
     predictions: Predictions = {}
     if "predictions" in study.experts.statement.needs:
-        from oversight.harness.analysis import find_newest_runs  # with the estimates, which take long to load
+        # imported with the estimates, which takes long
+        from oversight.harness.analysis import find_newest_runs
 
         chosen = find_newest_runs(store, study.experts.models or None, study.judges)
         if chosen.left_out:
@@ -58,9 +59,9 @@ def routing_rule_of(study: Study, store: Store, roster: Roster) -> Any:
 
 
 def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[Item]) -> list[Question]:
-    """Give a study's questions; those of a protocol that asks on follow from the answers so far.
+    """Yield a study's questions; those of a sequential protocol depend on the answers so far.
 
-    Errors as of `draw_questions`.
+    The errors are those of `draw_questions`.
     """
     drawn = draw_questions(study, store, roster, split_into_batches(items))
     return [Question(*fields) for portion in drawn for fields in portion]
@@ -69,15 +70,15 @@ def next_questions(study: Study, store: Store, roster: Roster, items: Sequence[I
 def draw_questions(
     study: Study, store: Store, roster: Roster, items: Iterable[list[Item]]
 ) -> Iterator[Sequence[QuestionFields]]:
-    """Draw the questions about items that come in portions: of each portion, if the rule needs no others.
+    """Draw questions for items in portions; one portion at a time if the rule allows it.
 
-    Items that were not drawn from the study's pool are passed over. Ids are sealed with the study's key,
-    which is drawn first if nothing was drawn before.
+    Items that were not drawn from the study's pool are skipped. Ids are sealed with the study's key, which
+    is created before the first draw.
 
     Raises
     ------
     BadInput
-        If the protocol looks at predictions and there are none, or nobody can be asked.
+        If the protocol uses predictions and there are none, or nobody can be asked.
     ConfigError
         If questions were drawn before by another rule.
     """
@@ -87,7 +88,7 @@ def draw_questions(
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
         yield seal_fields(key, list(map(_fields_of, asked)))
         return
-    # A second draw over the first would make propensities wrong, and let looks be chosen.
+    # A second draw would invalidate the propensities, and allow choosing between draws.
     other, is_first = store.content.find_other_rule(plan.name), not store.content.has_questions()
     if not isinstance(plan, Partitioned):
         drawn = seal_fields(key, list(map(_fields_of, plan.route(list(chain.from_iterable(items))))))
@@ -121,12 +122,12 @@ def _refuse_other_draw(protocol: str, drawn: Sequence[QuestionFields], stored: S
 
 
 def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
-    """Make the rule that gives items to annotators.
+    """Create the rule that assigns items to annotators.
 
     Raises
     ------
     DataError
-        If too few experts of the roster are there and judge any class.
+        If too few experts of the roster are present and may judge any class.
     """
     rule: type[RandomPanel] = load_protocol(study.experts.protocol)
     try:
@@ -139,15 +140,15 @@ def panel_rule_of(study: Study, roster: Roster) -> RandomPanel:
 def next_assignments(
     plan: RandomPanel, items: Sequence[Item], stored: Sequence[Assignment], roster: Roster
 ) -> list[Assignment]:
-    """Draw; what was drawn before must come out again.
+    """Draw the assignments; those stored before must be drawn again.
 
     Raises
     ------
     DataError
-        If an annotator would get more items than the roster allows. Nobody takes their place: that
-        would bend the propensities.
+        If an annotator would exceed their capacity. Nobody replaces them, because that would change the
+        propensities.
     ConfigError
-        If annotators, seed or rule have changed, or (balanced blocks, which are one draw) the items.
+        If annotators, seed or rule have changed, or (for balanced blocks, which are one draw) the items.
     """
     drawn = plan.route(items)
     same = {(a.id, a.propensity) for a in drawn}
@@ -169,7 +170,7 @@ def next_assignments(
 
 
 def check_drawn(study: Study, store: Store) -> None:
-    """Raise BadInput if nothing was drawn yet of the kind that the study asks."""
+    """Raise BadInput if no question of the study's kind was drawn yet."""
     panel = study.experts.is_panel
     if not (store.panel.has_assignments() if panel else store.content.has_questions()):
         what = "assignments" if panel else "questions"
@@ -177,26 +178,26 @@ def check_drawn(study: Study, store: Store) -> None:
 
 
 def read_present(study: Study, store: Store) -> Roster:
-    """The roster of a study without those who are away today."""
+    """Return the roster of a study without the experts who are away today."""
     away = store.absences.read_absences()
     roster = read_roster(study.path(study.experts.roster))
     return roster.without({name: found.is_for_good for name, found in away.items()})
 
 
 def read_pending(study: Study, store: Store) -> Sequence[Pending]:
-    """All that was drawn so far, of the kind that the study asks; control questions among it.
+    """Return all questions or assignments drawn so far, including control questions.
 
-    A question that was handed over is put to whoever took it.
+    A reassigned question belongs to its new expert.
 
     Raises
     ------
     BadInput
-        If nothing was.
+        If nothing was drawn.
     """
     check_drawn(study, store)
     if study.experts.is_panel:
         return store.panel.read_assignments()
-    # in an order that follows from the seed, not from the key
+    # in an order derived from the seed, not from the key
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
     handed = store.handovers.read_handovers()

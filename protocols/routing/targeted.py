@@ -1,9 +1,9 @@
-"""Targeted routing: ask about what the models under test predict.
+"""Targeted routing: ask about the options that the tested models predict.
 
-For one model the expert of the predicted option is asked, which no other routing beats. For several,
-one option per item is drawn with π ∝ √(n_k s_k), a share ε spread over all options, so that the
-answer serves every model, also later ones. For comparing two, `Disagreement` asks
-only about the items they differ on, one of the two predicted options by a coin.
+For one model, the expert of the predicted option is asked, which is optimal. For several, one option per
+item is drawn with π ∝ √(n_k s_k), with a share ε spread over all options, so that the answer serves every
+model, including later ones. For comparing two models, `Disagreement` asks only about items on which they
+differ, about one of the two predicted options at random.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from oversight.protocols.routing.rule import (
 
 @dataclass(frozen=True, slots=True)
 class Targeted:
-    """One question per item, its option drawn with propensities that depend on predictions.
+    """One question per item, with propensities that depend on predictions.
 
     Parameters
     ----------
     roster
         The experts.
     predictions
-        Model → item id → option from 0, None if unreadable. Fixed: other predictions are another
-        protocol, and its questions have other propensities.
+        Model → item id → option from 0, None if unreadable. Other predictions make another protocol with
+        other propensities.
     seed
         Seed of all draws.
     epsilon
         Share of the draw that is uniform over the item's options, for several models.
     voices
-        Item id → how likely judges say each option is; empty without judges. A wrong judge costs questions,
-        never validity: propensities are recorded, and bounded from below where `epsilon` is above 0.
+        Item id → judges' probability of each option; empty without judges. A wrong judge costs questions,
+        not validity: propensities are recorded, and bounded from below if `epsilon` is above 0.
     """
 
     roster: Roster
@@ -86,11 +86,11 @@ class Targeted:
 
     @classmethod
     def from_study(cls, study: Study, roster: Roster, predictions: Predictions) -> Self:
-        """Make the rule as study.toml has it."""
+        """Create the rule from study.toml."""
         return cls(roster, predictions, study.study.seed, study.experts.epsilon)
 
     def posterior(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """The working posterior that the propensities rest on: what the models' votes and judges say."""
+        """The working posterior behind the propensities: models' votes and judges' probabilities."""
         k = option_counts(items)
         votes = vote_posterior(predicted_matrix(items, self.predictions), k, int(k.max()))
         return hear_judges(votes, items, self.voices)
@@ -98,8 +98,8 @@ class Targeted:
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Probability with which each option is asked about, shape (items, largest K).
 
-        Rows sum to 1, or to 0 where nothing is asked: an item whose one prediction is unreadable (it
-        is wrong whatever the truth).
+        Rows sum to 1, or to 0 if nothing is asked: an item whose only prediction is unreadable is wrong
+        whatever the truth.
         """
         predicted, k = predicted_matrix(items, self.predictions), option_counts(items)
         alone = predicted.shape[1] == 1
@@ -112,7 +112,7 @@ class Targeted:
         Raises
         ------
         BadInput
-            If a prediction is missing, or nobody (with capacity left) can judge an option drawn.
+            If a prediction is missing, or nobody with capacity left can judge a drawn option.
         """
         free = FreeExperts(self.roster)
         questions: list[Question] = []
@@ -133,9 +133,10 @@ class Targeted:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement(Targeted):
-    """Two models compared: only the items they differ on are asked about.
+    """Comparison of two models: only items on which they differ are asked about.
 
-    Items on which they agree cost nothing and carry no difference, so that no accuracy follows.
+    Items on which they agree cost nothing and do not affect the difference; single accuracies cannot be
+    estimated.
     """
 
     name: str = name_protocol("Disagreement")
@@ -151,7 +152,7 @@ class Disagreement(Targeted):
             raise BadInput(f"disagreements_only compares 2 models, predictions has {len(self.predictions)}")
 
     def propensities(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """A coin between the two predicted options; rows sum to 0 where the models agree."""
+        """Equal probabilities of the two predicted options; rows sum to 0 if the models agree."""
         predicted = predicted_matrix(items, self.predictions)
         counts = predicted_counts(predicted, int(option_counts(items).max()))
         counts *= disagreement(predicted)[:, None]

@@ -123,7 +123,7 @@ def test_an_empty_or_cut_reply_gets_twice_the_room_and_then_is_an_error(
     ],
     ids=["empty", "cut", "error"],
 )
-def test_what_fails_is_failed_and_not_wrong(fault: ModelReply | Exception) -> None:
+def test_a_failed_call_counts_as_failed_and_not_wrong(fault: ModelReply | Exception) -> None:
     [prediction] = answer(load_program("cot"), Scripted(lambda _: fault), tries=2)
     assert (prediction.status, prediction.option) == (PredictionStatus.FAILED, None)
     assert prediction.reason

@@ -90,7 +90,7 @@ def test_a_broker_that_is_closed_stores_what_is_out_and_sends_no_more(tmp_path: 
         assert model.sent == len(read_rows(store)) == 2
 
 
-def test_who_was_interrupted_waits_for_no_call_that_is_not_sent(tmp_path: Path) -> None:
+def test_an_interrupted_command_waits_only_for_sent_calls(tmp_path: Path) -> None:
     async def interrupt(broker: Broker, tasks: list[asyncio.Task[ModelReply]]) -> None:
         for task in tasks:
             task.cancel()

@@ -53,7 +53,7 @@ def test_letters_and_texts_name_options_in_display_order() -> None:
     ],
 )
 @pytest.mark.parametrize("tier", ["monty", "cpython"])
-def test_what_names_no_option_is_unreadable_with_its_reason(tier: str, body: str, reason: str) -> None:
+def test_an_answer_without_an_option_is_unreadable_with_its_reason(tier: str, body: str, reason: str) -> None:
     limits = SandboxLimits(seconds=0.3)
     try:
         [prediction] = answer(program(body), items=[an_item(4)], tier=tier, limits=limits)
@@ -112,7 +112,7 @@ def test_a_call_that_makes_no_sense_is_the_programs_trouble(tier: str, call: obj
     assert not model.requests
 
 
-def test_what_a_database_cannot_hold_is_replaced() -> None:
+def test_characters_that_a_database_cannot_store_are_replaced() -> None:
     model = Scripted()
     source = program('await task.ask(["x"], [task], "a" + chr(0))\nreturn "b" + chr(0)')
     assert answer(source, model)[0].raw == "b?"

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program
 from oversight.agents.runtime import Broker, Workbench, answer_items
 from oversight.agents.sandbox import open_sandbox
-from oversight.agents.search.winner_file import make_setting, write_file
 from oversight.agents.standalone import Workflow
-from oversight.harness import BadInput
+from oversight.harness import BadInput, DataError
 from oversight.harness.llm import Budget
 from oversight.harness.types import Item, Prediction, Program
-from tests.agents.hostile_exports import hostile_programs
 from tests.agents.scripted import Scripted
 
 ROLES = (Role("chemist", "You are a chemist."), Role("generalist", "You are a generalist."))
@@ -38,10 +35,7 @@ async def forward(task):
 '''
 
 
-def imported(text: str) -> ModuleType:
-    module = ModuleType("winner")
-    exec(compile(text, "winner.py", "exec"), module.__dict__)  # noqa: S102  written by us, of the library
-    return module
+HOSTILE = '"""\n' + 'open("PATH", "w").write("x")' + "\n\u2028\x00\x1b[31m{0.__class__}"
 
 
 async def in_sandbox(program: Program) -> list[Prediction]:
@@ -50,45 +44,36 @@ async def in_sandbox(program: Program) -> list[Prediction]:
         return await answer_items(program, ITEMS, Workbench(broker, sandbox, ROLES, SHAPE))
 
 
-def written(program: Program) -> str:
-    setting = make_setting(SHAPE, ROLES, (), "monty")
-    return write_file(program, setting, search="s1", file="winner.py")
+def exported(program: Program, path: Path, options: tuple[str, ...] = ()) -> Workflow:
+    """The workflow, once written to a file and read again."""
+    workflow = Workflow(program=program, options=options, shape=SHAPE, roles=ROLES, search="s1")
+    path.write_text(workflow.write_json(), encoding="utf-8")
+    found = Workflow.read(path)
+    assert found == workflow
+    return found
 
 
 @pytest.mark.parametrize("name", [*NAMES, "bare"])
-def test_an_exported_workflow_answers_as_in_the_sandbox(name: str) -> None:
-    program = Program("bare", BARE, 'Says """so""" \\') if name == "bare" else load_program(name)
-    module = imported(written(program))
-    assert module.__doc__ is not None
-    assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
-    found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
+def test_an_exported_workflow_answers_as_in_the_sandbox(name: str, tmp_path: Path) -> None:
+    program = Program("bare", BARE, HOSTILE) if name == "bare" else load_program(name)
+    workflow = exported(program, tmp_path / "winner.json")
+    found = asyncio.run(workflow.answer(ITEMS, Scripted()))
     expected = asyncio.run(in_sandbox(program))
     assert [(p.option, p.status, p.raw) for p in found] == [(p.option, p.status, p.raw) for p in expected]
     assert all(p.option is not None for p in found)
 
 
-def test_nothing_that_a_model_wrote_runs_when_an_export_is_imported(tmp_path: Path) -> None:
-    marker = tmp_path / "written"
-    programs = hostile_programs(str(marker))
-    assert len(programs) >= 40
-    for program in programs:
-        module = imported(written(program))
-        assert program.source == module.SOURCE
-        assert (program.name, program.thought.strip()) == (module.NAME, module.THOUGHT)
-        assert not marker.exists(), program
+def test_items_with_other_options_are_refused(tmp_path: Path) -> None:
+    workflow = exported(load_program("cot"), tmp_path / "winner.json", ("green", "red"))
+    with pytest.raises(BadInput, match=r"'i1'.*answers with green, red alone"):
+        asyncio.run(workflow.answer(ITEMS, Scripted()))
 
 
-def test_a_file_that_was_exported_before_names_no_tier_and_still_answers() -> None:
-    setting = make_setting(SHAPE, ROLES, (), "monty")
-    del setting["tier"]
-    module = imported(write_file(load_program("cot"), setting, search="s1", file="w.py"))
-    found = asyncio.run(module.WORKFLOW.answer(ITEMS, Scripted()))
-    assert all(p.option is not None for p in found)
-
-
-def test_a_workflow_takes_no_code_that_runs_outside_the_sandbox() -> None:
-    async def forward(task: object) -> object:
-        return task
-
-    with pytest.raises(BadInput, match="source of a workflow as text"):
-        Workflow(forward, make_setting(SHAPE, ROLES, (), "monty"))  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("{", "not an exported workflow"), ("[]", "exported"), ('{"program": {"name": "a"}}', "program.source")],
+)
+def test_a_file_that_is_no_exported_workflow_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "winner.json").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=told):
+        Workflow.read(tmp_path / "winner.json")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from benchmarks._simulated_search import World
 from oversight.agents.runtime import Broker, Workbench, WorkflowHost
 from oversight.agents.sandbox import TIERS, ProgramOutcome, open_sandbox
 from oversight.agents.sandbox.base import DEFAULT_LIMITS, SandboxLimits
@@ -33,7 +34,6 @@ from oversight.harness.types import (
 )
 from tests.agents.helpers import FREE, an_item, answer
 from tests.agents.scripted import Scripted
-from tests.agents.search_world import World
 from tests.agents.test_search_loop import run
 
 WITH_PYTHON = tuple(tier for tier in TIERS if tier != "monty")
@@ -200,7 +200,7 @@ def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
     run(world)
     found = state.archive.predictions(pill.id, state.items("select"))
     assert {p.status for p in found} == {PredictionStatus.UNREADABLE}
-    assert world.state.board().fitness[pill.id].value <= 0
+    assert world.state.board().standing(pill.id).value <= 0
 
 
 def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import World
 from oversight.agents.search import ExpertLabels, measure_power, shrink_scores
 from oversight.agents.search.fitness.empirical_bayes import compare_paired, design_effect, least_variance
 from oversight.agents.search.item_splits import SPLITS, draw_splits
 from oversight.harness.types import Item, Label, LabelDesign, LabelKind, Labels
-from tests.agents.search_world import World
 
 OPTIONS = ("a", "b", "c", "d")
 ITEMS = [Item(f"i{j}", f"t{j}", OPTIONS, (0, 1, 2, 3)) for j in range(120)]

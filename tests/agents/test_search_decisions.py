@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.search import (
     ExpertLabels,
     Kind,
@@ -25,8 +26,6 @@ from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
 from oversight.harness.estimate import difference_variances, synthesise_population
 from oversight.harness.types import Candidate
-from tests.agents.population import FreshDraws, Steps
-from tests.agents.search_world import World
 
 pytestmark = pytest.mark.slow
 
@@ -155,7 +154,7 @@ def test_confirmation_on_fresh_items_finds_better_winners_and_reports_them_right
 
 
 @pytest.mark.parametrize("K", [4, 5, 10, 16])
-def test_what_complementary_labels_can_show_is_told_before_the_search(K: int) -> None:
+def test_the_power_of_complementary_labels_is_printed_before_the_search(K: int) -> None:
     found = measure_power(World(K=K, kind="complementary").state.labels["select"])
     per_no = difference_variances(K, 0.6)["uniform, sign test"] * (K - 1) / K
     assert found.detectable == pytest.approx(minimum_detectable((per_no / 120) ** 0.5), rel=0.1)

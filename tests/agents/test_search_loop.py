@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import FreshDraws, Steps, World
 from oversight.agents.programs import NAMES, load_program
 from oversight.agents.search import Archive, SearchContext, confirm_finalists, search
 from oversight.agents.search.confirmation import decide
@@ -23,8 +24,6 @@ from oversight.harness import BudgetSpent, StoreError
 from oversight.harness.config import SearchSection
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Item, Prediction, PredictionStatus, Program
-from tests.agents.population import FreshDraws, Steps
-from tests.agents.search_world import World
 
 
 def run(world: World) -> Ended:
@@ -166,7 +165,7 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     answers = archive.digest()
     again = asyncio.run(confirm_finalists(later))
     assert again.id == winner.id
-    assert again.naive == pytest.approx(later.board().fitness[winner.id].value)
+    assert again.naive == pytest.approx(later.board().standing(winner.id).value)
     assert archive.digest() == answers
 
 
@@ -257,16 +256,24 @@ def test_failed_answers_are_asked_again_when_a_search_goes_on(tmp_path: Path) ->
     assert len(world.asked) == 8 * 30 + 8 * 5 + finalists * 5
 
 
-def test_a_search_whose_start_is_never_readable_stops_before_the_library_is_asked() -> None:
+@pytest.mark.parametrize("readable", [[], ["lib0"], ["lib0", "lib3"]])
+def test_search_stops_before_it_pays_for_a_start_or_library_that_is_never_readable(
+    readable: list[str],
+) -> None:
     world = World(select=30, section=SearchSection(rungs=[8, 30], keep=[0.5], candidates=4))
 
     async def evaluate(program: Program, items: Sequence[Item], run_: int) -> list[Prediction]:
         found = await world.evaluate(program, items, run_)
+        if program.name in readable or not program.name.startswith("lib"):
+            return found
         return [replace(p, option=None, status=PredictionStatus.UNREADABLE) for p in found]
 
     world.state = replace(world.state, evaluate=evaluate)
     ended = asyncio.run(search(world.state, FreshDraws(world.task)))
-    assert "names an option" in ended.reason
-    assert not ended.is_whole
-    assert {program for program, *_ in world.asked} == {world.state.start}
-    assert len(world.asked) == 8
+    asked = Counter(program for program, *_ in world.asked)
+    if len(readable) < 2:
+        assert "names an option" in ended.reason
+        assert (ended.proposals, ended.is_whole) == (0, False)
+        assert asked == dict.fromkeys([p.id for p in world.library[: 7 * len(readable) or 1]], 8)
+    else:
+        assert (ended.reason, ended.proposals, ended.is_whole) == ("done", 4, True)

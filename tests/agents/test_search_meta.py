@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks._simulated_search import World
 from oversight.agents.programs import load_program
 from oversight.agents.runtime import Broker, dry_run_program
 from oversight.agents.sandbox import open_sandbox
@@ -19,7 +20,6 @@ from oversight.agents.search.policies.optimizer import Ask, Optimizer, parse_fie
 from oversight.harness.config import ModelSection, SearchSection
 from oversight.harness.llm import Budget, make_model
 from oversight.harness.types import Item, Label, LabelKind
-from tests.agents.search_world import World
 from tests.agents.test_search_loop import Known
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
@@ -82,7 +82,7 @@ def test_a_reply_is_read_generously(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_not_there_is_not_guessed(name: str) -> None:
+def test_missing_values_are_not_guessed(name: str) -> None:
     assert "code" in parse_fields(BAD[name], FIELDS)[1]
 
 
@@ -209,12 +209,12 @@ def test_prompts_hold_the_noise_and_no_right_answer(policy: str) -> None:
         assert "of those answers are wrong, too" in prompt
 
 
-def test_what_is_not_refuted_is_doubted_as_much_as_it_should_be() -> None:
+def test_unrefuted_answers_are_scored_with_the_right_uncertainty() -> None:
     world = world_of()
 
     async def go() -> float | None:
         await search(world.state, Adas(Optimizer(never, "", "")))
-        return world.state.board().avoided[world.library[0].id]
+        return world.state.board().avoided(world.library[0].id)
 
     async def never(*_: object) -> Any:
         raise AssertionError

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks._simulated_search import FreshDraws, World
 from oversight.agents.search import search
 from oversight.agents.search.policies.proposal import PolicyView, Proposal
 from oversight.harness import ProgramRefused, TransientModelError
 from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, Program
-from tests.agents.population import FreshDraws
-from tests.agents.search_world import World
 
 
 class Scripted:
@@ -60,7 +59,7 @@ def test_every_slot_says_what_became_of_it() -> None:
     assert tried.count("bad") == 1
     # What is scored is what ran: the code of the repair, not of the proposal.
     assert bad.id not in world.state.archive.candidates
-    assert mended.id in world.state.board().fitness
+    assert mended.id in world.state.board().places
 
 
 def test_repairs_end() -> None:

@@ -18,8 +18,8 @@ from oversight.harness.store import START, Absence, Store
 from oversight.protocols.study_labels import route_questions
 from tests.analysis.audited_study import LOOKED_AT, answer_on_server, lay_out_audited
 from tests.analysis.tampering import CHANGES, WHERE, tamper
-from tests.older_version import make_older
 from tests.protocols.test_controls import lay_out
+from tests.studies.opened import copy_study
 
 Oversight = Callable[..., Any]
 STUDIES = Path(__file__).parents[1] / "studies"
@@ -213,8 +213,7 @@ def test_several_options_of_an_item_are_hashed_as_they_are_read(tmp_path: Path, 
 def test_studies_of_older_versions_are_not_covered(
     name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(STUDIES / name, tmp_path / name, ignore=shutil.ignore_patterns("expected"))
-    monkeypatch.chdir(tmp_path / name)
+    monkeypatch.chdir(copy_study(name, tmp_path))
     found = oversight("verify")
     assert (found["holds"], found["events"], found["designs"]) == (True, 0, [])
     assert found["uncovered"] == found["answers"] > 0
@@ -224,18 +223,11 @@ def test_studies_of_older_versions_are_not_covered(
     assert oversight("verify", "audit.jsonl")["uncovered"] == found["answers"]
 
 
-def test_a_database_of_the_version_before(folder: Path, oversight: Oversight) -> None:
-    make_older(f"sqlite:///{folder / 'study.db'}", "0018")
-    found = oversight("verify")
-    assert (found["holds"], found["uncovered"]) == (True, found["answers"])
-
-
 @pytest.mark.parametrize("name", ["panel", "panel-random", "sequential"])
 def test_panels_and_several_waves(
     name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(STUDIES / name, tmp_path / name, ignore=shutil.ignore_patterns("expected"))
-    monkeypatch.chdir(tmp_path / name)
+    monkeypatch.chdir(copy_study(name, tmp_path))
     if name == "sequential":
         tamper(tmp_path / name, "DELETE FROM answer")
         tamper(tmp_path / name, "DELETE FROM question")

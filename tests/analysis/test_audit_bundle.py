@@ -74,7 +74,9 @@ def test_texts_of_comments_are_in_it_only_if_asked_for(folder: Path, oversight: 
     assert oversight("verify", "audit.jsonl")["holds"]
 
 
-def test_what_is_no_audit_of_this_study_stays(folder: Path, oversight: Oversight, tmp_path: Path) -> None:
+def test_a_file_that_is_no_audit_of_this_study_is_kept(
+    folder: Path, oversight: Oversight, tmp_path: Path
+) -> None:
     Path("notes.jsonl").write_text("mine\n")
     assert "no audit of the study" in oversight("label", "audit", "--out", "notes.jsonl", code=2)["error"]
     assert Path("notes.jsonl").read_text() == "mine\n"

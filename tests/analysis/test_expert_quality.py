@@ -182,7 +182,7 @@ def test_ranges_bound_comparisons_and_gates(tmp_path: Path) -> None:
     assert any("by their ranges (sensitivity 0.8–1" in note for note in check.remarks)
 
 
-def test_what_is_known_too_little_of_stays_undecided(tmp_path: Path) -> None:
+def test_an_expert_with_few_answers_is_undecided(tmp_path: Path) -> None:
     study = lay_out(tmp_path, "repeat = 0.3\n")
     (check,) = gate_study(study, Bars(at_least=0.3), names=["good"]).checks
     assert check.verdict.verdict == "undecided"

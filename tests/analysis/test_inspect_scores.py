@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from oversight.harness import BadInput, ConfigError, inspect_metric
 from oversight.harness.analysis import estimate_carried, unpack_scores
 from tests.house.measure import ROOT
+from tests.studies.opened import copy_study
 
 STUDIES = ROOT / "tests" / "studies"
 NUMBERS = ("estimate", "low", "high", "se")
@@ -39,8 +39,7 @@ def lay_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     """Copy a frozen study, with more in its section [estimate] or [items]."""
 
     def copy(study: str, **more: str) -> None:
-        shutil.copytree(STUDIES / study, tmp_path / study)
-        monkeypatch.chdir(tmp_path / study)
+        monkeypatch.chdir(copy_study(study, tmp_path))
         text = Path("study.toml").read_text(encoding="utf-8")
         for section, line in more.items():
             head = f"[{section}]\n"
@@ -69,7 +68,7 @@ def read(file: str) -> list[dict[str, Any]]:
         *(("partitioned", "quick", more) for more in SETTINGS),
     ],
 )
-def test_what_scores_carry_gives_the_study_s_own_estimate(
+def test_the_scores_give_the_estimate_of_the_study(
     study: str, model: str, more: dict[str, str], lay_out: Callable[..., None], oversight: Callable[..., Any]
 ) -> None:
     lay_out(study, **more)
@@ -120,7 +119,7 @@ def test_a_part_of_the_scores_is_refused(lay_out: Callable[..., None], oversight
         unpack_scores([{"oversight": one[0]["oversight"] | {"scores": "all"}}])
 
 
-def test_what_scores_nothing_is_refused_and_nothing_is_written(
+def test_a_log_without_scores_is_refused_and_nothing_is_written(
     lay_out: Callable[..., None], oversight: Callable[..., Any]
 ) -> None:
     lay_out("panel")

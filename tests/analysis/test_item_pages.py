@@ -225,7 +225,7 @@ def test_a_page_beyond_the_ends_is_empty_and_leads_back(store: Store) -> None:
         ({"stratum": ("ward", "dusk")}, "there is no stratum of 'ward' 'dusk'; there are: 'day', 'night'"),
     ],
 )
-def test_what_is_not_there_is_refused(store: Store, fields: dict[str, Any], message: str) -> None:
+def test_missing_annotators_are_refused(store: Store, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         StudyItems.read(store).read_page(ItemFilter(**fields))
 

@@ -87,7 +87,7 @@ def test_agreement_is_shown_with_every_class(ratings: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("given", [5, None, ["x"]])
-def test_what_holds_no_ratings_is_named(given: Any) -> None:
+def test_a_study_without_ratings_is_named(given: Any) -> None:
     with pytest.raises(h.WrongType, match=r"^ratings(\[0\])?: expected"):
         h.agree(given)
 

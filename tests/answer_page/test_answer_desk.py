@@ -127,7 +127,7 @@ def test_only_what_was_offered_is_an_answer(store: Store, tmp_path: Path, value:
 
 
 @pytest.mark.parametrize("source", ["offline", SOURCE])
-def test_what_was_answered_elsewhere_is_not_asked_and_never_overwritten(
+def test_a_question_answered_elsewhere_is_not_asked_or_overwritten(
     store: Store, tmp_path: Path, source: str
 ) -> None:
     study = lay_out(tmp_path)

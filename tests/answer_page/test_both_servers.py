@@ -43,7 +43,7 @@ def annotated(data: dict[str, dict[str, object]], name: str, verdict: str) -> li
     return [{"id": 100 + list(data).index(name), "digest": hash_task(data[name]), "annotations": [said]}]
 
 
-def test_what_the_page_has_is_not_taken_from_the_server(tmp_path: Path) -> None:
+def test_an_answer_of_the_page_is_not_replaced_by_the_server(tmp_path: Path) -> None:
     study = draw(tmp_path)
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)
@@ -59,7 +59,7 @@ def test_what_the_page_has_is_not_taken_from_the_server(tmp_path: Path) -> None:
             assert len(store.labelling.read_quarantine()) == len(quarantined)
 
 
-def test_what_is_answered_on_the_page_during_a_pull_stays_and_is_looked_at_again(tmp_path: Path) -> None:
+def test_an_answer_on_the_page_during_a_pull_is_kept(tmp_path: Path) -> None:
     study = draw(tmp_path)
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)
@@ -91,7 +91,7 @@ class Project:
         self.tasks = [task for task in self.tasks if task["id"] != number]
 
 
-def test_what_the_page_has_leaves_the_queue_on_the_server(tmp_path: Path) -> None:
+def test_a_question_answered_on_the_page_leaves_the_servers_queue(tmp_path: Path) -> None:
     study = draw(tmp_path)
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)
@@ -108,7 +108,7 @@ def test_what_the_page_has_leaves_the_queue_on_the_server(tmp_path: Path) -> Non
         assert (ids[answered[0]], ids[answered[1]]) == (places[0], None)
 
 
-def test_what_is_withdrawn_on_the_server_is_asked_on_the_page_again(tmp_path: Path) -> None:
+def test_a_question_withdrawn_on_the_server_is_asked_on_the_page(tmp_path: Path) -> None:
     study = draw(tmp_path)
     with Store(study.store_url) as store:
         data, desk = push(study, store), AnswerDesk(study, store)

@@ -33,7 +33,7 @@ WRONG: list[object] = [
 ]  # fmt: skip
 
 
-def test_what_is_no_answer_is_refused_and_stores_nothing(tmp_path: Path) -> None:
+def test_a_malformed_answer_is_refused_and_not_stored(tmp_path: Path) -> None:
     draw(tmp_path, n=400)
     with serve(tmp_path) as desk:
         own = desk.begin("ana")
@@ -131,7 +131,7 @@ def test_a_request_may_be_replayed_and_sent_by_many_at_once(tmp_path: Path) -> N
             assert [e.value for e in store.audit.read_records() if e.kind == "answer"] == ["yes", "no"]
 
 
-def test_who_asks_too_much_waits_and_nobody_else(tmp_path: Path) -> None:
+def test_only_a_client_with_too_many_requests_waits(tmp_path: Path) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana, bea = desk.begin("ana"), desk.begin("bea")

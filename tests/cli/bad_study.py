@@ -65,7 +65,7 @@ CASES = [
         "study.toml:11 [estimate.level]",
     ),
     Bad("K = 1", edit("study.toml", '"red", "green", "blue"', '"red"'), CHECK, "at least 2 classes"),
-    Bad("class twice", edit("study.toml", '"green"', '"red"'), CHECK, "a class is there twice"),
+    Bad("class twice", edit("study.toml", '"green"', '"red"'), CHECK, "a class occurs twice"),
     Bad(
         "no source",
         edit("study.toml", 'file = "items.csv"', ""),
@@ -144,7 +144,7 @@ CASES = [
         "option twice",
         own_options({"id": "b", "text": "t", "options": ["x", " x"]}),
         CHECK,
-        "items.jsonl:2 [options]: the option 'x' is there twice, in the item 'b'",
+        "items.jsonl:2 [options]: the option 'x' occurs twice, in the item 'b'",
     ),
     Bad(
         "changed item",

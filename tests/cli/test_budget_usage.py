@@ -146,7 +146,7 @@ def test_the_bill_of_a_run_keeps_to_the_cap(
 
 
 @pytest.mark.parametrize("name", USAGES)
-def test_what_lines_of_a_batch_used_is_booked(
+def test_the_usage_of_batch_lines_is_counted(
     name: str, lay_out: Callable[[str], None], oversight: Oversight
 ) -> None:
     billed, usage = USAGES[name]
@@ -171,7 +171,7 @@ def test_what_lines_of_a_batch_used_is_booked(
     ],
     ids=["broken off", "malformed", "an error"],
 )
-def test_what_a_failed_reply_says_it_used_is_booked(
+def test_the_usage_of_a_failed_reply_is_counted(
     reply: str, lay_out: Callable[[str], None], oversight: Oversight
 ) -> None:
     billed = (50, 505)

@@ -39,7 +39,7 @@ def test_estimate_and_compare_tell_results_by_class(
     assert "recall[black]" in Path("page.html").read_text()
 
 
-def test_what_cannot_be_is_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:
+def test_impossible_values_are_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"good": (0.9, 200), "fair": (0.5, 200)})
     assert "'fbeta' is none" in oversight("estimate", "--metrics", "fbeta", code=2)["error"]
     both = oversight("estimate", "--metrics", "f1", "--joint", "--estimators", "paper", code=2)["error"]
@@ -50,7 +50,7 @@ def test_what_cannot_be_is_refused_by_name(begin: Callable[..., None], oversight
         ("truth,red", "truth,rde", "costs.csv:2 [rde]: 'rde' is none of the study's classes"),
         ("blue,1,1", "blue,1,", "costs.csv:4 [green]: must be a number, is empty"),
         ("black,1,1,1,0\n", "", "costs.csv: no row for the class 'black'"),
-        ("green,1,0", "red,1,0", "costs.csv:3 [truth]: the class 'red' is there twice"),
+        ("green,1,0", "red,1,0", "costs.csv:3 [truth]: the class 'red' occurs twice"),
     ):
         Path("costs.csv").write_text(COSTS.replace(old, new))
         assert told in oversight("estimate", "--costs", "costs.csv", code=2)["error"]

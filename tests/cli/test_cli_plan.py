@@ -23,7 +23,7 @@ def test_questions_for_three_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert compared["disagreements, targeted"]["saving"] > 30
 
 
-def test_what_a_number_of_questions_buys(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_width_for_a_number_of_questions(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--options", "4", "--accuracy", "0.7", "--questions", "897", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     rows = {row["protocol"]: row["half_width"] for row in answer["estimate"]}

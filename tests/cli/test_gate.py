@@ -59,7 +59,7 @@ def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversi
         ("--at-least .5 --model a --junit .", ".: cannot be written: it is no file"),
     ],
 )
-def test_what_is_no_bar_is_refused(
+def test_an_invalid_bar_is_refused(
     begin: Begin, capsys: pytest.CaptureFixture[str], words: str, said: str
 ) -> None:
     begin("partitioned", {"a": (0.8, 200), "b": (0.7, 200)})
@@ -67,7 +67,7 @@ def test_what_is_no_bar_is_refused(
     assert said in capsys.readouterr().err
 
 
-def test_what_cannot_be_trusted_is_undecided_never_pass(begin: Begin, oversight: Oversight) -> None:
+def test_untrusted_data_are_undecided_and_never_pass(begin: Begin, oversight: Oversight) -> None:
     begin("partitioned", {"half": (0.95, 120), "m": (0.95, 200)})
     half = oversight("gate", "--at-least", "0.3", "--model", "half", code=3)["checks"][0]
     assert half["why"].startswith("the run is not finished: 80 items")

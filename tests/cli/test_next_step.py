@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from oversight.harness.cli.main import main
+from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 STEPS = {
@@ -22,8 +22,7 @@ STEPS = {
 def test_it_names_the_next_verb(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(STUDIES / name, tmp_path / name)
-    monkeypatch.chdir(tmp_path / name)
+    monkeypatch.chdir(copy_study(name, tmp_path))
     assert main([]) == 0
     assert STEPS[name] in capsys.readouterr().out
 

@@ -139,7 +139,7 @@ def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
         ("notes.csv", "n0,", "m0,", "cannot change once items are given"),
     ],
 )
-def test_what_was_drawn_cannot_be_drawn_again(
+def test_drawn_assignments_cannot_be_redrawn(
     panel: Any, oversight: Callable[..., Any], file: str, old: str, new: str, words: str
 ) -> None:
     edit(file, old, new)

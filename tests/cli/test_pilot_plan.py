@@ -176,7 +176,7 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
         (["--options", "4", "--study", "other.toml"], "leave out --study or --options"),
     ],
 )
-def test_what_has_no_effect_or_cannot_be_is_refused(
+def test_options_without_effect_are_refused(
     words: list[str], message: str, study: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study(n=150, pilot=60)
@@ -203,7 +203,7 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
         ('[estimate]\nstrata = "text"\n', "strata: all items are taken together"),
     ],
 )
-def test_what_a_plan_does_not_allow_for_is_refused(
+def test_designs_that_a_plan_does_not_support_are_refused(
     extra: str, message: str, study: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     study(n=150, pilot=60, extra=extra)

@@ -17,7 +17,7 @@ def read(*words: str) -> Placement | None:
     return read_placement(parser.parse_args(words))
 
 
-def test_what_is_said_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_placement_options_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     assert read() is None
     assert read("--on", "ray") == Placement(resources={"CPU": 1})
@@ -44,7 +44,7 @@ def test_what_is_said_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--on", "ray", "--ray-address", "nonsense"], "nothing answers at 'nonsense'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(words: list[str], why: str) -> None:
+def test_contradicting_placement_options_are_refused(words: list[str], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         read(*words)
 

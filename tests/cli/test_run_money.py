@@ -71,7 +71,7 @@ def test_a_budget_stops_before_it_is_passed_and_the_rest_waits(
 
 
 @pytest.mark.parametrize("structured", ["never", "auto"])
-def test_what_each_model_of_a_command_used_before_counts_before_anything_is_sent(
+def test_earlier_usage_of_every_model_counts_before_the_first_call(
     structured: str, lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     def sections(one: FakeOpenAI, other: FakeOpenAI) -> str:

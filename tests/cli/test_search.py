@@ -246,6 +246,6 @@ def test_a_search_of_another_version_is_shown_and_exported_and_says_why_it_does_
         connection.execute(sa.text("UPDATE search SET spec = json_remove(spec, '$.loop')"))
     engine.dispose()
     assert oversight("search", "show", "--study", study)["search"]["winner"]
-    oversight("search", "export", tmp_path / "winner.py", "--study", study)
+    oversight("search", "export", tmp_path / "winner.json", "--study", study)
     assert main(["search", "resume", "--study", study]) == 2
     assert "begun by another version" in capsys.readouterr().err

@@ -181,7 +181,7 @@ def test_a_search_that_another_process_makes_is_refused(
         oversight("search", "resume", "--tokens", "1000000", "--study", study)
 
 
-def test_how_often_and_how_fast_is_asked_may_change(tmp_path: Path, study: str, oversight: Any) -> None:
+def test_rates_and_tries_may_change(tmp_path: Path, study: str, oversight: Any) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
@@ -204,7 +204,7 @@ def test_before_every_expert_has_answered_no_search_begins(
     assert "no random part of the items" in told
 
 
-def test_what_faster_experts_have_answered_is_left_out_and_told(
+def test_answers_of_faster_experts_are_left_out_with_a_message(
     tmp_path: Path, study: str, oversight: Any
 ) -> None:
     with fake_openai(answer) as server:

@@ -26,7 +26,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("more", BAD)
-def test_what_is_wrong_is_named_and_nothing_is_asked(
+def test_a_wrong_setting_is_named_and_nothing_is_asked(
     more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with fake_openai(answer) as server:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks._made_search import SEARCH, make_search, source_of
 from oversight.harness.cli.main import main
 from oversight.harness.report import SearchedWinner
 from oversight.harness.report.search_findings import winner_lines
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
-from tests.agents.search.made_search import SEARCH, make_search, source_of
 from tests.agents.search.test_told_writer import SETTINGS, Writer, read_archive
 from tests.cli.search_study import lay_out
 from tests.fakes.openai_server import Reply, fake_openai
@@ -49,7 +49,7 @@ def test_nothing_that_a_model_wrote_reaches_the_terminal_raw(
             (["show", "--page", str(tmp_path / "search.html")], 0),
             (["show", ODD], 2),
             (["show", ODD, "--json"], 2),
-            (["export", str(tmp_path / "winner.py")], 0),
+            (["export", str(tmp_path / "winner.json")], 0),
             (["export", str(tmp_path / f"{ODD}.txt")], 2),
         ):
             assert main(["search", *words, "--study", study]) == code, words

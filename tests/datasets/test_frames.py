@@ -90,7 +90,7 @@ def test_a_missing_column_and_an_id_twice() -> None:
         h.read_items(frame, id="no")
     with pytest.raises(h.DataError, match=r"^frame, row 1, column 'id': the id 'a' was used in row 0"):
         h.read_items(frame.assign(id="a"))
-    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column is there twice"):
+    with pytest.raises(h.DataError, match=r"^frame, column 'text': the column occurs twice"):
         h.read_items(pd.concat([frame, frame[["text"]]], axis=1))
     with pytest.raises(h.DataError, match=r"^frame: there are no items in it"):
         h.read_items(frame.head(0))
@@ -137,7 +137,7 @@ def test_predictions_from_a_frame(items: list[h.Item]) -> None:
     ("change", "message"),
     [
         ({"id": "c"}, r"row 0, column 'id': no item has the id 'c'"),
-        ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' is there twice"),
+        ({"id": "a", "prediction": "x"}, r"row 1, column 'id': the id 'a' occurs twice"),
         ({"prediction": "z"}, r"row 0, column 'prediction': 'z' is none of the options of 'b'"),
         ({"confidence": 2}, r"row 0, column 'confidence': must lie between 0 and 1, is 2"),
     ],
@@ -186,8 +186,25 @@ def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: li
         h.labels_from_frame(SAID.assign(**change), items)
 
 
+def test_three_calls_lead_from_frames_to_a_number(items: list[h.Item]) -> None:
+    said = pd.DataFrame({"id": ["b", "a"], "option": ["q", "p"], "answer": ["yes", "no"]})
+    predicted = pd.DataFrame({"id": ["a", "b", "c"], "prediction": ["p", "Q", None]})
+    labels = h.labels_from_frame(said, ["p", "q"])
+    predictions = h.predictions_from_frame(predicted, ["p", "q"])
+    assert h.accuracy(predictions, labels).n == h.Counts(ordinary=1, complementary=1, unlabelled=1)
+    assert [p.option for p in predictions] == [0, 1, None]
+
+
+@pytest.mark.parametrize("given", [["p"], ["p", "p"], ["p", 1]])
+def test_options_that_are_none_are_named(given: list[Any]) -> None:
+    with pytest.raises(h.DataError, match="needs at least 2 options, each once"):
+        h.labels_from_frame(SAID, given)
+    with pytest.raises(h.DataError, match=r"row 0, column 'id': is empty"):
+        h.labels_from_frame(SAID.assign(id=["", "a"]), ["p", "q"])
+
+
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
-def test_what_is_neither_path_nor_frame_is_named(given: Any) -> None:
+def test_a_source_that_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__
     with pytest.raises(TypeError, match=rf"^source: expected a path or a frame \(.*\), got {kind}$"):
         h.read_items(given)

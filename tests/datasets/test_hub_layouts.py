@@ -101,7 +101,7 @@ def test_a_folder_is_read_as_it_is_now(
         assert load_preset("medqa", limit=limit).items[0].text == f"A patient {first}?"
 
 
-def test_what_the_library_cannot_read_is_told_in_a_line(
+def test_an_unreadable_data_set_is_reported_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lay_out(tmp_path, "medqa")
@@ -113,7 +113,7 @@ def test_what_the_library_cannot_read_is_told_in_a_line(
     assert "\n" not in caught.value.reason
 
 
-def test_what_the_hub_does_not_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_hub_data_set_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out(tmp_path, "gpqa")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"Idavidrein/gpqa \[test\]: could not be loaded"):

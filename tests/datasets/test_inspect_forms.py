@@ -69,7 +69,7 @@ EMPTY = {"model": "m", "choices": [], "completion": ""}
     ],
     ids=range(9),
 )
-def test_what_the_model_wrote_is_found(given: dict[str, Any], raw: str, tmp_path: Path) -> None:
+def test_the_text_of_the_model_is_found(given: dict[str, Any], raw: str, tmp_path: Path) -> None:
     (answer,) = read(tmp_path, given)
     assert answer.raw == raw
 
@@ -171,7 +171,7 @@ def test_errors_limits_and_lengths_are_told_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_left_out_is_counted(
+def test_left_out_samples_are_counted(
     oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -92,7 +92,7 @@ def bad(row: dict[str, Any]) -> list[dict[str, Any]]:
         ({"id": "", "text": "t", "options": ["x", "y"]}, "id", "is empty"),
         ({"id": "b", "text": "t", "options": ["x"]}, "options", "at least 2 options, this one has 1"),
         ({"id": "b", "text": "t", "options": []}, "options", "has 0"),
-        ({"id": "b", "text": "t", "options": ["x", " x "]}, "options", "'x' is there twice, in the item 'b'"),
+        ({"id": "b", "text": "t", "options": ["x", " x "]}, "options", "'x' occurs twice, in the item 'b'"),
         ({"id": "b", "text": "t", "options": ["x", " "]}, "options", "option 2 is empty"),
         ({"id": "b", "text": "t", "options": "x, y"}, "options", "must be a JSON list"),
         ({"id": "b", "text": "t", "options": 7}, "options", "must be a list"),
@@ -120,7 +120,7 @@ def test_lines_are_counted_as_an_editor_does_in_csv_with_line_breaks(tmp_path: P
         ("none.csv", None, "no such file"),
         ("i.xls", b"x", "unknown format"),
         ("i.csv", b"", "the file is empty"),
-        ("i.csv", b"id,id\n", r":1 \[id\]: the column is there twice"),
+        ("i.csv", b"id,id\n", r":1 \[id\]: the column occurs twice"),
         ("i.csv", b"id,text\na,b,c\n", ":2: 3 values where the header has 2"),
         ("i.csv", b'id,text\na,"b"x\n', ":2: malformed CSV"),
         ("i.csv", b"id,text\na,caf\xe9\n", ":2: not UTF-8"),
@@ -165,7 +165,7 @@ def test_the_key_gives_positions_in_source_order(tmp_path: Path) -> None:
     [
         ("id,answer\na,x\n", r":2 \[label\]: there is no such column"),
         ("id,label\na,nope\n", r":2 \[label\]: 'nope' is none of the options"),
-        ("id,label\na,x\na,x\n", r":3 \[id\]: the id 'a' is there twice"),
+        ("id,label\na,x\na,x\n", r":3 \[id\]: the id 'a' occurs twice"),
         ("id,label\na,x\n", r":2 \[id\]: no answer for 1 items, such as 'b'"),
     ],
 )

@@ -406,7 +406,7 @@ def test_a_form_that_cannot_be_read_is_named(sample: object, message: str, tmp_p
         read(tmp_path, sample)
 
 
-def test_what_is_left_out_is_counted(
+def test_left_out_samples_are_counted(
     oversight: Oversight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

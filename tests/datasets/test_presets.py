@@ -180,7 +180,7 @@ def test_repeated_items_and_repeated_options_are_left_out(tmp_path: Path) -> Non
     assert [item.text for item in read_preset("math-mc", path)[0]] == ["q?", "third?"]
 
 
-def test_what_no_preset_has_is_refused(tmp_path: Path) -> None:
+def test_an_option_that_no_preset_has_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no preset 'x'"):
         read_preset("x")
     with pytest.raises(BadInput, match="no configuration 'x'; there are: gpqa_extended, gpqa_main, gpqa_di"):

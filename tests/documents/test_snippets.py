@@ -5,12 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
-import json
 import re
-import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -25,6 +20,7 @@ from tests.cli.search_study import CLASSES, lay_out
 from tests.cli.search_study import answer as answer_colours
 from tests.conftest import ROOT
 from tests.fakes.openai_server import fake_openai
+from tests.studies.opened import copy_study
 
 ITEMS = [Item(f"i{j}", f"The colour of number {j}.", CLASSES, (0, 1, 2, 3)) for j in range(3)]
 
@@ -49,9 +45,9 @@ def run_snippet(text: str, **names: Any) -> dict[str, Any]:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A finished study."""
-    shutil.copytree(ROOT / "tests" / "studies" / "partitioned", tmp_path / "study")
-    monkeypatch.chdir(tmp_path / "study")
-    return tmp_path / "study"
+    folder = copy_study("partitioned", tmp_path)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 def test_the_pictures_of_view_md(folder: Path) -> None:
@@ -77,18 +73,10 @@ def test_a_workflow_of_workflows_md() -> None:
 
 def test_the_winner_of_search_md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    questions = "id,text\n" + "".join(f"{item.id},{item.text}\n" for item in ITEMS)
     with fake_openai(answer_colours) as server:
         lay_out(tmp_path, server.url)
         assert main(["search", "start"]) == 0
-        assert main(["search", "export", "winner.py"]) == 0
-        (tmp_path / "questions.csv").write_text(questions, encoding="utf-8")
-        command = snippet("search.md", "winner").replace("NAME", "m").replace("URL", server.url)
-        program, *words = shlex.split(command, comments=True)
-        assert program == "python"
-        done = subprocess.run([sys.executable, *words], check=True, capture_output=True, text=True)
-    assert {json.loads(line)["id"] for line in done.stdout.splitlines()} == {item.id for item in ITEMS}
-    monkeypatch.syspath_prepend(tmp_path)
+        assert main(["search", "export", "winner.json"]) == 0
+        assert main(["run", "--workflow", "winner.json"]) == 0
     names = run_snippet(snippet("search.md", "winner in Python"), items=ITEMS, model=Scripted())
-    monkeypatch.delitem(sys.modules, "winner")
     assert all(prediction.option is not None for prediction in names["predictions"])

@@ -28,7 +28,7 @@ def test_a_tour_prints_what_its_page_shows(tour: None, page: str, blocks: int) -
     assert play_page(DOCS / f"{page}.md") == blocks
 
 
-def test_what_saves_questions_prints_what_the_page_shows(tour: None) -> None:
+def test_commands_that_save_questions_print_the_page_s_output(tour: None) -> None:
     assert play_page(DOCS / "saving.md", REFUSED)
 
 

@@ -63,7 +63,7 @@ def test_nothing_on_the_server_tells_control_questions_apart(woven: Bench) -> No
     assert all(places[c.original] < places[c.id] for c in repeats)
 
 
-def test_what_comes_back_counts_for_the_experts_alone(woven: Bench) -> None:
+def test_control_answers_count_only_for_the_experts(woven: Bench) -> None:
     controls = read_controls(woven)
     wrong, first = set[str](), True
     for expert in TEAM:

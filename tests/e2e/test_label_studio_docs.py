@@ -61,7 +61,7 @@ def test_the_python_on_the_page_runs(text: str) -> None:
     assert sum(p.asked for p in names["desk"].status().values()) == 8
 
 
-def test_what_the_page_names_is_there() -> None:
+def test_names_on_the_page_exist() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
         assert (PAGE.parent / target).is_file(), target

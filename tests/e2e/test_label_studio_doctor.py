@@ -77,7 +77,7 @@ def test_push_and_pull_with_a_personal_token(
     assert bench.call("label", "pull")["new"] == 1
 
 
-def test_what_is_wrong_with_a_token(
+def test_doctor_names_the_fault_of_a_token(
     ask: Callable[..., Any],
     label_studio: LabelStudioServer,
     admin: Person,
@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_token(
     token, browser = personal
     access = browser.post("/api/token/refresh/", json={"refresh": token}).json()["access"]
     assert "lives for five minutes" in ask(label_studio.url, access, 1)["Label Studio"][1]
-    assert "knows no such token; copy it again" in ask(label_studio.url, "0" * 40, 1)["Label Studio"][1]
+    assert "does not know this token; copy it again" in ask(label_studio.url, "0" * 40, 1)["Label Studio"][1]
     browser.post("/api/token/blacklist/", json={"refresh": token}).raise_for_status()
     assert "revoked" in ask(label_studio.url, token, 1)["Label Studio"][1]
     admin.do("POST", "/api/jwt/settings", {"legacy_api_tokens_enabled": False, "api_tokens_enabled": True})
@@ -98,7 +98,9 @@ def test_what_is_wrong_with_a_token(
     assert ask(label_studio.url, label_studio.token, 0)["Label Studio token"][0] == "ok"
 
 
-def test_what_is_wrong_with_an_address(ask: Callable[..., Any], label_studio: LabelStudioServer) -> None:
+def test_doctor_names_the_fault_of_an_address(
+    ask: Callable[..., Any], label_studio: LabelStudioServer
+) -> None:
     refused = ask("http://127.0.0.1:9", "sekret", 1)["Label Studio address"]
     assert refused[0] == "wrong"
     assert "cannot be reached" in refused[1]

@@ -71,7 +71,7 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     assert shown["title"].startswith("(closed) ")
 
 
-def test_what_people_do_on_a_panels_server(panel_bench: Bench) -> None:
+def test_actions_on_a_panels_server_are_stored(panel_bench: Bench) -> None:
     bench = panel_bench
     bench.call("label", "push")
     ana, eve = bench.people["ana"], bench.people["eve"]

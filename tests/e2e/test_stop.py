@@ -77,7 +77,7 @@ def stopping(
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_what_is_under_way_is_stored(number: signal.Signals, tmp_path: Path) -> None:
+def test_calls_under_way_are_stored(number: signal.Signals, tmp_path: Path) -> None:
     with stopping(tmp_path, number) as (process, held, server):
         held.go.set()
         _, err = process.communicate(timeout=60)

@@ -113,7 +113,7 @@ def test_two_commands_at_once_on_one_run_share_its_budget(tmp_path: Path) -> Non
         assert len(server.prompts) == CAP
 
 
-def test_what_any_of_several_models_spent_before_counts_from_the_first_call(
+def test_earlier_spending_of_any_model_counts_from_the_first_call(
     oversight: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -141,7 +141,7 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
         (["--workflow", "cot", "--sandbox", "none"], "there is no sandbox tier 'none'"),
     ],
 )
-def test_what_cannot_be_run_is_refused(
+def test_an_invalid_workflow_is_refused(
     words: list[str],
     message: str,
     tmp_path: Path,
@@ -164,7 +164,7 @@ def test_what_cannot_be_run_is_refused(
         ("answers = 1", "workflow.toml [answers]"),
         ("answer = ", "workflow.toml: not valid TOML"),
         ('examples = "none.jsonl"', "none.jsonl: there is no such file"),
-        ('[[role]]\nname = "x"\ntext = "y"\n[[role]]\nname = "x"\ntext = "z"', "a role is there twice"),
+        ('[[role]]\nname = "x"\ntext = "y"\n[[role]]\nname = "x"\ntext = "z"', "a role occurs twice"),
     ],
 )
 def test_a_wrong_setting_is_named(

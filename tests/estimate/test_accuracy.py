@@ -18,8 +18,8 @@ from oversight.harness.estimate import (
     estimate_tallies,
     tally,
 )
-from oversight.harness.estimate.core.distributions import blaker
-from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.intervals import scale_by_share
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED
@@ -45,7 +45,7 @@ def test_equals_the_estimate_from_counts() -> None:
     assert tuple(found) == tuple(POINTS)
 
 
-def test_what_is_printed() -> None:
+def test_the_printed_estimate() -> None:
     predictions, labels = study(4, 20, 30, 80, 90)
     predictions += [Prediction("u", None, PredictionStatus.UNREADABLE), Prediction("x", 1)]
     predictions += [Prediction("f", None, PredictionStatus.FAILED)]

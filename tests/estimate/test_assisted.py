@@ -124,7 +124,7 @@ def test_intervals_hold_with_strata_that_were_labelled_at_different_rates() -> N
     assert np.mean(widths) < 0.95
 
 
-def test_what_it_cannot_honour_is_named() -> None:
+def test_unsupported_options_are_named() -> None:
     models, labels = draw(4, [0.8, 0.7])
     for options, named in (
         ({"interval": "wald"}, "interval 'wald'"),

@@ -14,7 +14,7 @@ from oversight.harness import NotIdentified
 from oversight.harness.columns import LabelColumns, align_models
 from oversight.harness.estimate import collected_part as cut
 from oversight.harness.estimate import decode
-from oversight.harness.estimate.routed.routed_sample import FEW_OPEN
+from oversight.harness.estimate.routed_sample import FEW_OPEN
 from oversight.harness.types import PLACES, Label, Note, NoteKind, Question
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, one_expert_per_class, order_queue
@@ -121,7 +121,7 @@ def test_everybodys_answers_are_cut_to_the_share_of_the_slowest(name: str, share
     assert note in h.compare(PREDICTIONS, labels).pairs[0].notes
 
 
-def test_what_is_kept_is_the_start_of_every_queue_whatever_arrived_first() -> None:
+def test_the_kept_part_is_the_start_of_every_queue() -> None:
     labels = reach("partitioned", **{EXPERTS[0]: 0.4})
     mixed = list(labels)
     np.random.default_rng(3).shuffle(mixed)  # type: ignore[arg-type]  # a list

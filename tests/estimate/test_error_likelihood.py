@@ -7,7 +7,7 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray, NotIdentified
 from oversight.harness.estimate import RoutedSample
-from oversight.harness.estimate.routed import ErrorRanges, bounded_accuracy
+from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy
 
 K = 4
 
@@ -92,7 +92,7 @@ def test_experts_who_err_together_are_withheld() -> None:
         bounded_accuracy(*collect(doubles, singles), ErrorRanges())
 
 
-def test_what_leaves_every_accuracy_possible_is_withheld() -> None:
+def test_an_interval_with_every_accuracy_is_withheld() -> None:
     singles = {(True, 1): 3, (True, 0): 2, (False, 1): 3, (False, 0): 6}
     with pytest.raises(NotIdentified, match="leaves every accuracy possible"):
         bounded_accuracy(*collect({}, singles), ErrorRanges())

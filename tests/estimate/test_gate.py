@@ -24,7 +24,7 @@ from oversight.harness.estimate import (
 from oversight.harness.estimate.gate import (
     accuracy_gains,
     difference_gains,
-    make_pool,
+    gather_asked,
     refuting_wealth,
     worst_p_values,
 )
@@ -96,7 +96,7 @@ def test_models_that_never_differ_pass_once_there_are_enough_items() -> None:
 @pytest.mark.parametrize("bar", [0.6, 0.8])
 def test_with_one_number_of_options_the_bets_are_likelihood_ratios(bar: float) -> None:
     (model,), labels = study("partitioned", (0.8,))
-    gains = accuracy_gains(make_pool(labels, [model]), bar)
+    gains = accuracy_gains(*gather_asked(labels, [model]), bar)
     hit, yes = model.option[labels.item] == labels.option, labels.kind == 1
     right, wrong = int((hit & yes).sum()), int((hit != yes).sum())
     refused, A = len(labels) - right - wrong, bar + 0.05
@@ -113,27 +113,27 @@ def test_outcomes_are_unbiased_for_any_accuracy_and_stay_within_their_bounds() -
         models, labels = study(protocol, (0.8, 0.6), 4000, unreadable=0.1)
         truth = [0.72, 0.54]
         for model, value in zip(models, truth, strict=True):
-            gains = accuracy_gains(make_pool(labels, [model]), 0.5)
+            gains = accuracy_gains(*gather_asked(labels, [model]), 0.5)
             assert gains.value == pytest.approx(value, abs=0.045)
             assert gains.low <= gains.sums.min()
             assert gains.sums.max() <= gains.high
-        gains = difference_gains(make_pool(labels, models), -0.1)
+        gains = difference_gains(*gather_asked(labels, models), -0.1)
         assert gains.value == pytest.approx(truth[0] - truth[1], abs=0.06)
         assert gains.low <= gains.sums.min()
         assert gains.sums.max() <= gains.high
 
 
-def test_what_counts_only_grows_as_answers_arrive() -> None:
+def test_the_counted_part_only_grows() -> None:
     """Passed-over items, too; and bounds do not move."""
     models, labels = study("disagreement", (0.8, 0.6), 300)
     rng, before, ends = np.random.default_rng(1), 0, set[tuple[float, float]]()
     order = rng.permutation(len(labels))
     for n in range(20, len(labels) + 1, 10):
-        gains = difference_gains(make_pool(labels.take(order[:n]), models), -0.02)
+        gains = difference_gains(*gather_asked(labels.take(order[:n]), models), -0.02)
         assert len(gains.sums) >= before
         before, ends = len(gains.sums), ends | {(gains.low, gains.high)}
     assert len(ends) == 1
-    assert len(difference_gains(make_pool(labels, models), -0.02).sums) == 300
+    assert len(difference_gains(*gather_asked(labels, models), -0.02).sums) == 300
 
 
 def test_wealth_of_bets_does_not_grow_on_the_wrong_side() -> None:

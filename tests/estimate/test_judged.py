@@ -19,7 +19,7 @@ from oversight.harness.estimate import (
     judged_accuracy,
     synthesise_population,
 )
-from oversight.harness.estimate.routed import RoutedSample
+from oversight.harness.estimate.routed_sample import RoutedSample
 from oversight.harness.types import Item, NoteKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class
@@ -167,7 +167,7 @@ def test_where_it_adds_nothing_it_says_so(protocol: str, named: str) -> None:
     assert named in made.undefined[JUDGED]
 
 
-def test_what_it_cannot_honour_is_named() -> None:
+def test_unsupported_options_are_named() -> None:
     models, labels, judge = draw(4, know)
     for options, named in (
         ({"interval": "wald"}, "interval 'wald'"),

@@ -100,9 +100,7 @@ def test_a_pool_with_clusters_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("protocol", ["single", "partitioned"])
 @pytest.mark.parametrize("voice", [know, pytest.param(lie, marks=pytest.mark.slow)])
-def test_what_is_predicted_of_items_that_were_not_drawn_counts(
-    voice: Callable[..., Voice], protocol: str
-) -> None:
+def test_predictions_of_undrawn_items_count(voice: Callable[..., Voice], protocol: str) -> None:
     held, ratios = [], []
     for seed in range(25):
         rng = np.random.default_rng(seed)

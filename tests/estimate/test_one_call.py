@@ -77,7 +77,7 @@ def test_labels_of_disagreements_tell_no_accuracy() -> None:
     assert "oversight compare" in h.accuracies(PREDICTIONS["good"], labels).undefined["accuracy"]
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_models_that_cannot_be_compared_are_refused() -> None:
     labels = labels_of("targeted")
     with pytest.raises(BadInput, match="at least 2 models, there are 1"):
         h.compare({"good": PREDICTIONS["good"]}, labels)

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from oversight.harness import EstimateError, FloatArray, IntArray, NotIdentified
 from oversight.harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
-from oversight.harness.estimate.intervals.tilting import (
+from oversight.harness.estimate.tilting import (
     TiltedMean,
     TiltedRows,
     collapse_rows,
@@ -211,7 +211,7 @@ def test_a_question_that_settles_every_item_is_a_binomial() -> None:
     assert found.se == pytest.approx(math.sqrt(0.25 * 0.75 / 20))
 
 
-def test_what_was_never_asked_is_refused() -> None:
+def test_an_item_that_was_never_asked_is_refused() -> None:
     one, K, asked = np.array([[1.0, 0, 0]]), np.array([3]), np.array([0])
     with pytest.raises(NotIdentified, match=r"1 of 1 items, .* options 1, 2: they have propensity 0"):
         tilt_items(difference_target([0], [1], 3), one, K, asked, np.array([0.0]))

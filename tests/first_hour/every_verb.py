@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from oversight.harness.cli.main import main
 from tests.cli.search_study import lay_out
+from tests.studies.opened import copy_study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "tests" / "studies"
@@ -88,12 +88,11 @@ COMMANDS = (
 
 def lay_out_studies(folder: Path, url: str) -> None:
     """Copies of finished studies, brought up to now, and one whose models are behind a loopback server."""
-    ignored = shutil.ignore_patterns("expected")
     with redirect_stdout(StringIO()):
         for name in sorted({command.study for command in COMMANDS} - {"colours", "fresh"}):
-            shutil.copytree(STUDIES / name, folder / name, ignore=ignored)
+            copy_study(name, folder)
             assert main(["label", "route", "--study", str(folder / name / "study.toml")]) == 0
-        shutil.copytree(STUDIES / "partitioned", folder / "fresh", ignore=ignored)
+        copy_study("partitioned", folder / "copied").rename(folder / "fresh")
         (folder / "fresh" / "study.db").unlink()
         (folder / "colours").mkdir()
         lay_out(folder / "colours", url)

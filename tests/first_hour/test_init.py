@@ -135,7 +135,7 @@ def test_of_several_files_one_is_to_be_named(
     assert oversight("init", "--items", "a.csv")["items"] == "a.csv"
 
 
-def test_what_no_study_can_be_made_of_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_files_are_reported_by_init(capsys: pytest.CaptureFixture[str]) -> None:
     write_csv("mine.csv", ["nr", "x"], [[str(j), f"v{j}"] for j in range(9)])
     assert main(["init", "--classes", "a,b"]) == 2
     assert "mine.csv: which column holds the text? there are: nr, x; give --text" in capsys.readouterr().err

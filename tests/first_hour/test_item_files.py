@@ -77,7 +77,7 @@ def test_the_wrong_rows_of_a_file_are_named_at_once(
     assert main(["label", "route", "--study", str(study)]) == 2
     told = capsys.readouterr().err
     for j in range(10, 30):
-        assert f"items.jsonl:{j + 1} [options]: the option 'same' is there twice, in the item 'i{j}'" in told
+        assert f"items.jsonl:{j + 1} [options]: the option 'same' occurs twice, in the item 'i{j}'" in told
     assert "and 11 more wrong rows" in told
     assert "31 rows are wrong; skip_bad = true under [items] leaves such rows out" in told
     assert "'i30'" not in told

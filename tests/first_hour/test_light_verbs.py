@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.studies.opened import copy_study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "tests" / "studies"
@@ -23,6 +24,7 @@ HEAVY = (
 _ASK = """
 import sys
 from oversight.harness.cli.main import main
+from tests.studies.opened import copy_study
 code = main(sys.argv[2:])
 print("LOADED", *[name for name in sys.argv[1].split(",") if name in sys.modules], file=sys.stderr)
 sys.exit(code)
@@ -31,8 +33,7 @@ sys.exit(code)
 
 def loaded(study: str, command: str, folder: Path, *more: str) -> set[str]:
     """Which heavy modules a command has loaded."""
-    copy = folder / study
-    shutil.copytree(STUDIES / study, copy)
+    copy = copy_study(study, folder)
     done = subprocess.run(
         [sys.executable, "-c", _ASK, ",".join((*HEAVY, *more)), *command.split()],
         cwd=copy,

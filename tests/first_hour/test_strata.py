@@ -56,7 +56,7 @@ def test_texts_and_options_still_may_not_change(study: Path, capsys: pytest.Capt
     assert "'i7' is stored with another text" in capsys.readouterr().err
 
 
-def test_what_is_stored_of_a_column_stays(study: Path, oversight: Oversight) -> None:
+def test_the_stored_column_is_kept(study: Path, oversight: Oversight) -> None:
     write_study('meta = ["shift"]')
     oversight("label", "route")
     Path("mine.csv").write_text(Path("mine.csv").read_text().replace("night", "late"))

@@ -65,7 +65,7 @@ def change(old: str, new: str, name: str = "study.toml") -> None:
         ("run --model smal", "'small'"),
     ],
 )
-def test_what_was_meant_is_said(words: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_probable_name_is_suggested(words: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
     try:
         code = main(words.split())
     except SystemExit as stop:

@@ -6,7 +6,6 @@ import ast
 import contextlib
 import functools
 import io
-import shutil
 import sys
 import tempfile
 import tokenize
@@ -23,6 +22,7 @@ from oversight.harness.registry import load_module
 from oversight.harness.store.tables import ItemRow
 from tests.documents.blocks import find_options
 from tests.house.faces import PACKAGE, WINGS
+from tests.studies.opened import copy_study
 
 ROOT = Path(__file__).parents[2]
 LONGEST_FUNCTION = 60
@@ -195,7 +195,7 @@ def count_surface() -> dict[str, int]:
     }
 
 
-def trace_estimate(study: Path = ROOT / "tests" / "studies" / "partitioned") -> dict[str, int]:
+def trace_estimate(study: str = "partitioned") -> dict[str, int]:
     """Files that `oversight estimate` enters for a frozen study, and the most frames open at once."""
     files: set[str] = set()
     deepest = 0
@@ -212,8 +212,8 @@ def trace_estimate(study: Path = ROOT / "tests" / "studies" / "partitioned") -> 
         deepest = max(deepest, open_now)
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
-        copy = Path(shutil.copytree(study, Path(folder) / "study"))
-        main(["estimate", "--study", str(copy / "study.toml")])  # the database is brought up to date
+        copy = copy_study(study, Path(folder))
+        main(["estimate", "--study", str(copy / "study.toml")])  # which loads all modules
         sys.setprofile(watch)
         try:
             main(["estimate", "--study", str(copy / "study.toml")])

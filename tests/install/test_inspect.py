@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.install.environments import ROOT, build_wheel, call, install, keep_environment
+from tests.studies.opened import copy_study
 
 pytestmark = pytest.mark.slow
 PEER = Path(__file__).with_name("inspect_peer.py")
@@ -34,8 +34,7 @@ def scored(
     """Evaluate a frozen study's items with inspect-ai, import the log, and score it with what comes out."""
 
     def score(epochs: int = 1, study: str = "partitioned", answers: str = "quick.csv") -> dict[str, Any]:
-        shutil.copytree(ROOT / "tests" / "studies" / study, tmp_path / "study")
-        monkeypatch.chdir(tmp_path / "study")
+        monkeypatch.chdir(copy_study(study, tmp_path))
         said = {row["id"]: row["prediction"] or row["raw"] for row in _rows(answers)}
         items = [
             {"id": r["id"], "text": r["text"], "says": said.get(r["id"], "")} for r in _rows("items.csv")

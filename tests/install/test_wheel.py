@@ -14,7 +14,7 @@ from zipfile import ZipFile
 import pytest
 
 from oversight.harness.distribution import VERSION, install_line
-from oversight.harness.store import schema
+from oversight.harness.store import HEAD
 from tests.cli.search_study import answer, lay_out
 from tests.fakes.openai_server import Reply, fake_openai
 from tests.install.environments import ROOT, build_wheel, call, make_environment
@@ -113,7 +113,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         ("parquet", ["predictions", "import", "all.parquet", "--model", "m"]),
     ],
 )
-def test_what_is_not_installed_is_named_with_its_extra(
+def test_a_missing_package_is_named_with_its_extra(
     smallest: Path, tmp_path: Path, extra: str, words: list[str]
 ) -> None:
     (tmp_path / "items.csv").write_text(ITEMS)
@@ -143,6 +143,7 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
     frozen = json.loads((tmp_path / study / "expected" / "estimate.json").read_text())["steps"][0]["out"]
     database = tmp_path / study / "study.db"
     assert _revision(database) == FIRST
+    call(smallest / "oversight", "upgrade", folder=tmp_path / study)
     shown = json.loads(call(smallest / "oversight", "estimate", "--json", folder=tmp_path / study).stdout)
     for name, model in frozen["models"].items():
         for estimator, before in model["estimates"].items():
@@ -151,7 +152,8 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
                 assert now[number] == pytest.approx(before[number], abs=1e-7)
     call(smallest / "oversight", "label", "status", folder=tmp_path / study)
     call(smallest / "oversight", "report", "--out", "report.html", folder=tmp_path / study)
-    assert _revision(database) == schema.HEAD
+    assert _revision(database) == FIRST
+    assert _revision(database.with_stem(f"study-{HEAD}")) == HEAD
 
 
 def test_one_environment_holds_this_and_openai_agents(wheel: Path, tmp_path: Path) -> None:

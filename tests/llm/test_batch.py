@@ -112,7 +112,7 @@ def test_a_command_killed_while_handing_over_hands_over_once(
         assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {0}
 
 
-def test_what_is_given_up_may_be_asked_in_another_way(store: Store, items: list[Item]) -> None:
+def test_cancelled_requests_may_be_asked_in_another_way(store: Store, items: list[Item]) -> None:
     with store, fake_batches(FakeBatches(answer, steps=1)) as server:
         asked = target(server.url)
         assert collect(store, items, asked, wait=False) == 6

@@ -91,7 +91,7 @@ READ = {
 
 
 @pytest.mark.parametrize("kind", READ)
-def test_what_is_unambiguous_is_an_answer(
+def test_an_unambiguous_ending_is_an_answer(
     kind: str, lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     with fake_openai(lambda p, n: READ[kind]) as server:
@@ -139,7 +139,7 @@ def test_a_failure_inside_a_200_is_tried_again_and_no_wrong_answer(
         assert (found["ok"], len(server.prompts)) == (N, 2 * N)
 
 
-def test_what_goes_on_failing_is_a_failed_call_that_names_the_ending(
+def test_a_call_that_keeps_failing_names_the_ending(
     lay_out: Callable[..., None], oversight: Oversight
 ) -> None:
     with fake_openai(

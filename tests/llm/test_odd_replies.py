@@ -59,7 +59,7 @@ def test_an_odd_reply_costs_no_other_item(odd: Odd, place: int, database: str) -
 
 
 @pytest.mark.parametrize("says_usage", [True, False])
-def test_what_no_database_takes_is_kept_in_visible_form(tmp_path: Path, *, says_usage: bool) -> None:
+def test_characters_that_no_database_stores_become_visible(tmp_path: Path, *, says_usage: bool) -> None:
     said = Reply("green \0 \ud83d", says_usage=says_usage)
     with fake_openai(lambda prompt, n: said) as server:
         [found] = h.run("m", ITEMS[:1], store=str(tmp_path / "s.db"), endpoint=server.url, template="$text")

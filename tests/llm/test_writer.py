@@ -34,7 +34,7 @@ def test_batches_are_written_together_and_before_anybody_goes_on() -> None:
     assert [len(batch) for batch in batches] == [6] * 10  # one transaction for all who wait
 
 
-def test_what_was_finished_is_written_whatever_ends_the_work() -> None:
+def test_finished_rows_are_written_however_the_work_ends() -> None:
     written: list[int] = []
 
     async def work() -> None:

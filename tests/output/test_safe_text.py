@@ -54,6 +54,6 @@ def test_control_characters_are_shown_and_stay_the_same_json() -> None:
     assert make_printable(shown) == shown
 
 
-def test_what_is_kept_has_no_secret_nul_or_half_pair_and_is_else_as_it_was() -> None:
+def test_stored_text_loses_only_secrets_nul_and_half_pairs() -> None:
     text = f"see postgresql://a:b@c \x1b[0m é\0\udfff {KEY}"
     assert make_storable(text) == "see postgresql://a:b@c \x1b[0m é\\u0000\\udfff [redacted]"

@@ -37,7 +37,7 @@ def test_tables_show_what_a_terminal_would_obey(monkeypatch: pytest.MonkeyPatch)
     assert "\x1b]" not in printed
 
 
-def test_what_libraries_print_is_shown_and_a_bar_may_go_back_to_the_start_of_its_line(
+def test_output_of_libraries_is_shown_and_bars_may_return_to_the_line_start(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with guarded_terminal(), guarded_terminal():

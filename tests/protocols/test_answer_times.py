@@ -21,10 +21,10 @@ def test_a_page_left_open_overnight_is_no_work() -> None:
     ("seconds", "length", "fast"),
     [(0.4, 0, 1), (0.5, 0, 0), (4.9, 1000, 1), (5.0, 1000, 0), (0.6, 100, 0)],
 )
-def test_what_nobody_can_have_read_is_fast(seconds: float, length: int, fast: int) -> None:
+def test_answers_faster_than_reading_are_fast(seconds: float, length: int, fast: int) -> None:
     assert sum_up_times([(seconds, length)]).fast == fast
 
 
-def test_who_clicks_through_is_seen() -> None:
+def test_clicking_through_is_noticed() -> None:
     times = sum_up_times([(0.3, 600)] * 40)
     assert times.fast == times.timed == 40

@@ -229,7 +229,7 @@ def test_wrong_gold_is_named_and_nothing_is_stored(tmp_path: Path, text: str, me
         ("sensitivity = [0.2, 1.0]\n", "must be a range within 0.5 and 1"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused(tmp_path: Path, extra: str, message: str) -> None:
+def test_unsupported_draws_are_refused(tmp_path: Path, extra: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         lay_out(tmp_path, extra)
 

@@ -116,7 +116,7 @@ def test_draws_of_both_kinds_weigh_together(study: Path, oversight: Oversight) -
     assert estimate["low"] < 0.75 < estimate["high"]
 
 
-def test_what_takes_items_as_equal_is_refused(
+def test_estimates_that_need_equal_items_are_refused(
     study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_study(models="")

@@ -136,7 +136,7 @@ def test_several_options_an_item_share_the_questions(tmp_path: Path) -> None:
     assert (routed.draws[0].items, routed.asked.total()) == (20, 40)
 
 
-def test_what_cannot_be_honoured_is_refused(tmp_path: Path) -> None:
+def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     for option in ("questions", "more"):
         with pytest.raises(BadInput, match=f"--{option} must be at least 1, is 0"):

@@ -80,7 +80,7 @@ def test_cases(annotations: list[Revision], value: str | None, reasons: list[Rea
     ),
     st.sampled_from([ANA, None]),
 )
-def test_what_counts_is_always_the_experts_own(annotations: list[Revision], expert: int | None) -> None:
+def test_only_the_experts_own_annotation_counts(annotations: list[Revision], expert: int | None) -> None:
     judged = adjudicate(annotations, expert, QUESTION, ITEM)
     rejected = [annotation.annotation_id for annotation, _, _ in judged.rejected]
     assert len(set(rejected)) == len(rejected)

@@ -145,7 +145,7 @@ def test_files_that_may_hold_ratings_are_never_overwritten(
     exported: tuple[list[Path], list[Assignment], dict[str, Item]],
 ) -> None:
     paths, made, items = exported
-    with pytest.raises(BadInput, match="is there already and may hold answers"):
+    with pytest.raises(BadInput, match="already exists and may hold answers"):
         export_questions(made, items, (), paths[0].parent)
     twins = RandomPanel(("a b", "a/b"), 2).route(list(items.values()))
     with pytest.raises(BadInput, match="make the same file name"):

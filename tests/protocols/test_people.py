@@ -109,7 +109,7 @@ def test_only_who_can_judge_takes_over(study: Callable[..., Any]) -> None:
         study("label", "reassign", *words, code=2)
 
 
-def test_who_is_away_is_asked_nothing_new(study: Callable[..., Any]) -> None:
+def test_an_absent_expert_gets_no_new_question(study: Callable[..., Any]) -> None:
     until = (datetime.now(UTC).date() + timedelta(days=20)).isoformat()
     study("experts", "absent", "ana", "--until", until, "--reason", "holiday")
     study("label", "route")

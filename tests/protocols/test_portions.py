@@ -76,7 +76,7 @@ def test_a_bad_last_answer_leaves_nothing_behind(tmp_path: Path) -> None:
         assert count(study)["answer"] == 0
 
 
-def test_what_is_wrong_first_is_told_first(tmp_path: Path) -> None:
+def test_the_first_fault_is_reported_first(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     route_questions(study)
     path = write_answers(study, lambda lines: [lines[0], "0123,ana,no", *lines[1:50], "x"])

@@ -164,7 +164,9 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
         ({"extra": "options_per_item = 2\n"}, "asks 2 questions an item at once"),
     ],
 )
-def test_what_has_no_use_for_them_says_so(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_protocols_without_use_for_second_questions_say_so(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
     study, truth = lay_out(tmp_path, n=12, **options)
     route_questions(study)
     answer(study, truth)

@@ -123,7 +123,7 @@ def test_cells_that_hold_no_value_are_refused(tmp_path: Path) -> None:
     assert "the cells F2:F4 are merged" in refuse(lambda sheet: sheet.merge_cells("F2:F4"))
 
 
-def test_what_hospitals_send(tmp_path: Path) -> None:
+def test_workbooks_from_hospitals_are_read(tmp_path: Path) -> None:
     questions, items = ask(["für Ärzte", "b", "c"])
     path = export_questions(questions, items, (), tmp_path)[0]
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")  # by which Excel knows UTF-8

@@ -159,7 +159,9 @@ def test_stored_replies_are_read_again_without_a_call(
         assert len(server.prompts) == N
 
 
-def test_what_another_program_read_stays_as_it_is(lay_out: Callable[..., None], oversight: Oversight) -> None:
+def test_an_answer_read_by_another_program_is_kept(
+    lay_out: Callable[..., None], oversight: Oversight
+) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server)
     rows = [

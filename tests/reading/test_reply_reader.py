@@ -128,7 +128,7 @@ def test_options_that_signs_tell_apart_are_told_apart(
 
 
 @pytest.mark.parametrize("text", ["B", "### B", "The answer is B.", '{"answer": "B"}'])
-def test_what_was_asked_for_decides_where_a_text_is_another_options_letter(text: str) -> None:
+def test_the_requested_form_decides_if_a_text_is_another_letter(text: str) -> None:
     options = ("x", "A", "B")
     assert read_reply(text, options, ReplyForm(notation="letter")).option == 1
     assert read_reply(text, options, ReplyForm(notation="option")).option == 2
@@ -197,7 +197,7 @@ def test_the_step_that_read_an_answer_is_told(text: str, asked: ReplyForm, step:
         ('{"answer": "A", "final_answer": "B"}', ReplyForm("schema"), "several"),
     ],
 )
-def test_what_contradicts_itself_is_no_answer_in_any_form(text: str, asked: ReplyForm, reason: str) -> None:
+def test_a_contradictory_reply_is_no_answer(text: str, asked: ReplyForm, reason: str) -> None:
     assert read_reply(text, NAMES, asked) == ReplyReading(None, reason=reason)
 
 

@@ -155,6 +155,6 @@ READ: list[tuple[str, str, str | None]] = [
 
 
 @pytest.mark.parametrize(("options", "text", "option"), READ)
-def test_what_a_reply_states_is_read_and_nothing_else(options: str, text: str, option: str | None) -> None:
+def test_only_the_statement_of_a_reply_is_read(options: str, text: str, option: str | None) -> None:
     read = read_reply(text, OPTIONS[options]).option
     assert (None if read is None else OPTIONS[options][read]) == option

@@ -180,7 +180,7 @@ def test_gates_that_allow_for_errors_are_rarely_wrong_at_the_bar(protocol: str) 
     assert passed > 50
 
 
-def test_what_has_no_correction_is_named() -> None:
+def test_an_estimate_without_correction_is_named() -> None:
     models, labels, _ = two_models(np.random.default_rng(0), "targeted", 4, 60, (0.8, 0.6), silent=0.2)
     with pytest.raises(h.NotIdentified, match="without gold of both kinds"):
         h.compare(models, labels, errors=ErrorRanges(sensitivity=(0.9, 1.0)))

@@ -12,7 +12,7 @@ GOES_OUT = Spending(under_way=Usage(1, 10, 2_000_000_000))
 COMES_BACK = Spending(Usage(1, 9, 5), Usage(-1, -10, -2_000_000_000))
 
 
-def test_what_a_dead_command_had_under_way_is_charged_once(url: str) -> None:
+def test_calls_of_a_dead_command_are_charged_once(url: str) -> None:
     with Store(url) as store:
         store.runs.add_run(RUN)
         account = store.reservations

@@ -22,7 +22,7 @@ from oversight.harness.types import Answer, Item, Verdict
 from oversight.protocols.collect import LabelStudio
 from oversight.protocols.study_labels import export_open, import_answers, route_questions, simulate_answers
 from tests.answer_page.conftest import draw, serve
-from tests.store.test_copying import bring
+from tests.studies.opened import copy_study
 
 Oversight = Callable[..., Any]
 COLLECTS = (
@@ -53,7 +53,7 @@ READS = (
 def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     before = [oversight(verb) for verb in ("estimate", "verify")]
     oversight("store", "copy", "copy.db")
     assert "has no mark" in oversight("store", "adopt", code=2)["error"]
@@ -103,7 +103,7 @@ WRITES = [write_items, write_question, write_answer, write_run, write_statement,
 
 
 def test_python_writes_nothing_into_a_copy(url: str, tmp_path: Path) -> None:
-    folder = bring("partitioned", tmp_path / "from")
+    folder = copy_study("partitioned", tmp_path / "from")
     with Store(read_study(folder / "study.toml").store_url) as study, Store(url) as copy:
         copy_store(study, copy)
     with Store(url) as copy:
@@ -128,7 +128,7 @@ def test_python_writes_nothing_into_a_copy(url: str, tmp_path: Path) -> None:
 def test_calls_of_python_collect_nothing_in_a_copy(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     oversight("store", "copy", "copy.db")
     Path("copy.db").replace("study.db")
     study = read_study("study.toml")
@@ -182,7 +182,7 @@ def test_a_study_is_copied_while_its_page_serves(
 def test_a_moved_study_collects_in_the_new_database_alone(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     text = Path("study.toml").read_text()
     before = [oversight(verb) for verb in ("estimate", "verify")]
     oversight("store", "move", "sub.db")
@@ -204,7 +204,7 @@ def test_a_study_is_moved_to_a_server_and_back(
     postgresql: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty_server(postgresql)
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     before = oversight("estimate")
     oversight("store", "move", postgresql)
     assert oversight("label", "route")["new"] == 0
@@ -236,7 +236,7 @@ def test_a_study_that_is_in_use_is_not_moved(
 def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
     step: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     before = oversight("estimate")
     place = {
         "copy_store": "oversight.harness.store.moving.copy_store",
@@ -260,7 +260,7 @@ def test_a_move_that_is_killed_leaves_at_most_one_that_collects(
 def test_the_setting_is_replaced_or_left_to_the_user(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     file = Path("study.toml")
     text = file.read_text()
     file.write_text(text.replace("[study]", "[study]\nstore = 'a#b.db'  # ours", 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,10 @@ import sqlalchemy as sa
 
 from oversight.harness.errors import StoreError
 from oversight.harness.store import Store, copy_store
+from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 Oversight = Callable[..., Any]
-
-
-def bring(name: str, folder: Path) -> Path:
-    """A copy of a finished study."""
-    shutil.copytree(STUDIES / name, folder / name, ignore=shutil.ignore_patterns("expected"))
-    return folder / name
 
 
 def read_all(store: Store) -> dict[str, list[str]]:
@@ -38,7 +32,7 @@ def read_all(store: Store) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", ["desk", "panel", "partitioned", "search"])
 def test_every_row_arrives(name: str, url: str, tmp_path: Path) -> None:
-    folder = bring(name, tmp_path)
+    folder = copy_study(name, tmp_path)
     here, there = f"sqlite:///{folder / 'study.db'}", url.replace("study.db", "copy.db")
     with Store(here) as source, Store(there) as target:
         copied = copy_store(source, target)
@@ -54,7 +48,7 @@ def test_every_row_arrives(name: str, url: str, tmp_path: Path) -> None:
 def test_it_goes_on_there(
     url: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = bring("partitioned", tmp_path)
+    folder = copy_study("partitioned", tmp_path)
     monkeypatch.chdir(folder)
     to = url.replace("study.db", "copy.db").removeprefix("sqlite:///")
     before = [oversight(verb) for verb in ("estimate", "compare", "verify")]
@@ -71,10 +65,10 @@ def test_it_goes_on_there(
     assert oversight("label", "route")["new"] == 0
 
 
-def test_what_cannot_be_copied_is_refused(
+def test_a_study_that_cannot_be_copied_is_refused(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(bring("partitioned", tmp_path))
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     assert "holds a password" in oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2)["error"]
     assert "b-9876" not in json.dumps(oversight("store", "copy", "postgresql://a:b-9876@h/n", code=2))
     assert "holds a study already" in oversight("store", "copy", "study.db", code=2)["error"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -13,15 +12,16 @@ from oversight.harness import StoreError
 from oversight.harness.cli.main import main
 from oversight.harness.store import Store
 from oversight.harness.types import Prediction
+from tests.studies.opened import copy_study
 
 STUDIES = Path(__file__).parents[1] / "studies"
 
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(STUDIES / "mixed", tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    folder = copy_study("mixed", tmp_path)
+    monkeypatch.chdir(folder)
+    return folder
 
 
 @pytest.mark.parametrize("name", ["study.db", "study.toml", "experts.toml"])
@@ -85,7 +85,7 @@ def test_a_study_file_that_is_no_utf_8_is_named_by_line(
     assert f"study.toml:{line}: not UTF-8 here" in capsys.readouterr().err
 
 
-def test_what_is_written_in_one_transaction_is_written_whole_or_not(study: Path) -> None:
+def test_a_transaction_is_written_completely_or_not_at_all(study: Path) -> None:
     with Store("sqlite:///study.db") as store:
         before, items = store.count_rows(), store.content.read_items()
         with pytest.raises(StoreError), store.together():  # noqa: PT012

@@ -6,10 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from oversight.harness import StoreError
-from oversight.harness.store import SOURCE, Pulled, Queue, QueuedTask, Store
+from oversight.harness.store import SOURCE, Pulled, Queue, Store
 from oversight.harness.types import Answer, Assignment, Choice, Item, Rating, Verdict
-from tests.older_version import make_older
-from tests.store.test_study_store import fill, questions
+from tests.store.test_study_store import questions
 
 
 def given(items: list[Item]) -> list[Assignment]:
@@ -58,29 +57,3 @@ def test_the_order_of_arrival_survives_withdrawn_answers(url: str, items: list[I
         with store.transaction() as connection:
             rows = connection.execute(sa.text("SELECT question_id, position FROM answer")).all()
         assert sorted(map(tuple, rows), key=lambda r: r[1]) == [("qi1", 1), ("qi2", 2), ("qi4", 3)]
-
-
-def test_a_study_of_before_keeps_its_queues(url: str, items: list[Item]) -> None:
-    """Up from the schema without panels, and down again."""
-    with Store(url) as store:
-        fill(store, items)
-        campaign = store.labelling
-        campaign.save_queue(Queue("ana", "m1"))
-        tasks = [QueuedTask(q.id, "ana", j, "d", 40 + j) for j, q in enumerate(questions(items))]
-        campaign.add_tasks(tasks)
-        store.panel.add_assignments(given(items)[:1])
-        campaign.add_tasks([QueuedTask("ana-i0", "ana", 9, "d")])
-    make_older(url, "0002")
-    engine = sa.create_engine(url)
-    with engine.connect() as connection:
-        inspector = sa.inspect(connection)
-        assert "assignment" not in inspector.get_table_names()
-        assert {k["referred_table"] for k in inspector.get_foreign_keys("label_task")} == {
-            "label_queue",
-            "question",
-        }
-    engine.dispose()
-    with Store(url) as store:
-        assert store.labelling.read_tasks() == tasks
-        assert len(store.content.read_answers()) == 4
-        assert store.panel.read_assignments() == []

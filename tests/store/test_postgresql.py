@@ -158,7 +158,7 @@ def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
         assert lost.value.exit_code == 1
 
 
-def test_what_may_not_be_done_twice_is_told_and_not_there(server: str) -> None:
+def test_a_write_that_must_not_repeat_is_reported(server: str) -> None:
     with Store(server) as store:
         told = pytest.raises(LostConnection, match="run the command again")
         with lost_once(server, "before_cursor_execute", "INSERT INTO item"), told:

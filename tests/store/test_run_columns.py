@@ -134,7 +134,7 @@ def test_samples_are_put_to_a_vote(url: str) -> None:
             assert read(store).predictions.option.tolist()[:3] == [2, 2, 2]
 
 
-def test_what_cannot_be_written_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_read_only_database_is_read(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'study.db'}"
     with Store(url) as store:
         fill(store)

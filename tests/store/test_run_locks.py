@@ -99,7 +99,7 @@ def test_a_holder_whose_run_was_taken_over_stops(url: str, monkeypatch: pytest.M
             taken.check()
 
 
-def test_who_waits_says_so_once_and_goes_on_afterwards(url: str) -> None:
+def test_a_waiting_command_says_so_once_and_continues(url: str) -> None:
     said: list[str] = []
     waiting = threading.Event()
 

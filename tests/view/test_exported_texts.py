@@ -93,7 +93,7 @@ def test_options_of_a_search_are_texts_where_items_have_their_own(tmp_path: Path
         assert '"rows":[{"task":7}]' in told
 
 
-def test_what_cannot_be_written_is_said_and_leaves_nothing(
+def test_a_failed_export_is_reported_and_leaves_nothing(
     tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:
     fill(lay_out(tmp_path))

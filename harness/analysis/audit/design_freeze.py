@@ -20,7 +20,7 @@ from oversight.harness.store import AuditEvent, RowsDigest, Store
 
 _SETTINGS: Any = {
     "study": {"name", "seed"}, "items": True, "experts": True, "people": True,
-    "estimate": True, "judges": True,
+    "estimate": True, "judges": True, "open": True,
 }  # fmt: skip
 _APART: Any = {"experts": {"deadline"}}
 """What may be put off without another design."""

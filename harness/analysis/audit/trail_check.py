@@ -94,7 +94,7 @@ class TrailCheck:
             which = f"event {last} is" if last == self._next else f"events {self._next} to {last} are"
             self._findings.add(f"{which} missing before {name}")
         elif place != self._next:
-            self._findings.add(f"{name}: it is there twice, or out of its place")
+            self._findings.add(f"{name}: it occurs twice, or out of its place")
         elif record.link not in follows and record.is_redacted:
             self.redacted[record.position] = record.find_seal()
             follows.append(record.link)

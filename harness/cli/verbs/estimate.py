@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
 _WITH_COUNTS = {"counts", "level", "interval", "estimators", "json", "study"}
+_WITH_OPEN = {"level", "anytime", "all", "json", "study"}
 _GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
 
 
@@ -90,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_study(args: argparse.Namespace) -> int:
     study = study_of(args)
+    if study.is_open:
+        return _from_open(args, study)
     if args.format and (args.all or args.json):
         raise BadInput("--format prints the accuracies only; leave out --all and --json")
     if args.strata and args.panel is not None:
@@ -111,6 +114,20 @@ def _from_study(args: argparse.Namespace) -> int:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
         report = report_study(store, study, runs=args.model, truth=truth, options=options)
     emit(args, study_to_json(report), _texts(args, report, options))
+    return 0
+
+
+def _from_open(args: argparse.Namespace, study: Study) -> int:
+    """Estimate a study of open answers, to which only some options apply."""
+    from oversight.harness.open_answers import estimate_study, read_judged, result_to_json, result_to_text
+
+    given = (name for name, value in vars(args).items() if value and name not in _WITH_OPEN)
+    if refused := [f"--{name.replace('_', '-')}" for name in given]:
+        raise BadInput(f"{', '.join(refused)} does not apply to a study of open answers; leave it out")
+    with Store(study.store_url) as store:
+        judged = read_judged(study, store)
+    result = estimate_study(study, judged, level=args.level, anytime=args.anytime)
+    emit(args, result_to_json(result, judged), result_to_text(result, judged))
     return 0
 
 

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_study(parser)
     add("--model", action="append", help="name in study.toml [models]; may be repeated")
-    add("--workflow", metavar="NAME", help="a workflow of the library (or a .py file) as the model")
-    add("--sandbox", default="monty", metavar="TIER", help="monty, cpython or bubblewrap")
+    add("--workflow", metavar="NAME", help="a workflow of the library, a .py file or an exported .json file")
+    add("--sandbox", metavar="TIER", help="monty (default), cpython or bubblewrap")
     add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
     add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if args.sample is not None:
             raise ConfigError("--sample does not go with --workflow")
+        if study.is_open:
+            raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)

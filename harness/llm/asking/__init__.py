@@ -1,4 +1,4 @@
-"""The Batch API of an endpoint: batches are handed over, looked at and collected."""
+"""Submit batches to an endpoint's Batch API, check on them and collect their answers."""
 
 import lazy_loader
 

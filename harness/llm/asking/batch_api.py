@@ -1,8 +1,8 @@
 """The Batch API: the same requests and answers at a lower price, some hours later.
 
-A batch is noted in the store before it is handed over, with a marker that travels in its metadata: a
-command killed at any moment finds its batches again, and hands over none twice. Answers are collected
-into the same rows as those of calls.
+Each batch is recorded in the store before it is submitted, with a marker that is also in its metadata. A
+command that was killed finds its batches by these markers and submits none twice. Answers are stored in the
+same rows as those of single calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oversight.harness.distribution import require
 from oversight.harness.errors import ConfigError, FatalModelError, ModelError
-from oversight.harness.llm import models  # whose SDK may not be installed
+from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_endpoint import BatchEndpoint
 from oversight.harness.llm.asking.batch_run import DEFAULT_LIMITS, LONGEST_POLL, BatchLimits, BatchRun
 from oversight.harness.llm.runner import Target, Wanted, hold_runs, prepare, run_in_loop
@@ -36,20 +36,20 @@ def run_batches(
     take_over: bool = False,
     uncertain: Uncertain | None = None,
 ) -> list[tuple[Target, int]]:
-    """Hand over what has no stored answer, and collect what has come.
+    """Submit all requests without a stored answer, and collect the answers that have arrived.
 
     Parameters
     ----------
     wait
-        Whether to stay until all answers are there, looking twice as rarely each time, but once a minute;
-        else look once.
+        Whether to wait until all answers have arrived. The time between two looks doubles, up to one
+        minute. If false, look once.
     wait_for_lock
         Whether to wait for other processes that work on the same runs.
     take_over
-        Whether processes on other machines that hold the runs have ended, as the user says.
+        Whether the user says that processes on other machines that hold the runs have ended.
     uncertain
-        What becomes of a batch of which nobody can tell whether the endpoint has it: hand it over again, or
-        count its requests as failed. None stops at it.
+        What to do with a batch if it is unknown whether the endpoint has it: submit it again, or count its
+        requests as failed. None raises an error.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def run_batches(
     ConfigError
         If a model is not behind an endpoint.
     ModelError
-        If the endpoint refuses a batch, does not know it, or does not give its answers; after all other
-        batches were collected. The batch stays under way, unless it was refused.
+        If the endpoint refuses a batch, does not know it, or does not return its answers; raised after all
+        other batches were collected. The batch stays under way unless it was refused.
     RunHeld
         If another process works on one of the runs.
     Stopped
@@ -94,10 +94,13 @@ def cancel_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Give up what is under way, keep what has been answered; return how many batches that were.
+    """Cancel the batches that are under way and keep the answers that have arrived.
 
-    A batch that the endpoint does not know is given up here alone; with `uncertain`, also one about which
-    the endpoint says nothing. What is given up has no answer (``"retry"``), or failed (``"hold"``).
+    Return the number of batches.
+
+    A batch that the endpoint does not know is cancelled in the store only; with `uncertain`, this also
+    holds for a batch about which the endpoint says nothing. A cancelled request has no answer (``"retry"``)
+    or counts as failed (``"hold"``).
     """
     _check(targets)
 

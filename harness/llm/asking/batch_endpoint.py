@@ -1,6 +1,6 @@
-"""The Batch API of one endpoint: hand batches over, look at them, cancel them, and read their files.
+"""The Batch API of one endpoint: submit and list batches, cancel them, and read their files.
 
-Replies are read as plain JSON, because other servers than OpenAI's leave out fields or add states.
+Replies are read as plain JSON, because servers other than OpenAI's omit fields or add states.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness.config import ModelSection
 from oversight.harness.errors import FatalModelError, Fault, ModelError, RefusedRequest, TransientModelError
-from oversight.harness.llm import models  # whose SDK may not be installed
+from oversight.harness.llm import models  # the SDK may not be installed
 from oversight.harness.llm.asking.batch_file import has_same_requests
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class RemoteBatch:
-    """A batch as its endpoint describes it; `total` and `answered` are 0 if it does not count."""
+    """A batch as its endpoint describes it; `total` and `answered` are 0 if the endpoint does not count."""
 
     id: str
     status: str
@@ -40,16 +40,16 @@ class RemoteBatch:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether its answers are still to come."""
+        """Whether the batch has not ended, so that answers may still arrive."""
         return self.status in _WAITING
 
     def find_lack(self, found: int, expected: int, unreadable: int) -> str:
-        """Say why answers may exist that were not read; "" if there are none.
+        """Say why some answers may not have been read; "" if all were read.
 
         Parameters
         ----------
         found, expected
-            Requests with a line in the files that were read, and all requests.
+            Number of requests with a line in the files, and number of all requests.
         unreadable
             Number of lines that name no request.
         """
@@ -67,7 +67,7 @@ class RemoteBatch:
 
 
 def read_batch(payload: Any) -> RemoteBatch:
-    """Read the description of a batch.
+    """Read an endpoint's description of a batch.
 
     Raises
     ------
@@ -99,7 +99,10 @@ def read_batch(payload: Any) -> RemoteBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
-    """A page of batches; `is_last` is None if the endpoint does not tell, `following` asks for the next."""
+    """A page of a list of batches.
+
+    `is_last` is None if the endpoint does not say, `following` is the query for the next page.
+    """
 
     batches: tuple[RemoteBatch, ...]
     is_last: bool | None
@@ -107,7 +110,7 @@ class BatchPage:
 
 
 def read_page(payload: Any) -> BatchPage:
-    """Read a page of a list of batches: OpenAI continues after an id, Groq at a cursor, others list all.
+    """Read a page of a list of batches; endpoints page by id (OpenAI), by cursor (Groq) or not at all.
 
     Raises
     ------
@@ -138,13 +141,13 @@ def _describe_error(error: Any) -> str:
 
 
 class UncertainBatch(FatalModelError):
-    """Nobody can tell whether the endpoint has a batch, so its requests may be paid for twice."""
+    """It is unknown whether the endpoint has a batch, so submitting it again may cost twice."""
 
     exit_code = 1
 
 
 def copy_error(error: ModelError, message: str) -> ModelError:
-    """Make an error with another message and the same exit code."""
+    """Return an error with another message and the same exit code."""
     if isinstance(error, UncertainBatch):
         return UncertainBatch(message)
     return (FatalModelError if isinstance(error, FatalModelError) else TransientModelError)(message)
@@ -152,13 +155,13 @@ def copy_error(error: ModelError, message: str) -> ModelError:
 
 @dataclass(frozen=True, slots=True)
 class BatchEndpoint:
-    """An endpoint's Batch API, through the SDK."""
+    """An endpoint's Batch API, called through the SDK."""
 
     client: SdkClient
     settings: ModelSection
 
     async def create(self, marker: str, data: bytes) -> str:
-        """Hand over a file of requests; return the id of the batch."""
+        """Submit a file of requests; return the id of the batch."""
         files, batches = self.client.files.with_raw_response, self.client.batches.with_raw_response
         uploaded = await self._call(files.create(file=(_file_name(marker), data), purpose="batch"))
         match models.load_body(uploaded):
@@ -182,15 +185,15 @@ class BatchEndpoint:
         return read_batch(models.load_body(found))
 
     async def cancel(self, name: str) -> None:
-        """Ask for the end of a batch."""
+        """Ask the endpoint to cancel a batch."""
         await self._call(self.client.batches.with_raw_response.cancel(name))
 
     async def read_file(self, name: str) -> bytes:
-        """Return the bytes of a file."""
+        """Return the content of a file."""
         return await self._call(self.client.files.with_raw_response.content(name))
 
     async def _call(self, call: Awaitable[Any]) -> bytes:
-        """Return the body of a reply, or raise what a status says that is no success."""
+        """Return the body of a reply; raise an error if its status is not a success."""
         reply = await models.read_reply(call)
         if 200 <= reply.status < 300:
             return reply.body
@@ -198,7 +201,7 @@ class BatchEndpoint:
         raise FatalModelError("content filter")
 
     async def read_files(self, batch: RemoteBatch) -> tuple[list[bytes], dict[str, ModelError]]:
-        """Return the files with answers and errors of a batch, and why others could not be read."""
+        """Return the files with answers and errors, and the reason if a file could not be read."""
         files, errors = list[bytes](), dict[str, ModelError]()
         for name in batch.files:
             try:
@@ -208,9 +211,10 @@ class BatchEndpoint:
         return files, errors
 
     async def find(self, marker: str, data: bytes, n_requests: int, known: set[str]) -> str | None:
-        """Return the id of the batch with a marker; None if the endpoint does not have it.
+        """Return the id of the batch that carries a marker; None if the endpoint does not have it.
 
-        An endpoint that returns no metadata is asked for the names and contents of input files.
+        If the endpoint returns no metadata, batches are recognised by the names and contents of their input
+        files.
 
         Parameters
         ----------
@@ -257,7 +261,7 @@ class BatchEndpoint:
             seen, query = seen | {batch.id for batch in new}, dict(page.following)
 
     async def _is_input(self, batch: RemoteBatch, marker: str, data: bytes) -> bool | None:
-        """Whether a batch was made of these requests; None if its input file tells nothing."""
+        """Whether a batch was made of these requests; None if its input file cannot be compared."""
         try:
             files = self.client.files.with_raw_response
             described = await self._call(files.retrieve(batch.input_file or "none"))

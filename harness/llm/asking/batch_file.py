@@ -1,4 +1,4 @@
-"""The files of the Batch API: one request a line, and one answer a line in any order."""
+"""The files of the Batch API: one request per line, and one answer per line in any order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from oversight.harness.types import Item, Prediction, Source, Usage
 
 
 def name(number: int) -> str:
-    """Return the id under which a batch's n-th request, from 0, is answered."""
+    """Return the id of the n-th request of a batch, counted from 0."""
     return f"r{number}"
 
 
@@ -41,7 +41,7 @@ def write_line(number: int, request: Request, settings: ModelSection) -> bytes:
 
 
 def has_same_requests(data: bytes, other: bytes) -> bool | None:
-    """Whether two files have the same requests; None if one of them cannot be read."""
+    """Whether two files contain the same requests; None if one of them cannot be read."""
     try:
         first, second = ([load_body(line) for line in file.splitlines()] for file in (data, other))
     except TransientModelError:
@@ -50,7 +50,7 @@ def has_same_requests(data: bytes, other: bytes) -> bool | None:
 
 
 def read_lines(*files: bytes) -> dict[str, list[Any]]:
-    """Read files of answers or errors, by the ids of their requests; lines that name none are under ""."""
+    """Read a file of answers or errors, grouped by request id; lines without an id are under ""."""
     lines = dict[str, list[Any]]()
     for text in (line for data in files for line in data.splitlines() if line.strip()):
         line, request = None, ""
@@ -75,15 +75,15 @@ def read_answer(
     guess: TokenGuess,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read the answer to one request as if it had come from a call.
+    """Read the answer to one request as if it were the reply to a call.
 
     Parameters
     ----------
     lines
-        All lines with the id of the request. The first one with an answer counts, whatever the others
-        say; None or no line is an answer that never came.
+        All lines with the id of the request. The first line that holds an answer counts; None or an empty
+        list means that no answer arrived.
     guess
-        Charges answers to the request that do not say what they used.
+        Estimates the tokens of answers that report no usage.
     """
     counts, failed = Usage(requests=1), dict[str, None]()
     for line in lines or (None,):

@@ -1,4 +1,4 @@
-"""The batches of one run: handed over once, looked at until they end, and their answers stored."""
+"""The batches of one run: submit them once, poll them until they end, and store their answers."""
 
 from __future__ import annotations
 
@@ -29,18 +29,21 @@ from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain,
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
 LONGEST_POLL = 60.0
-_TRIES = 5  # to hand over or cancel a batch
-_LOOKS = 20  # that may fail in a row, about as long as the patience of a run by calls
-_LOOKS_FOR_FILES = 3  # at a batch that has ended, until its files are taken to be what they will be
+_TRIES = 5  # seconds for submitting or cancelling a batch
+_LOOKS = 20  # failed looks in a row that are tolerated, about as long as the patience of a run by calls
+_LOOKS_FOR_FILES = 3  # looks at an ended batch before its files count as final
 
 
 class _Incomplete(TransientModelError):
-    """A batch has ended, but answers may exist that were not read."""
+    """A batch has ended, but some of its answers may not have been read."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """Most requests and bytes of one batch, more become several; seconds between the first two looks."""
+    """Largest number of requests and bytes of one batch (more are split).
+
+    Seconds between the first two looks.
+    """
 
     requests: int = 50_000
     size: int = 100_000_000
@@ -57,11 +60,11 @@ class BatchRun:
     Attributes
     ----------
     uncertain
-        What becomes of requests of which nobody can tell whether the endpoint has them; None stops.
+        What to do with requests if it is unknown whether the endpoint has them; None raises an error.
     gives_up
-        Whether batches are being given up.
+        Whether batches are being cancelled.
     errors
-        What stopped this command from going on with a batch, by its marker; "" is the hand-over.
+        Why this command could not continue with a batch, by its marker; the key "" stands for submitting.
     """
 
     store: Store
@@ -75,16 +78,16 @@ class BatchRun:
     _not_cancelled: dict[str, ModelError] = field(default_factory=dict)
 
     def find_under_way(self) -> list[Batch]:
-        """Batches that may still bring answers."""
+        """Batches whose answers may still arrive."""
         return self.store.endpoints.read_batches(self.target.spec.id, UNDER_WAY)
 
     def count_waiting(self) -> int:
-        """Requests in batches that this command still waits for."""
+        """Number of requests in batches that this command still waits for."""
         here = [b for b in self.find_under_way() if b.marker not in self.errors]
         return sum(len(b.requests) for b in here if b.remote_id is not None)
 
     async def hand_over(self, wanted: Wanted) -> None:
-        """Finish handing over what an interrupted command began, then hand over the rest."""
+        """Submit the batches that an interrupted command prepared, then submit the rest."""
         self.target.announce(wanted)
         try:
             for batch in self.find_under_way():
@@ -94,26 +97,26 @@ class BatchRun:
             left = chain.from_iterable(wanted.find_left(self.target))
             todo = (request for request in left if request not in taken)
             for requests in split_into_batches(todo, self.limits.requests):
-                if not taken:  # what batches under way bring keeps its price
+                if not taken:  # answers of batches under way keep their price
                     self.target.note_price(self.store)
                 await self._settle(self._note(requests), is_new=True)
         except ModelError as error:
             self.errors[""] = copy_error(error, f"{self.target.spec.name}: {error}")
 
     async def cancel(self) -> int:
-        """Ask the endpoint to give up what is under way; return how many batches that are."""
+        """Ask the endpoint to cancel the batches under way; return their number."""
         batches = self.find_under_way()
         for batch in batches:
             try:
                 if await self._cancel(batch) is None:
                     self._close(batch, "cancelled")
-            except ModelError as error:  # it may have ended: the next look tells
+            except ModelError as error:  # the batch may have ended, which the next look shows
                 told = f"it cannot be cancelled, so it may go on and be charged: {error}"
                 self._not_cancelled[batch.marker] = copy_error(error, told)
         return len(batches)
 
     async def collect(self, *, wait: bool) -> None:
-        """Store what has come; a failed look is made again if the command waits."""
+        """Store the answers that have arrived; if the command waits, a failed look is repeated."""
         for batch in self.find_under_way():
             marker = batch.marker
             if marker in self.errors:
@@ -136,7 +139,7 @@ class BatchRun:
                 self._stop(batch, error)
 
     def _stop(self, batch: Batch, error: ModelError) -> None:
-        """Go on without a batch, or drop it if that is wanted."""
+        """Ignore a failed batch or drop it, as `uncertain` says."""
         is_unknown = isinstance(error, RefusedRequest) and error.status in (403, 404, 410)
         if self.gives_up and (is_unknown or self.uncertain or isinstance(error, _Incomplete)):
             self._drop(batch, str(error))
@@ -148,7 +151,7 @@ class BatchRun:
         self.errors[batch.marker] = copy_error(error, told)
 
     def _note(self, requests: Sequence[tuple[str, int]]) -> Batch:
-        """Note a batch that is about to be handed over."""
+        """Record a batch that is about to be submitted."""
         batch = Batch(uuid.uuid4().hex, self.target.spec.id, None, "sending", tuple(requests))
         self.store.endpoints.add_batch(batch)
         return batch
@@ -157,7 +160,10 @@ class BatchRun:
         self.store.endpoints.update_batch(batch.marker, remote_id=batch.remote_id, state=state)
 
     def _drop(self, batch: Batch, why: str) -> None:
-        """Give a batch up here; its requests have no answer, or failed if they are not to be asked again."""
+        """Cancel a batch in the store.
+
+        Its requests have no answer, or count as failed if they must not be asked again.
+        """
         say(f"{self.target.spec.name}: batch {batch.remote_id or 'in doubt'} is given up: {why}")
         if self.uncertain == "hold":
             self._store(batch, (self._make_lost(item, sample, why) for item, sample in self._load(batch)))
@@ -169,7 +175,7 @@ class BatchRun:
         return make_failed(item, sample, f"{Fault.LOST}: {why}", counts, Source.BATCH)
 
     async def _settle(self, batch: Batch, *, is_new: bool) -> None:
-        """Hand a batch over; if nobody can tell whether the endpoint has it, do what `uncertain` says."""
+        """Submit a batch; if it is unknown whether the endpoint has it, do what `uncertain` says."""
         try:
             await self._submit(batch, is_new=is_new)
         except UncertainBatch as error:
@@ -185,7 +191,7 @@ class BatchRun:
                 ) from error
 
     async def _submit(self, batch: Batch, *, is_new: bool) -> None:
-        """Hand a batch over unless the endpoint has it; one that is too large, in halves."""
+        """Submit a batch unless the endpoint has it; a batch that is too large is split in halves."""
         data = self._write(batch)
         if is_new and len(data) > self.limits.size and len(batch.requests) > 1:
             middle = len(batch.requests) // 2
@@ -203,7 +209,7 @@ class BatchRun:
         await self._repeat(attempt)
 
     async def _repeat(self, attempt: Callable[[int], Awaitable[str | None]]) -> str | None:
-        """Make an attempt, with the number of those before it, until one succeeds or the last one fails."""
+        """Call an attempt with the number of earlier ones, until it succeeds or the last one fails."""
         for tries in range(_TRIES - 1):
             try:
                 return await attempt(tries)
@@ -219,7 +225,7 @@ class BatchRun:
     async def _create(self, batch: Batch, data: bytes) -> str:
         try:
             return await self.endpoint.create(batch.marker, data)
-        except FatalModelError:  # nothing was created, so nothing is under way
+        except FatalModelError:  # no batch was created, so none is under way
             self._close(batch, "failed")
             raise
 
@@ -236,7 +242,7 @@ class BatchRun:
         return await self._repeat(attempt)
 
     async def _look(self, batch: Batch) -> None:
-        """Look at a batch once, and store its answers if it has ended."""
+        """Look at a batch once and store its answers if it has ended."""
         remote = await self.endpoint.retrieve(batch.remote_id or "")
         if remote.is_waiting:
             if remote.status != "cancelling" and batch.marker in self._not_cancelled:
@@ -248,7 +254,7 @@ class BatchRun:
         lack = remote.find_lack(found, len(batch.requests), len(lines.get("", ())))
         passing = [error for error in errors.values() if isinstance(error, TransientModelError)]
         is_open = remote.output_file in errors or (found < len(batch.requests) and bool(lack or errors))
-        # What a batch that was given up did not answer has no row, so that it may be asked in another way.
+        # Unanswered requests of a cancelled batch have no row, so that they can be asked in another way.
         all_rows = not is_open and remote.status not in ("cancelled", "failed")
         self._store(batch, self._read(batch, lines, all_rows=all_rows))
         if is_open and passing:
@@ -266,9 +272,9 @@ class BatchRun:
     def _read(
         self, batch: Batch, lines: Mapping[str, Sequence[Any]], *, all_rows: bool
     ) -> Iterator[Prediction]:
-        """Read the answers of a batch; with `all_rows`, requests without a line failed."""
+        """Read the answers of a batch; with `all_rows`, requests without a line count as failed."""
         spec, settings, guess = self.target.spec, self.target.settings, TokenGuess()
-        # All of it is paid for, so no name of another model ends the reading.
+        # All answers are paid for, so a changed model name does not stop the reading.
         served = make_served(self.store, self.target, self.store.runs.note_served_as, patience=math.inf)
         for j, (item, sample) in enumerate(self._load(batch)):
             if all_rows or name(j) in lines:
@@ -284,7 +290,7 @@ class BatchRun:
                 )
 
     def _store(self, batch: Batch, predictions: Iterator[Prediction]) -> None:
-        """Store answers, except where the run has an answer already."""
+        """Store answers of requests that have no answer yet."""
         runs = self.store.runs
         for portion in split_into_batches(predictions, PORTION):
             stored = runs.find_samples([batch.run_id], {p.item_id for p in portion})
@@ -295,7 +301,7 @@ class BatchRun:
         return load_items(self.store, split_into_batches(batch.requests, PORTION))
 
     def _write(self, batch: Batch) -> bytes:
-        """Write the file of a batch's requests."""
+        """Write the file with the requests of a batch."""
         spec, settings = self.target.spec, self.target.settings
         return b"\n".join(
             write_line(j, make_request(spec, item), settings) for j, (item, _) in enumerate(self._load(batch))

@@ -1,4 +1,4 @@
-"""How much and how fast: rates, prices, budgets."""
+"""Rates, prices and budgets of calls."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A hard limit on what calls may cost, which counts what is under way."""
+"""A hard limit on the cost of calls that includes calls under way."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Reservation:
-    """What one call may cost at most, held back until it is settled."""
+    """The most that one call may cost, reserved until the call is settled."""
 
     budget: Budget
     input_tokens: int
@@ -25,17 +25,17 @@ class Reservation:
     usd: float
 
     def settle(self, input_tokens: int, output_tokens: int) -> None:
-        """Replace what was held back for the call by what it used."""
+        """Replace the reservation by what the call used."""
         self.budget.settle(self, input_tokens, output_tokens)
 
     def release(self) -> None:
-        """Give back what was held for the call, if it was never sent."""
+        """Release the reservation of a call that was never sent."""
         self.budget.release(self)
 
 
 @dataclass(slots=True, eq=False)
 class _Account:
-    """What has been spent and what is held back; shared by all models under one budget."""
+    """Amounts spent and reserved, shared by all models under one budget."""
 
     spent: Usage = field(default_factory=Usage)
     held: Usage = field(default_factory=Usage)
@@ -46,18 +46,18 @@ class _Account:
 class Budget:
     """A hard limit on dollars, tokens and requests, for calls made from one event loop.
 
-    Every call first reserves the most it may use, so that calls under way together cannot pass the limit;
-    when its usage is known the reservation is settled for that. Only a call that uses more than it
-    reserved can pass the limit, and by no more than the difference; as much is then held back for all others.
+    Every call first reserves the most it may use, so that calls under way together cannot exceed the limit.
+    When its usage is known, the reservation is replaced by it. Only a call that uses more than it reserved
+    can exceed the limit, and only by the difference; later calls of the model then reserve as much.
 
     Parameters
     ----------
     usd, tokens
-        Limits; None sets none. Tokens are those sent and received together.
+        Limits; None means no limit. Tokens are those sent and received together.
     price
-        What the model that is asked costs; None if unknown.
+        Price of the model that is asked; None if unknown.
     requests
-        Limit on the calls sent, also those that are refused.
+        Limit on the calls sent, including refused ones.
 
     Raises
     ------
@@ -86,19 +86,19 @@ class Budget:
         self._account = _Account()
 
     def at(self, price: Price | None) -> Budget:
-        """Return the same budget for a model of another price: both draw on the same limits."""
+        """Return the same budget for a model with another price; both share the same limits."""
         other = Budget(self._usd, self._tokens, price, requests=self._requests)
         other._account = self._account
         return other
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how long an answer is."""
+        """Whether the length of an answer affects the budget."""
         return self._usd is not None or self._tokens is not None
 
     @property
     def spent(self) -> Usage:
-        """What was settled so far; calls of models without a price count no dollars."""
+        """Usage settled so far; calls of models without a price count zero dollars."""
         return self._account.spent
 
     @property
@@ -107,12 +107,13 @@ class Budget:
         return len(self._account.calls)
 
     def reserve(self, input_tokens: int, output_tokens: int) -> Reservation:
-        """Hold back what a call may use at most.
+        """Reserve the most that a call may use.
 
         Raises
         ------
         BudgetSpent
-            If that, what is spent and what is held back would pass a limit; nothing is held then.
+            If the reservation, the amount spent and the other reservations together exceed a limit; nothing
+            is reserved then.
         """
         call = Reservation(
             self, input_tokens, output_tokens, self._price.dollars(input_tokens, output_tokens)
@@ -130,17 +131,18 @@ class Budget:
         return call
 
     async def hold(self, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve as `reserve` does, once calls under way have given back enough of what they held.
+        """Reserve as `reserve` does, waiting until calls under way have released enough.
 
         Parameters
         ----------
         guess
-            Most tokens sent and received, asked for anew after each wait: answers teach what others may use.
+            Returns the most tokens sent and received. It is called again after each wait, because answers
+            improve the estimate.
 
         Raises
         ------
         BudgetSpent
-            If there is no room and nothing under way can make any.
+            If there is no room and no call is under way that could release any.
         """
         while True:
             try:
@@ -151,7 +153,7 @@ class Budget:
             await self._account.changed.wait()
 
     def settle(self, call: Reservation, input_tokens: int, output_tokens: int, requests: int = 1) -> None:
-        """Replace what was held back for a call by what it used; a second time does nothing."""
+        """Replace a call's reservation by what the call used; a second call of this method does nothing."""
         account = self._account
         if call not in account.calls:
             return
@@ -161,12 +163,12 @@ class Budget:
             self._expect(output_tokens)
         account.held.add(Usage(1, call.input_tokens, call.output_tokens, usd=call.usd), -1)
         if not account.calls:
-            account.held.usd = 0.0  # sums of floats drift; nothing held is exactly nothing
+            account.held.usd = 0.0  # sums of floats drift; without reservations the sum is exactly zero
         account.changed.set()
         account.changed = asyncio.Event()
 
     def _expect(self, output_tokens: int) -> None:
-        """Hold back as much for every call of this model: where one passed its limit, others may."""
+        """Reserve this much for each call of the model, because one call exceeded its limit."""
         for call in self._account.calls:
             more = output_tokens - call.output_tokens
             if call.budget is self and more > 0:
@@ -175,20 +177,20 @@ class Budget:
                 call.output_tokens, call.usd = output_tokens, call.usd + usd
 
     def release(self, call: Reservation) -> None:
-        """Give back what was held for a call that was never sent; a second time does nothing."""
+        """Release the reservation of a call that was never sent; a second time this does nothing."""
         self.settle(call, 0, 0, 0)
 
     def charge(self, input_tokens: int, output_tokens: int, requests: int = 0) -> None:
-        """Count what was used without a reservation."""
+        """Count usage that was not reserved."""
         usd = self._price.dollars(input_tokens, output_tokens)
         self._account.spent.add(Usage(requests, input_tokens, output_tokens, usd=usd))
 
     def charge_amounts(self, usd: float, tokens: int) -> None:
-        """Count dollars and tokens that were used before, at whatever prices."""
+        """Count dollars and tokens that were used earlier, at any price."""
         self._account.spent.add(Usage(0, tokens, usd=usd))
 
     def charge_before(self, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> None:
-        """Count what earlier commands used for the same run, at the prices that were `noted` of it."""
+        """Count what earlier commands used for the same run, at the prices stored with it."""
         paid = [part for part in used if part.source is not Source.IMPORT]
         total = Usage.sum(paid)
         total.usd = dollars(self._price, paid, noted) or 0.0

@@ -1,9 +1,9 @@
-"""How many calls an endpoint takes: a window and a pace that follow what it says.
+"""Limits on the calls to an endpoint: a window and a pace that adapt to its replies.
 
 The window is additive increase, multiplicative decrease (Chiu & Jain, 1989, Computer Networks 17): each
-success widens it by one call per window, each cluster of refusals halves it, at most once a second. A
-lone refusal is its own call's affair. Calls are spaced out where a rate is known, by the settings or by
-what the endpoint says of itself, and where one was learnt (`oversight.harness.llm.limits.learned_pace`).
+success widens it by one call per window, and each cluster of refusals halves it, at most once per second. A
+single refusal only affects its own call. Calls are spaced out if a rate is known from the settings, from
+the endpoint's headers, or from refusals (`oversight.harness.llm.limits.learned_pace`).
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from oversight.harness.output import say
 LONGEST_PAUSE = 300.0
 """Seconds; an endpoint that asks for more is asked again after this long."""
 
-_BURST = 0.1  # seconds' worth of calls that may go out at once, after a while without any
-_CATCH_UP = 0.25  # the same under a learnt pace: what was not asked for while this machine stood still
+_BURST = 0.1  # seconds' worth of calls that may start at once after a pause
+_CATCH_UP = 0.25  # the same under a learned pace: calls missed while this machine was suspended
 _WORTH_SAYING = 30.0  # seconds
-_SOON = 1e-4  # seconds not worth sleeping for
+_SOON = 1e-4  # shorter waits are skipped, in seconds
 _BETWEEN = 1.0  # seconds between two halvings of the window
 
 
 class Limiter:
-    """The limits of one model at its endpoint, or of several that share them; for one event loop.
+    """The limits of one model at its endpoint, or of several models that share them; used in one event loop.
 
     Parameters
     ----------
     concurrency
-        Most calls under way at once.
+        Largest number of calls under way.
     requests_per_minute, tokens_per_minute
-        Known limits; None has none.
+        Known limits; None means no limit.
     patience
-        Seconds for which an outage is waited out; with 0 none is.
+        Seconds to wait during an outage; 0 does not wait.
     clock, sleep
-        Seconds that pass; others for tests.
+        Clock in seconds and sleep function; replaced in tests.
 
     Attributes
     ----------
@@ -82,24 +82,24 @@ class Limiter:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the endpoint refuses calls in clusters, or did so lately."""
+        """Whether the endpoint refuses calls in clusters, or did recently."""
         return self._learned.is_limited
 
     @property
     def is_paced(self) -> bool:
-        """Whether the endpoint takes calls, and at what rate was learnt from its refusals."""
+        """Whether the endpoint accepts calls, and at which rate according to its refusals."""
         return self._learned.is_known
 
     async def acquire(self, tokens: int = 0) -> float:
-        """Wait for a place and for the endpoint's rates; return when the call starts.
+        """Wait for a free place and for the endpoint's rates; return when the call may start.
 
         Parameters
         ----------
         tokens
-            Tokens the call is expected to use; only matters with a limit on them.
+            Expected tokens of the call; only used with a limit on tokens.
         """
         await self.outage.wait()
-        # Whoever waits goes first, so that no model starves behind another's quick calls.
+        # Waiting calls go first, so that a model with fast calls does not starve another.
         if self._waiting or self._under_way >= max(1, int(self.window)):
             place = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -120,7 +120,7 @@ class Limiter:
         return self._clock()
 
     def release(self) -> None:
-        """Give a place back, whatever came of the call."""
+        """Release a place after a call, whether it succeeded or failed."""
         self._under_way -= 1
         self.outage.looked()
         self._admit()
@@ -137,13 +137,13 @@ class Limiter:
             self._admit()
 
     def refused(self, started: float) -> None:
-        """Take in that the endpoint took no more calls: one of a cluster halves the window.
+        """Record that the endpoint refused a call; a refusal in a cluster halves the window.
 
         Parameters
         ----------
         started
-            When the refused call started; those that started before the last halving do not count
-            again.
+            When the refused call started. Calls that started before the last halving do not halve the
+            window again.
         """
         now = self._clock()
         clustered = self._learned.refused(now, self._under_way)
@@ -153,10 +153,10 @@ class Limiter:
             self._narrowed = now
 
     def told(self, limit: float, reset: float) -> None:
-        """Take in the endpoint's own words: `limit` requests, and seconds until they are there again.
+        """Use the endpoint's own headers: `limit` requests, available again after some seconds.
 
-        Endpoints count in seconds, minutes or days, and down to the end of a window or up to a full
-        bucket; the longest reset seen is about what they count in.
+        Endpoints count per second, minute or day, and report the time to the end of a window or to a full
+        bucket. The longest reset seen is taken as the length of the window.
         """
         self._longest_reset = max(self._longest_reset, reset)
         if self._longest_reset > 0:
@@ -164,19 +164,19 @@ class Limiter:
             self._set_pace()
 
     def used(self, expected: int, tokens: int) -> None:
-        """Correct what `acquire` was told by the tokens that were used."""
+        """Replace the expected tokens of a call, as given to `acquire`, by the tokens that were used."""
         self._tokens.correct(tokens - expected)
 
     def _set_pace(self) -> None:
         known = [rate for rate in (self._set, self._told, self._learned.rate) if rate]
         rate = min(known, default=None)
         if self._requests.rate is None:
-            self._requests.free_at = self._clock()  # what was saved up is used up
+            self._requests.free_at = self._clock()  # the saved allowance is used up
         self._requests.rate = rate
         self._requests.burst = _CATCH_UP if rate == self._learned.rate else _BURST
 
     async def _take_turn(self, tokens: int) -> None:
-        """Wait in line, so that a pace that changes changes for all who wait."""
+        """Wait in line, so that a changed pace applies to all waiting calls."""
         async with self._line:
             while True:
                 now = self._clock()
@@ -199,7 +199,7 @@ class Limiter:
 
 
 class _Spacing:
-    """Keeps a rate a second, None being none, by spacing out."""
+    """Spaces calls out to hold a rate per second; None means no rate."""
 
     def __init__(self, rate: float | None) -> None:
         self.rate, self.free_at, self.burst = rate, 0.0, _BURST

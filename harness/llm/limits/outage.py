@@ -1,4 +1,4 @@
-"""Endpoints that answer nobody for a while: waited out with single calls, at growing intervals."""
+"""Wait while an endpoint answers nobody, and test it with single calls at growing intervals."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from collections.abc import Awaitable, Callable
 _LOGGER = logging.getLogger(__name__)
 _IN_A_ROW = 16
 """So many failures without an answer between them are an outage; fewer where fewer calls are under way."""
-_FIRST, _LONGEST = 1.0, 30.0  # seconds between the calls that look whether it is over
+_FIRST, _LONGEST = 1.0, 30.0  # seconds between test calls
 
 
 class Outage:
-    """Whether an endpoint answers at all; holds calls back while it does not, for one event loop.
+    """Tracks whether an endpoint answers, and holds calls back while it does not; for one event loop.
 
     Parameters
     ----------
     concurrency
-        Most calls under way at once.
+        Largest number of calls under way.
     patience
-        Seconds for which an outage is waited out; with 0 none is.
+        Seconds to wait during an outage; 0 does not wait.
     clock, sleep
         Seconds that pass.
 
     Attributes
     ----------
     is_on
-        Whether it lasts.
+        Whether an outage is under way.
     """
 
     def __init__(
@@ -47,14 +47,14 @@ class Outage:
 
     @property
     def is_too_long(self) -> bool:
-        """Whether nothing was answered for longer than the patience."""
+        """Whether the endpoint has been silent for longer than the patience."""
         silent = 0.0 if self._answered is None else self._clock() - self._answered
         return bool(self.patience) and silent > self.patience
 
     async def wait(self) -> None:
-        """Wait until the outage is over, or it is this call's turn to look whether it is."""
+        """Wait until the outage is over, or until this call may test the endpoint."""
         if self._answered is None:
-            self._answered = self._clock()  # nothing can have been answered earlier
+            self._answered = self._clock()  # an answer cannot arrive before the call starts
         while self.is_on:
             if self._looking:
                 await self._changed.wait()
@@ -69,7 +69,7 @@ class Outage:
             return
 
     def answered(self, *, refused: bool = False) -> None:
-        """Take in that the endpoint is there; a refusal by its limits does not end the silence."""
+        """Record that the endpoint answers; a refusal by its rate limit does not end an outage."""
         if not refused:
             self._answered = self._clock()
         self._failures = 0
@@ -78,12 +78,12 @@ class Outage:
         self.is_on, self._interval = False, _FIRST
 
     def failed(self, item: int, *, sent: bool) -> None:
-        """Take in that a call failed in a way that says little of its item.
+        """Record that a call failed for a reason that is probably not its item.
 
         Parameters
         ----------
         item
-            Tells items apart: failures of one alone are its own, if it could be sent at all.
+            Identifies the item: failures of a single item do not count, if the call could be sent.
         sent
             Whether there was a connection.
         """
@@ -95,7 +95,7 @@ class Outage:
             self.is_on = True
 
     def looked(self) -> None:
-        """Let the next call that waits look, or all go on, whatever came of the last."""
+        """Release the next waiting call, or all of them, after a test call has ended."""
         if self._looking:
             self._looking = False
             self._changed.set()

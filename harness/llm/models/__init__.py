@@ -1,4 +1,4 @@
-"""Models that answer requests: an endpoint, a callable, a command; within limits, with retries."""
+"""Models that answer requests, behind an endpoint or on this machine, with limits and retries."""
 
 import lazy_loader
 

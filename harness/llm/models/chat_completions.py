@@ -1,6 +1,6 @@
-"""The chat-completions protocol: a request as a JSON body, and a refusal as an error.
+"""The chat-completions protocol: write a request as a JSON body, and read a refusal as an error.
 
-Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads and writes alike.
+Pure functions, so that plain HTTP, the SDK and the Batch API read and write alike.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from oversight.harness.llm.models.reported_usage import read_usage
 _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 _OF_THE_ACCOUNT = frozenset({401, 402})
 _FAULTS = {408: Fault.TIMEOUT, 429: Fault.RATE_LIMIT, 503: Fault.OVERLOADED, 529: Fault.OVERLOADED}
-_FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)  # the model may still answer, and be paid for
+# the model may still answer, and the answer must be paid for
+_FAULTS |= dict.fromkeys((504, 524, 598), Fault.TIMEOUT)
 _LONGEST_MESSAGE = 500
-_FIRST_EPOCH = 1e9  # as seconds this is 32 years, as a point in time 2001
-_LONGEST_WINDOW = 7 * 86_400.0  # seconds; no endpoint counts requests for longer
+_FIRST_EPOCH = 1e9  # as a duration this is 32 years, as a point in time the year 2001
+_LONGEST_WINDOW = 7 * 86_400.0  # seconds; longer windows do not exist
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -40,12 +41,12 @@ _NOT_TAKEN = re.compile(
 
 
 class LimitField:
-    """The field in which an endpoint takes the limit of tokens, learned from its first refusal.
+    """The name of the field for the token limit at an endpoint, learned from its first refusal.
 
     Parameters
     ----------
     settings
-        Of the model; `limit_as` sets the field, and then nothing is learned.
+        Settings of the model; if `limit_as` is set, nothing is learned.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -53,17 +54,17 @@ class LimitField:
         self.name: str = settings.limit_as if self._is_set else LIMIT_FIELDS[0]
 
     def learn(self, sent: str, status: int, data: bytes) -> bool:
-        """Take in a refusal; whether the request had better be sent again, with the other field.
+        """Record a refusal; return whether the request should be sent again with the other field.
 
         Parameters
         ----------
         sent
-            The field that the refused request had.
+            The field that the refused request used.
         """
         said = data.decode("utf-8", "replace")
         if self._is_set or status not in (400, 422) or sent not in said or not _NOT_TAKEN.search(said):
             return False
-        if self.name != sent:  # learned while this call was under way
+        if self.name != sent:  # another call learned it while this call was under way
             return True
         if self._has_learned:
             return False
@@ -74,7 +75,7 @@ class LimitField:
 def request_body(
     request: Request, settings: ModelSection, limit_field: str = LIMIT_FIELDS[0]
 ) -> dict[str, Any]:
-    """Return the body of a request; what is left to the endpoint is left out."""
+    """Return the body of a request; settings that are None are omitted."""
     response_format = None
     if request.schema is not None:
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
@@ -95,16 +96,16 @@ def request_body(
 
 
 def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings: ModelSection) -> ModelReply:
-    """Read the body of another status than 200; a filtered prompt is an answer, all else an error.
+    """Read the body of a status other than 200; a filtered prompt is an answer, everything else an error.
 
     Raises
     ------
     TransientModelError
-        If another try may succeed.
+        If another attempt may succeed.
     FatalModelError
         If the key or the account is refused.
     RefusedRequest
-        For every other status: this request failed, and the next may pass.
+        For every other status: this request failed, and the next one may succeed.
     """
     code, said = _said(data)
     if code == "content_filter":
@@ -133,7 +134,7 @@ def read_refusal(status: int, data: bytes, headers: Mapping[str, str], settings:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read Retry-After: seconds, a time of day in any form that servers use; None if absent or unreadable."""
+    """Read Retry-After: seconds, or a date in any form that servers use; None if absent or unreadable."""
     value = (headers.get("retry-after") or headers.get("Retry-After") or "").strip()
     return _read_seconds(value, now or datetime.now(UTC))
 
@@ -141,7 +142,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tuple[float, float] | None:
     """Read x-ratelimit-limit-requests and the seconds of its reset, which may be ``6m0s`` or a point in time.
 
-    None if absent, or if the reset is further away than any window of a limit.
+    None if absent, or if the reset is further away than any known window.
     """
     limit = headers.get("x-ratelimit-limit-requests")
     if limit is None:
@@ -152,7 +153,7 @@ def read_limits(headers: Mapping[str, str], now: datetime | None = None) -> tupl
 
 
 def _read_seconds(value: str, now: datetime) -> float | None:
-    """Seconds from now of ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date."""
+    """Seconds from now that ``90``, ``6m0s``, an epoch in seconds or smaller units, or a date stands for."""
     if re.fullmatch(r"[0-9]{1,20}(\.[0-9]{1,9})?", value):
         seconds = float(value)
         if seconds < _FIRST_EPOCH:
@@ -172,7 +173,7 @@ def _read_seconds(value: str, now: datetime) -> float | None:
 
 
 def _said(data: bytes) -> tuple[str, str]:
-    """Code and message of an error's body, whatever its shape."""
+    """Code and message of an error body of any shape."""
     payload = _load(data)
     match payload.get("error", payload) if isinstance(payload, dict) else payload:
         case {"message": str(message), **rest}:
@@ -190,12 +191,12 @@ def _load(data: bytes) -> Any:
 
 
 def base_url(settings: ModelSection) -> str:
-    """Return the base URL of a model's endpoint; ``"local"`` is looked up.
+    """Return the base URL of a model's endpoint; ``"local"`` stands for the local server.
 
     Raises
     ------
     ConfigError
-        If the local server is wanted and not running, or the endpoint is no URL.
+        If the local server is not running, or the endpoint is not a URL.
     """
     if settings.endpoint == LOCAL_ENDPOINT:
         from oversight.harness.llm.local import find_local_model

@@ -1,6 +1,6 @@
-"""The body of a completion as a `ModelReply`, or as an error; the endings of replies by all their names.
+"""Read the body of a completion as a `ModelReply` or as an error, with all names that endpoints use.
 
-Pure, so that every transport (plain HTTP, the SDK, the Batch API) reads alike.
+Pure functions, so that plain HTTP, the SDK and the Batch API read alike.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _OVERLOADED = re.compile(r"overload|capacity|\b(?:503|529)\b|unavailable|busy", 
 
 
 def parse_completion(data: bytes) -> ModelReply:
-    """Read the body of a 200; only what is needed, so that odd parts of it do no harm.
+    """Read the body of status 200. Only the needed fields are read, so that other fields cannot cause errors.
 
     Raises
     ------
     TransientModelError
-        If it holds no message, as from a proxy or a broken connection; if the provider says in it that it
-        failed; if the reply ended in a way that no answer ends.
+        If it holds no message, as from a proxy or a broken connection; if the provider reports a failure in
+        it; or if the reason why the reply ended is not that of an answer.
     """
     payload = load_body(data)
     usage = read_usage(payload)
@@ -84,9 +84,11 @@ def parse_completion(data: bytes) -> ModelReply:
 
 
 def load_body(data: bytes) -> Any:
-    """Parse a body; half a surrogate pair, which orjson refuses, is half an emoji and no reason to pay again.
+    """Parse a body.
 
-    A byte order mark is passed over, and events of a stream that nobody asked for are joined.
+    Half a surrogate pair is replaced, because orjson refuses it and a retry would cost money.
+
+    A byte order mark is ignored, and the events of an unrequested stream are joined.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def load_body(data: bytes) -> Any:
 
 
 def _join_events(data: bytes) -> dict[str, Any]:
-    """One completion of the pieces of a stream."""
+    """Join the pieces of a stream into one completion."""
     texts, usages, found, ending = list[str](), list[Any](), dict[str, Any](), None
     for piece in _read_events(data):
         found |= {name: piece[name] for name in ("model", "error", "errors") if piece.get(name)}
@@ -139,7 +141,7 @@ def _read_events(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _raise_error(part: Any) -> None:
-    """Raise what a provider says went wrong inside a 200."""
+    """Raise the error that a provider reports inside status 200."""
     base = part.get("base_resp")
     failed = base if isinstance(base, dict) and base.get("status_code") else None
     whole = part if part.get("object") == "error" else None
@@ -159,7 +161,7 @@ def _fault_of(said: str) -> Fault:
 
 
 def _read_text(choice: Any) -> str:
-    """The text of a message; some endpoints send it in parts, some a refusal in its place."""
+    """The text of a message; some endpoints send it in parts, or send a refusal instead."""
     if "message" not in choice and isinstance(choice.get("text"), str):
         return str(choice["text"])
     message = choice["message"]
@@ -170,7 +172,7 @@ def _read_text(choice: Any) -> str:
 
 
 def _join_parts(content: Any) -> str:
-    """The text parts of a message's content, without what the model thought and parts of other kinds."""
+    """The text parts of a message's content, without reasoning and other kinds of parts."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -203,12 +205,12 @@ def _part_text(part: Any) -> str | None:
 
 
 def _read_ending(choice: Any) -> str:
-    """How a reply ended, in one word for all its names.
+    """Why a reply ended, in one word for all names that endpoints use.
 
     Raises
     ------
     TransientModelError
-        If no answer ends so.
+        If the name is not that of an ended answer.
     """
     said = choice.get("finish_reason") or choice.get("stop_reason")
     if isinstance(said, dict):
@@ -231,7 +233,7 @@ def _plain_ending(said: str) -> str:
 
 
 def _read_logprobs(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Tokens with their log-probabilities; none if one of them is not as it should be."""
+    """Tokens with their log-probabilities; empty if one of them is malformed."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     found = list[tuple[str, float]]()
     for part in content if isinstance(content, list) else ():
@@ -250,5 +252,5 @@ def short(data: bytes) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """Without line breaks, behind which a server could write lines that look like the command's own."""
+    """Replace line breaks, because a server could otherwise imitate lines of the command's output."""
     return redact(" ".join(text.split()))[:most]

@@ -1,4 +1,4 @@
-"""Requests to one endpoint by aiohttp, and what may go wrong with them as errors of this project."""
+"""Send requests to one endpoint with aiohttp, and turn its faults into errors of this project."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f]")
 
 
 class HttpReply(NamedTuple):
-    """A reply of any status; names of headers in any case, the body unpacked."""
+    """A reply of any status; header names are case-insensitive, and the body is decompressed."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,7 +31,7 @@ class HttpReply(NamedTuple):
 class HttpClient:
     """Sends requests to one endpoint; it follows no redirects and keeps no cookies.
 
-    The pool has no limit: callers decide how many requests are under way. A client serves one event loop,
+    The pool has no limit, because callers limit the requests under way. A client serves one event loop,
     from its first request until it is closed.
 
     Parameters
@@ -39,16 +39,16 @@ class HttpClient:
     base_url
         ``http://`` or ``https://``; the paths of requests are appended to it.
     headers
-        Sent with every request.
+        Headers sent with every request.
     timeout
-        Seconds for a request, connecting included.
+        Seconds for a request, including the time to connect.
     max_reply_bytes
-        Largest size of a reply's body, unpacked.
+        Largest size of a decompressed reply body.
 
     Raises
     ------
     ConfigError
-        If the URL or the environment's proxy cannot be used; no message shows a value.
+        If the URL or the proxy of the environment cannot be used; messages show no values.
     """
 
     def __init__(
@@ -76,21 +76,21 @@ class HttpClient:
         *,
         seconds: float | None = None,
     ) -> HttpReply:
-        """Send a request and return its reply, whatever its status.
+        """Send a request and return its reply of any status.
 
         Parameters
         ----------
         method, path
-            Of the request; the path is appended to the base URL's.
+            HTTP method, and the path that is appended to the base URL.
         body
-            JSON, or nothing.
+            JSON, or None.
         seconds
             Replaces the client's timeout.
 
         Raises
         ------
         TransientModelError
-            If there is no reply in time, or none that can be read; with `sent` false if nothing was sent.
+            If no readable reply arrives in time; `sent` is false if nothing was sent.
         """
         seconds = self._timeout if seconds is None else seconds
         if self._session is None:
@@ -114,7 +114,7 @@ class HttpClient:
         return url
 
     async def close(self) -> None:
-        """Close all connections; the client can be used again."""
+        """Close all connections; the client can still be used afterwards."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -134,7 +134,7 @@ class HttpClient:
         )
 
     async def _read(self, reply: aiohttp.ClientResponse) -> bytes:
-        """Read a body, which is never kept beyond the limit."""
+        """Read a body, keeping at most the limit in memory."""
         parts, size = list[bytes](), 0
         async for part in reply.content.iter_any():
             size += len(part)
@@ -156,7 +156,8 @@ class HttpClient:
                 return self._unreached(str(cause) or type(cause).__name__)
             case TimeoutError():
                 fault, message = Fault.TIMEOUT, f"no answer within {seconds:g} s"
-            case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():  # uvloop raises the last one
+            # uvloop raises the last of these
+            case aiohttp.ServerDisconnectedError() | OSError() | RuntimeError():
                 fault, message = Fault.CONNECTION, "the connection was closed without a reply"
             case _:
                 fault, message = Fault.MALFORMED, f"this is no HTTP reply: {one_line(str(error), 200)}"
@@ -169,7 +170,7 @@ class HttpClient:
 
 
 def _time_limits(seconds: float) -> aiohttp.ClientTimeout:
-    # Connecting ends first, so that a request that was never sent is known as such.
+    # Connecting has a shorter timeout, so that a request that was never sent is recognised.
     return aiohttp.ClientTimeout(total=seconds, connect=min(_CONNECT_SECONDS, 0.9 * seconds))
 
 
@@ -179,7 +180,7 @@ def _authority(url: URL) -> str:
 
 
 def _parse_url(url: str, what: str) -> URL:
-    """Parse a base URL; messages name it `what`, as it may hold a password."""
+    """Parse a base URL; messages call it `what`, because the URL may contain a password."""
     if _UNSAFE.search(url):
         raise ConfigError(f"{what} holds a space, a line break or another control character")
     try:
@@ -194,7 +195,7 @@ def _parse_url(url: str, what: str) -> URL:
 
 
 def _find_proxy(server: URL) -> URL | None:
-    """Return the proxy of HTTP_PROXY or HTTPS_PROXY, in capitals or not, unless NO_PROXY names the server."""
+    """Return the proxy of HTTP_PROXY or HTTPS_PROXY, in any case, unless NO_PROXY names the server."""
     url = getproxies().get(server.scheme)
     if not url or proxy_bypass(_authority(server)) or proxy_bypass(server.raw_host or ""):
         return None

@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible endpoint, asked through plain HTTP."""
+"""Models behind an OpenAI-compatible endpoint, called through plain HTTP."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ MAX_REPLY_BYTES = 4_000_000
 
 
 class HttpModel:
-    """One model of one OpenAI-compatible endpoint.
+    """A model behind an OpenAI-compatible endpoint.
 
     Parameters
     ----------
     settings
-        From study.toml; the key is read from the environment here and kept nowhere else.
+        Settings from study.toml; the key is read from the environment here and kept nowhere else.
 
     Raises
     ------
     ConfigError
-        If the key is not set or cannot stand in a header, the endpoint is no URL that can be used, or the
-        local server is wanted and not running.
+        If the key is not set or not allowed in a header, the endpoint is not a usable URL, or the local
+        server is not running.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -50,7 +50,7 @@ class HttpModel:
         self._client = HttpClient(url, headers, timeout=settings.timeout, max_reply_bytes=MAX_REPLY_BYTES)
 
     async def ask(self, request: Request) -> ModelReply:
-        """Send a request and return what came back; see `oversight.harness.llm.models.interface.Model`."""
+        """Send a request and return the reply; see `oversight.harness.llm.models.interface.Model`."""
         field = self._limit.name
         reply = await self._send(request, field)
         if request.max_tokens is not None and self._limit.learn(field, reply.status, reply.body):
@@ -68,9 +68,9 @@ class HttpModel:
         return await self._client.request("GET", "/models", seconds=seconds)
 
     async def check(self) -> None:
-        """Make sure, before anything is paid for, that the endpoint is there and takes the key.
+        """Check that the endpoint answers and accepts the key, before anything is paid for.
 
-        Asks for the list of models, which costs nothing; endpoints without one pass.
+        This requests the list of models, which is free of charge; endpoints without such a list pass.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class HttpModel:
         try:
             reply = await self._list_models(min(_LOOK_SECONDS, self._settings.timeout))
         except TransientModelError as error:
-            if error.sent:  # an endpoint that is slow to list its models is there
+            if error.sent:  # a slow list of models still shows that the endpoint answers
                 return
             raise FatalModelError(f"{self._settings.endpoint} cannot be reached: {error}") from error
         if reply.status in (401, 403):

@@ -1,4 +1,4 @@
-"""A model as the runner and workflows know it: something that answers a request."""
+"""The interface of a model: it answers a request."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent to a model, and nothing about which model or endpoint it goes to.
+    """A request as it is sent, independent of model and endpoint.
 
     Attributes
     ----------
     messages
-        The conversation; the last turn is the one to answer.
+        The conversation; the model answers the last turn.
     temperature, max_tokens
-        None leaves them to the endpoint.
+        None uses the endpoint's default.
     stop
         Texts that end the answer.
     schema
-        JSON Schema that the answer must follow; None asks for free text.
+        JSON Schema that the answer must follow; None for free text.
     logprobs
-        Whether the answer's log-probabilities are wanted.
+        Whether log-probabilities of the answer are requested.
     constraint
-        Further fields of the body that constrain the answer in the server's own way.
+        Further body fields that constrain the answer, specific to the server.
     """
 
     messages: tuple[Message, ...]
@@ -55,26 +55,26 @@ class Request:
 
     @classmethod
     def of(cls, prompt: str, **settings: Any) -> Request:
-        """Make a request of one user message."""
+        """Make a request with one user message."""
         return cls((Message("user", prompt),), **settings)
 
     @property
     def conversation(self) -> str:
-        """System prompt and messages as one text, separated by blank lines."""
+        """Return system prompt and messages as one text, separated by blank lines."""
         return "\n\n".join(message.content for message in self.messages)
 
     def text(self) -> str:
-        """Write all of it as JSON in one fixed way, to be hashed or stored."""
-        # By hand: `asdict` copies all of it, which costs more than everything else about a call.
+        """Serialize the request as JSON in a fixed order, so that it can be hashed or stored."""
+        # Written by hand, because `asdict` copies everything and takes longer than the rest of a call.
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        if fields["constraint"] is None:  # as it was before there were any, since replies are found by it
+        if fields["constraint"] is None:  # omitted if empty, because stored replies are found by this text
             del fields["constraint"]
         fields["messages"] = [{"role": m.role, "content": m.content} for m in self.messages]
         return orjson.dumps(fields, option=orjson.OPT_SORT_KEYS).decode()
 
     @classmethod
     def read(cls, text: str) -> Request:
-        """The request that was written so."""
+        """Read a request from its serialized form."""
         fields = orjson.loads(text)
         messages = tuple(Message(**message) for message in fields.pop("messages"))
         return cls(messages, **{**fields, "stop": tuple(fields["stop"])})
@@ -82,29 +82,31 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """A model's answer as it came, every field of its type, whoever made it.
+    """A model's answer with validated fields.
 
     Attributes
     ----------
     text
-        What it wrote; may be empty.
+        The answer; may be empty.
     finish_reason
-        Why it stopped: ``"stop"``, ``"length"`` or ``"content_filter"``, whatever the endpoint calls it.
+        Why it ended: ``"stop"``, ``"length"`` or ``"content_filter"``, translated from the endpoint's own
+        word.
     input_tokens, output_tokens
-        As the endpoint counted them; 0 if it did not say.
+        Tokens as counted by the endpoint; 0 if not reported.
     model
-        Name of the model that answered, as the endpoint calls it; empty if it did not say.
+        Name of the answering model as the endpoint reports it; empty if not reported.
     logprobs
-        Tokens of the answer with their log-probabilities; empty if none were asked for or offered.
+        Tokens of the answer with their log-probabilities; empty if not requested or not offered.
     is_partial
-        Whether the endpoint left tokens of the answer out of its count.
+        Whether the endpoint's count leaves out tokens of the answer.
     limits
-        Requests that the endpoint takes, and seconds until so many are there again; None if it did not say.
+        Number of requests that the endpoint allows, and seconds until they are available again; None if not
+        reported.
 
     Raises
     ------
     TransientModelError
-        ``Fault.MALFORMED``, naming the field that is of another type or out of range.
+        With ``Fault.MALFORMED``, naming the field that has the wrong type or is out of range.
     """
 
     text: str
@@ -136,7 +138,10 @@ def _malformed(name: str, wanted: str, value: object) -> TransientModelError:
 
 
 class Model(Protocol):
-    """One method; everything else (retries, concurrency, parsing, storing) is the runner's."""
+    """The interface of a model has one method.
+
+    Retries, concurrency, parsing and storing belong to the runner.
+    """
 
     async def ask(self, request: Request) -> ModelReply:
         """Answer one request.
@@ -144,9 +149,9 @@ class Model(Protocol):
         Raises
         ------
         TransientModelError
-            If another try may succeed.
+            If another attempt may succeed.
         FatalModelError
-            If none will.
+            If no attempt can succeed.
         """
         ...
 
@@ -156,8 +161,8 @@ class Model(Protocol):
 
 
 class RunnableModel(Model, Protocol):
-    """A model that can also be looked at before anything is paid for."""
+    """A model that can be checked before anything is paid for."""
 
     async def check(self) -> None:
-        """Raise FatalModelError if it cannot answer at all."""
+        """Raise FatalModelError if the model cannot answer."""
         ...

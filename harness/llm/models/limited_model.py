@@ -1,6 +1,6 @@
-"""A model within the limits of its endpoint: every call in a place of its own, retried, counted, charged.
+"""Calls to a model within the limits of its endpoint, with retries, usage counts and reservations.
 
-This is the one layer that retries; the clients below are told not to.
+Retries happen only here; the clients that it uses do not retry.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PATIENCE = 3
 MALFORMED_IN_A_ROW = 20
 """After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
 
-_LONGEST_UNDER_A_LIMIT = 1.0  # seconds: the pace spaces calls out then, and nobody asked for more
+_LONGEST_UNDER_A_LIMIT = 1.0  # seconds; the pace spaces the calls, and the endpoint asked for no longer wait
 _LOGGER = logging.getLogger(__name__)
-_random = random.Random()  # noqa: S311  so that not all try again at the same moment
+_random = random.Random()  # noqa: S311  spreads retries over time
 
 Hold: TypeAlias = Callable[[Callable[[], tuple[int, int]]], Awaitable[Reservation]]
 """Reserves most tokens sent and received before a call goes out."""
@@ -41,23 +41,23 @@ class LimitedModel:
     Attributes
     ----------
     model
-        What answers.
+        The model that answers.
     limiter
-        The endpoint's limits; models with the same one share it.
+        The endpoint's limits, shared by its models.
     tries
-        Calls until a request counts as failed.
+        Attempts before a request counts as failed.
     recognise
-        Raises a ModelError if an answer by the model of this name will not do.
+        Raises a ModelError if answers of the model with this name are not accepted.
     guess
-        How many tokens a call will use, learnt from those before.
+        Estimates the tokens of a call from earlier calls.
     is_billed
-        Whether calls are paid for by tokens, so that those which do not say what they used are guessed.
+        Whether tokens are paid for; if so, unreported usage is estimated.
     name
-        What logs call it.
+        Name of the model in logs.
     holds_lost
-        Whether a call that was lost with its worker is never made again, as it may have been answered.
+        Whether a call lost with its worker is never repeated, because it may have been answered.
     malformed
-        Number of replies in a row that could not be read.
+        Number of unreadable replies in a row.
     """
 
     model: Model
@@ -72,30 +72,30 @@ class LimitedModel:
 
     @property
     def is_always_malformed(self) -> bool:
-        """Whether so many replies in a row could not be read that more tries would only cost."""
+        """Whether the number of unreadable replies in a row makes further attempts pointless."""
         return self.malformed >= max(MALFORMED_IN_A_ROW, 2 * self.limiter.concurrency)
 
     async def ask(self, request: Request, counts: Usage, hold: Hold | None = None) -> ModelReply:
-        """Ask until an answer comes, at most `tries` times, or `PATIENCE` as many under a rate limit.
+        """Call the model until an answer arrives, at most `tries` times; more often under a rate limit.
 
-        Calls that fell into an outage of the endpoint, or were refused together with many others, do not
-        count as tries while the limiter's patience lasts. Calls that were lost with their worker never do.
+        Calls during an outage of the endpoint, or refused together with many others, do not count as
+        attempts while the limiter's patience lasts. Calls that were lost with their worker never count.
 
         Parameters
         ----------
         counts
-            Counts what is used.
+            Counts the usage.
         hold
-            Reserves what each call may use at most; settled when it is over.
+            Reserves the most that each call may use; settled when the call has ended.
 
         Raises
         ------
         ModelError
-            The last one, if no try succeeded; at once if it is fatal.
+            The last error if no attempt succeeded; raised at once if it is fatal.
         FatalModelError
             If the endpoint answered nothing for as long as the patience lasts.
         BudgetSpent
-            As `hold` does.
+            Raised by `hold`.
         """
         failures = list[TransientModelError]()
         try:
@@ -104,7 +104,9 @@ class LimitedModel:
             failures.append(error)
 
         async def ask_again() -> ModelReply:
-            if failures:  # the call above: setting tenacity up takes as long as half a call, and most succeed
+            # The first call is made without tenacity, whose set-up takes half as long as a call; most
+            # succeed.
+            if failures:
                 raise failures.pop()
             return await self._call(request, counts, hold)
 
@@ -119,11 +121,11 @@ class LimitedModel:
         return await retrying(ask_again)
 
     async def close(self) -> None:
-        """Free the model's connections."""
+        """Close the model's connections."""
         await self.model.close()
 
     async def _call(self, request: Request, counts: Usage, hold: Hold | None) -> ModelReply:
-        """Make one call in a place of its own, and tell the limiter what came of it."""
+        """Make one call when the limiter allows it, and report its outcome to the limiter."""
         limiter = self.limiter
         expected = sum(self.guess.guess(request)) if limiter.counts_tokens else 0
         started = await limiter.acquire(expected)
@@ -133,7 +135,7 @@ class LimitedModel:
         except TransientModelError as error:
             self._tell(error, started, counts)
             raise
-        except FatalModelError:  # which is an answer, too
+        except FatalModelError:  # which is also an answer
             limiter.outage.answered()
             raise
         finally:
@@ -149,9 +151,9 @@ class LimitedModel:
         return reply
 
     async def _send(self, request: Request, counts: Usage, held: Reservation | None) -> ModelReply:
-        """Send a request and count what that took, whatever comes of it."""
+        """Send a request and count its usage, whether it succeeds or fails."""
         counts.requests += 1
-        # Whatever else happens, it may have to be paid: None stands for a guess.
+        # Any other outcome may have to be paid for: None stands for an estimate.
         used: Sequence[int] | None = None if self.is_billed else (0, 0)
         is_guess = self.is_billed
         try:
@@ -163,7 +165,7 @@ class LimitedModel:
             if self.is_billed:
                 *used, is_guess = self.guess.charge(request, error)
             raise
-        except FatalModelError:  # nothing is paid for a refusal
+        except FatalModelError:  # a refusal costs nothing
             used, is_guess = (0, 0), False
             raise
         finally:
@@ -176,9 +178,9 @@ class LimitedModel:
         return reply
 
     def _tell(self, error: TransientModelError, started: float, counts: Usage) -> None:
-        """Tell the limiter of a failure: of its limits, of the endpoint, or of the reply alone."""
+        """Report a failure to the limiter, as one of its limits, of the endpoint, or of the reply alone."""
         limiter = self.limiter
-        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+        if error.fault is Fault.LOST:  # which says nothing about the endpoint
             return
         if error.fault is Fault.RATE_LIMIT:
             limiter.outage.answered(refused=True)
@@ -193,16 +195,16 @@ class LimitedModel:
 
 
 class _Tries:
-    """The failed calls for one answer, and whether and when another one is made."""
+    """Counts the failed calls for one answer, and decides whether and when to try again."""
 
     def __init__(self, model: LimitedModel) -> None:
         self._model, self._failed, self._refused = model, 0, 0
 
     def allow_another(self, error: BaseException) -> bool:
-        """Count a failed call; return whether another may succeed."""
+        """Count a failed call; return whether another attempt may succeed."""
         if not isinstance(error, TransientModelError) or self._model.is_always_malformed:
             return False
-        if error.fault is Fault.LOST:  # which says nothing of the endpoint
+        if error.fault is Fault.LOST:  # which says nothing about the endpoint
             return not self._model.holds_lost
         is_refused = error.fault is Fault.RATE_LIMIT
         if not self._waits_out(error):
@@ -211,13 +213,13 @@ class _Tries:
         return self._failed + self._refused < self._model.tries * (PATIENCE if is_refused else 1)
 
     def log(self, state: tenacity.RetryCallState) -> None:
-        """Log a failed call that is made again."""
+        """Log a failed call that will be repeated."""
         error = state.outcome and state.outcome.exception()
         where = self._model.name or type(self._model.model).__name__
         _LOGGER.info("%s: %s; asked again in %.1f s", where, error, state.upcoming_sleep)
 
     def _waits_out(self, error: TransientModelError) -> bool:
-        """Whether the endpoint is to blame, and is given time."""
+        """Whether the endpoint caused the failure and should be given time."""
         limiter = self._model.limiter
         outage = limiter.outage
         is_limited = error.fault is Fault.RATE_LIMIT and limiter.is_limited
@@ -230,17 +232,17 @@ class _Tries:
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:
-        """Seconds until the next call: a little more than the endpoint asked for, else growing ones.
+        """Seconds until the next attempt: a little more than the endpoint asked for, else growing.
 
-        If the rate of the endpoint is known, a refused call waits in line again: the rate decides.
+        If the endpoint's rate is known, a refused call waits in line again, because the rate decides.
         """
         error, limiter = state.outcome and state.outcome.exception(), self._model.limiter
-        assert isinstance(error, TransientModelError)  # noqa: S101  no other is repeated
+        assert isinstance(error, TransientModelError)  # noqa: S101  no other failure is repeated
         if error.fault is Fault.LOST:
             return 0.0
         is_refused = error.fault is Fault.RATE_LIMIT
         if error.retry_after is not None and not (is_refused and limiter.is_paced):
-            # Not all at the same moment, or the next second starts with the same overload.
+            # Spread over time, because simultaneous retries would cause the same overload again.
             return min(error.retry_after, LONGEST_PAUSE) * _random.uniform(1.0, 1.1)
         if is_refused:
             longest = _LONGEST_UNDER_A_LIMIT if limiter.is_limited else LONGEST_WAIT

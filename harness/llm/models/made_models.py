@@ -1,4 +1,4 @@
-"""A model as its settings describe it: an endpoint, a callable or a command."""
+"""Create a model from its settings: an endpoint, a callable or a command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.llm.models.interface import RunnableModel
 
 
 def make_model(settings: ModelSection, function: Callable[[str], Any] | None = None) -> RunnableModel:
-    """Make the model that settings describe, or one of `function`.
+    """Create the model that settings describe, or one that calls `function`.
 
     Raises
     ------

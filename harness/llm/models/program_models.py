@@ -1,4 +1,4 @@
-"""Programs of this machine as models: a Python callable, or a command."""
+"""Programs on this machine as models: a Python callable, or a command."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _Answer = TypeVar("_Answer")
 
 
 class _ProgramModel:
-    """Takes the conversation as one text: system prompt and messages, separated by blank lines."""
+    """A model that receives the conversation as one text, with blank lines between messages."""
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
 
     async def _in_time(self, answer: Awaitable[_Answer]) -> _Answer:
-        """Wait for an answer, once what gives it has started."""
+        """Return the answer after the callable or command has started."""
         try:
             async with asyncio.timeout(self._timeout):
                 return await answer
@@ -38,22 +38,22 @@ class _ProgramModel:
             raise TransientModelError(f"no answer within {self._timeout:g} s", fault=Fault.TIMEOUT) from error
 
     async def check(self) -> None:
-        """Do nothing: what there is to look at was looked at when it was made."""
+        """Do nothing, because everything was checked at construction."""
 
     async def close(self) -> None:
-        """Do nothing: there is no connection."""
+        """Do nothing, because there is no connection."""
 
 
 class FunctionModel(_ProgramModel):
-    """Asks a function.
+    """A model that calls a function.
 
     Parameters
     ----------
     function
-        Takes the conversation and returns the answer as text, or a `ModelReply` with its usage. Async, or
-        run in a thread.
+        Receives the conversation and returns the answer as text, or a `ModelReply` with its usage. It may
+        be async; otherwise it runs in a thread.
     timeout
-        Seconds after which an answer is given up; a thread cannot be ended and runs on.
+        Seconds to wait for an answer. A thread cannot be stopped and continues to run.
     """
 
     def __init__(self, function: Callable[[str], Any], timeout: float) -> None:
@@ -64,7 +64,7 @@ class FunctionModel(_ProgramModel):
         )
 
     async def ask(self, request: Request) -> ModelReply:
-        """Call the function; what it raises counts as a failure that may pass."""
+        """Call the function; an exception counts as a transient failure."""
         text = request.conversation
         try:
             call = self._function(text) if self._is_async else asyncio.to_thread(self._function, text)
@@ -82,21 +82,22 @@ class FunctionModel(_ProgramModel):
 
 
 class CommandModel(_ProgramModel):
-    """Starts a program for every request, which reads standard input and answers on standard output.
+    """A model that starts a program per request, with text on standard input and output.
 
     Parameters
     ----------
     command
-        Program and arguments; no shell is involved.
+        Program and arguments; no shell is used.
     timeout
-        Seconds after which the program is ended.
+        Seconds after which the program is killed.
     most
-        Bytes that it may write; more is no answer, and ends it.
+        Largest number of bytes that the program may write; beyond it the program is killed and the call
+        fails.
 
     Raises
     ------
     ConfigError
-        If there is no such program.
+        If the program does not exist.
     """
 
     def __init__(self, command: Sequence[str], timeout: float, most: int = 4_000_000) -> None:
@@ -108,9 +109,9 @@ class CommandModel(_ProgramModel):
         self._command = (program, *command[1:])
 
     async def ask(self, request: Request) -> ModelReply:
-        """Run the program; another exit code than 0 is a failure that may pass."""
+        """Run the program; an exit code other than 0 is a transient failure."""
         pipe = asyncio.subprocess.PIPE
-        # Keys are for endpoints: a program that this study starts has no use for them.
+        # Keys are for endpoints; a program of this study does not need them.
         shown = {name: value for name, value in os.environ.items() if not _IS_SECRET.search(name)}
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
@@ -125,7 +126,7 @@ class CommandModel(_ProgramModel):
         try:
             out, err = await self._in_time(self._talk(process, request.conversation.encode()))
         finally:
-            transport.close()  # ends the program; without it the wait has no end while an output is full
+            transport.close()  # kills the program; without it the wait never ends while an output is full
             await process.wait()
         if process.returncode:
             last = err.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
@@ -133,12 +134,12 @@ class CommandModel(_ProgramModel):
         return ModelReply(out.decode(errors="replace").strip())
 
     async def _talk(self, process: asyncio.subprocess.Process, text: bytes) -> tuple[bytes, bytes]:
-        """Hand a text over; return what came on both outputs, which are read no further than allowed."""
+        """Send a text to the program; return both outputs, each read up to the limit."""
         stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
         assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018  pipes
 
         async def write() -> None:
-            # a program need not read what it is told; if it has ended, uvloop raises a RuntimeError
+            # a program may ignore its input; if it has ended, uvloop raises a RuntimeError
             with contextlib.suppress(ConnectionError, RuntimeError):
                 stdin.write(text)
                 await stdin.drain()
@@ -159,12 +160,12 @@ class CommandModel(_ProgramModel):
 
 
 def load_function(name: str) -> Callable[[str], Any]:
-    """Import ``"module:function"``, also from the current folder.
+    """Import ``"module:function"``, also from the current directory.
 
     Raises
     ------
     ConfigError
-        If there is no such module or function.
+        If the module or the function does not exist.
     """
     module_name, _, attribute = name.partition(":")
     here = str(Path.cwd())

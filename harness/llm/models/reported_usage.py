@@ -1,6 +1,6 @@
-"""Read how many tokens a reply says it used, by all names and in all the ways in which providers count.
+"""Read the token usage of a reply in all forms that providers use.
 
-Pure. Where a reply can be read in two ways, the larger count is booked: a budget must hold.
+Pure functions. If a reply can be read in two ways, the larger count is used, because a budget must hold.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _INNER = ("thought", "cached")
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """Tokens of one call as its endpoint counted them; 0 if it did not say.
+    """Tokens of one call as counted by its endpoint; 0 if not reported.
 
     Attributes
     ----------
     sent, received
-        Tokens of the request and of the answer, with what the model thought.
+        Tokens of the request and of the answer, including reasoning.
     is_partial
-        Whether tokens of the answer may be missing in `received`.
+        Whether `received` may leave out tokens of the answer.
     """
 
     sent: int = 0
@@ -47,15 +47,15 @@ class ReportedUsage:
 
     @property
     def whole(self) -> tuple[int, int] | None:
-        """Tokens sent and received; None if one of them is not known."""
+        """Tokens sent and received; None if one of them is unknown."""
         return (self.sent, self.received) if self.sent and not self.is_partial else None
 
 
 def read_usage(payload: Any) -> ReportedUsage:
-    """Read the usage of a reply's body.
+    """Read the usage from a reply body.
 
-    What the model thought counts as received. It is beside `completion_tokens` if it is more than these or
-    if only the total has it. Without a total nothing tells, and both are counted.
+    Reasoning tokens count as received. They are added to `completion_tokens` if they exceed it or if only
+    the total includes them. Without a total this cannot be decided, and both are counted.
 
     >>> read_usage({"usage": {"prompt_tokens": 50, "completion_tokens": 5, "total_tokens": 555}})
     ReportedUsage(sent=50, received=505, is_partial=False)
@@ -79,7 +79,7 @@ def read_usage(payload: Any) -> ReportedUsage:
 
 
 def find_usages(payload: Any) -> Iterator[Mapping[str, Any]]:
-    """The places in which endpoints put their counts."""
+    """The fields in which endpoints report their counts."""
     if not isinstance(payload, dict):
         return
     choices = payload.get("choices")
@@ -102,7 +102,7 @@ def _read_counts(usage: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
             yield kind, _count(value)
 
 
-@lru_cache(maxsize=256)  # the same few names in every reply
+@lru_cache(maxsize=256)  # cached, because every reply has the same few names
 def _find_kind(name: str) -> str:
     return _KINDS.get(re.sub(r"[\W_]+", "", name).casefold(), "")
 

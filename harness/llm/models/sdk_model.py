@@ -1,6 +1,6 @@
-"""The openai SDK, for the Batch API and Azure's deployments; the only module that imports it.
+"""The openai SDK, used for the Batch API and for Azure deployments only; no other module imports it.
 
-Plain calls go through `oversight.harness.llm.models.http_model`.
+Other calls use `oversight.harness.llm.models.http_model`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SdkClient: TypeAlias = openai.AsyncOpenAI
 
 
 def sdk_client(settings: ModelSection) -> SdkClient:
-    """Make a client of the SDK; with an `api_version`, it is one of Azure.
+    """Create an SDK client; with an `api_version`, an Azure client.
 
     Raises
     ------
     ConfigError
-        If the key is not set, or the local server is wanted and not running.
+        If the key is not set, or the local server is not running.
     """
     url, key, seconds = base_url(settings), api_key(settings), settings.timeout
-    # One layer retries: oversight.harness.llm.models.limited_model.
+    # Only oversight.harness.llm.models.limited_model retries.
     if settings.api_version is None:
         return openai.AsyncOpenAI(base_url=url, api_key=key, timeout=seconds, max_retries=0)
     return openai.AsyncAzureOpenAI(
@@ -44,12 +44,12 @@ def sdk_client(settings: ModelSection) -> SdkClient:
 
 
 class AzureModel(HttpModel):
-    """One deployment at Azure, asked through the SDK.
+    """A deployment at Azure, called through the SDK.
 
     Parameters
     ----------
     settings
-        From study.toml, with an `api_version`.
+        Settings from study.toml, with an `api_version`.
     """
 
     def __init__(self, settings: ModelSection) -> None:
@@ -74,12 +74,12 @@ class _RawReply(Protocol):
 
 
 async def read_reply(call: Awaitable[_RawReply]) -> HttpReply:
-    """Wait for a raw call of the SDK and return its reply, whatever its status.
+    """Await a raw SDK call and return its reply of any status.
 
     Raises
     ------
     TransientModelError
-        If there is no reply in time; with `sent` false if nothing was sent.
+        If no reply arrives in time; `sent` is false if nothing was sent.
     """
     try:
         response = (await call).http_response

@@ -1,4 +1,4 @@
-"""Which model answers: the name in the first reply is the name in all of them."""
+"""Check that one endpoint answers with the same model throughout."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ _SUFFIX = re.compile(r"([-_@:.]*(v?[0-9][0-9.\-]*|latest|preview|gguf|q[0-9]\w*|
 
 
 class ServedModel:
-    """Compares the names of models in replies with that of the first.
+    """Compares the model name in each reply with the name in the first reply.
 
-    Endpoints name a model more precisely than it is asked for (``gpt-5-mini-2025-08-07``) or by an alias of
-    their own, but always alike: another name later is another model, whatever the two have in common.
+    Endpoints report a more precise name than the requested one (``gpt-5-mini-2025-08-07``) or an alias, but
+    always the same one. A different name later therefore means a different model.
 
     Parameters
     ----------
     asked
         The model's name in the request.
     known
-        What the endpoint calls it, as the user says or an earlier reply did; None before the first.
+        The name that the endpoint reports, from the settings or from earlier replies; None before the first
+        reply.
     fix
-        Called with the name in the first reply, to be kept for later commands.
+        Called with the name in the first reply, to store it for later commands.
     tell
-        Called with a sentence for the user where the first name does not resemble the one asked for.
+        Called with a sentence for the user if the first name does not resemble the requested one.
     patience
-        So many replies in a row by another model are too many.
+        Number of replies in a row by another model that ends the run.
     """
 
     def __init__(
@@ -44,14 +45,14 @@ class ServedModel:
         self._wrong = 0
 
     def recognise(self, served: str) -> None:
-        """Take in the name of a model that answered.
+        """Check the model name of a reply.
 
         Raises
         ------
         TransientModelError
             If it is another model.
         FatalModelError
-            If it has been another one for so long that it will stay.
+            If another model has answered `patience` times in a row.
         """
         if self._known is None:
             self._known = served
@@ -72,11 +73,11 @@ class ServedModel:
 
 
 def _resemble(asked: str, served: str) -> bool:
-    """Whether two names are of one model: the longer one ends with a date, a version or a format."""
+    """Whether two names denote the same model: the longer one adds a date, a version or a format."""
     short, long = sorted((_bare(asked), _bare(served)), key=len)
     return long.startswith(short) and _SUFFIX.fullmatch(long[len(short) :]) is not None
 
 
 def _bare(name: str) -> str:
-    """A name without the owner or the path before it, which the same endpoint may leave out or put in."""
+    """Return a name without the owner or path in front, which the same endpoint may omit or add."""
     return name.casefold().rstrip("/").rpartition("/")[2].removesuffix(":latest")

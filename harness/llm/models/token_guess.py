@@ -1,4 +1,4 @@
-"""How many tokens a call will use at most, and has used where its endpoint does not say."""
+"""Estimate how many tokens a call will use at most, and has used if its endpoint does not say."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MAYBE_BILLED = frozenset({Fault.TIMEOUT, Fault.CONNECTION, Fault.MALFORMED, Fau
 
 
 class TokenGuess:
-    """Upper guesses that learn from what calls used.
+    """Upper estimates of tokens that improve with the usage of earlier calls.
 
-    Before the first answer a token is taken to be three Latin letters, or one byte of anything else, as
-    tokenizers split digits, marks and rare scripts; and an answer without a limit 1,024 tokens. Afterwards
-    the largest ratio and the longest answer seen count, and a quarter more. However short a text is,
-    something stands around it: 64 tokens at first, then the least that was seen. A limit counts as what it
-    says, until an answer passes its own: from then on no answer is taken to be shorter than the longest of
-    those.
+    Before the first answer, a token is assumed to be three Latin letters, or one byte of anything else,
+    because tokenizers split digits, punctuation and rare scripts. An answer without a limit is assumed to
+    have 1,024 tokens. Afterwards the largest ratio and the longest answer seen are used, plus a quarter.
+    Every text is assumed to have an overhead: 64 tokens at first, then the smallest that was seen. A token
+    limit is trusted until an answer exceeds it; then no answer is assumed to be shorter than the longest
+    such answer.
     """
 
     def __init__(self) -> None:
@@ -33,22 +33,22 @@ class TokenGuess:
         self._answered = False
 
     def bounds(self, request: Request) -> bool:
-        """Whether anything is known of how long the answer may become."""
+        """Whether the possible length of the answer is known."""
         return self._answered or request.max_tokens is not None
 
     def guess(self, request: Request) -> tuple[int, int]:
-        """Return most tokens that the request and its answer will have."""
+        """Return the largest number of tokens of the request and of its answer."""
         sent = int(_size(request) * self._ratio) + _PER_MESSAGE * len(request.messages)
         return max(sent, self._least), max(request.max_tokens or int(self._output), self._past_limit)
 
     def complete(self, request: Request, reply: ModelReply) -> tuple[ModelReply, bool]:
-        """Fill in what the endpoint did not say of an answer's tokens, and learn from what it did.
+        """Fill in tokens that the endpoint did not report, and learn from those it reported.
 
         Returns
         -------
         ModelReply, bool
-            The reply, and whether some of its tokens are guessed: those sent by their text, those
-            received by what was reserved, or by the text if that is longer.
+            The reply, and whether some of its tokens are estimated. Tokens sent are estimated from the
+            text; tokens received are the reserved number, or estimated from the text if that is more.
         """
         sent, received = reply.input_tokens, reply.output_tokens
         self._take(request, sent, received)
@@ -62,9 +62,9 @@ class TokenGuess:
         return replace(reply, input_tokens=sent, output_tokens=received), True
 
     def charge(self, request: Request, error: TransientModelError) -> tuple[int, int, bool]:
-        """Return tokens sent and received that a failed call may have to be paid for.
+        """Return tokens sent and received that may have to be paid for a failed call.
 
-        The last value says whether they are guessed.
+        The last value says whether they are estimated.
         """
         if error.used is not None:
             self._take(request, *error.used)
@@ -79,7 +79,7 @@ class TokenGuess:
             self._past_limit = max(self._past_limit, received)
 
     def learn(self, request: Request, input_tokens: int, output_tokens: int) -> None:
-        """Take in what a call used; zeros are endpoints that do not say."""
+        """Learn from the usage of a call; zeros mean that the endpoint does not report it."""
         if not input_tokens:
             return
         if not self._seen:
@@ -95,7 +95,7 @@ def _size(request: Request) -> int:
 
 
 def _most_tokens(text: str) -> int:
-    """Tokens of a text at most, as far as can be told; half a surrogate pair counts as a character."""
+    """Estimate the largest number of tokens of a text; half a surrogate pair counts as one character."""
     data = text.encode(errors="surrogatepass")
     others = len(data.translate(None, _LETTERS))
     return others - (-(len(data) - others) // _BYTES)

@@ -1,4 +1,4 @@
-"""Reading the option that a model's reply names."""
+"""Read the option that a model's reply names."""
 
 import lazy_loader
 

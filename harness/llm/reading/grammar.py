@@ -1,4 +1,4 @@
-"""Patterns of sentences that state, deny or doubt an answer, made of the words of some languages."""
+"""Patterns for sentences that state, deny or doubt an answer, built from the words of several languages."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _AFTER_LETTER = ("verb", "reason", "joins", "deny", "but", "right")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """Patterns for text in which a character stands for every mention of an option.
+    """Patterns for text in which one character stands for each mention of an option.
 
     Attributes
     ----------
     letters
-        Words around a letter.
+        Words around an option's letter.
     claims, weak_claims
-        Clauses that state an answer; a weak claim counts only if no other claim is made.
+        Clauses that state an answer; a weak claim counts only if there is no other claim.
     refutations
-        Clauses that say of an option that it is wrong.
+        Clauses that call an option wrong.
     deny, doubt, assured, final, instead, retract
-        Words of that kind, see `Language`.
+        Words with the meaning described in `Language`.
     turn, clause, reason
-        What separates the parts of a sentence, the clauses of a part, and a clause from its explanation.
+        Separators between the parts of a sentence, between clauses, and before an explanation.
     several
         Several options joined by "or" or "and".
     fill
-        Words that may stand around an option in a reply that says nothing else.
+        Words that may surround an option in a reply without other content.
     said
         "The answer is", and the rest of its line.
     """
@@ -66,7 +66,7 @@ class Grammar:
 
 @cache
 def make_grammar(languages: tuple[str, ...]) -> Grammar:
-    """Make the patterns of some languages."""
+    """Build the patterns of several languages."""
     words = {role.name: make_pattern(role.name, languages) for role in fields(Language)}
     noun, verb, right, final, joins = (words[r] for r in ("noun", "verb", "right", "final", "joins"))
     deny, wrong, choose, m = words["deny"], words["wrong"], words["choose"], MENTION

@@ -1,6 +1,6 @@
-"""The words by which a reader knows a statement, a denial or a doubt, in one table of languages.
+"""The words that mark a statement, a denial or a doubt, as one table of languages.
 
-A ``*`` at the end of a word stands for any ending. Words of Chinese, Japanese and Thai need no blanks around
+A ``*`` at the end of a word matches any ending. Words in Chinese, Japanese and Thai need no spaces around
 them. To add a language, add a row.
 """
 
@@ -19,35 +19,35 @@ class Language:
     Attributes
     ----------
     noun
-        What is given: an answer, an option.
+        Words for what is named: an answer, an option.
     verb
-        What stands between the noun and the option: "is".
+        Words between the noun and the option: "is".
     right
-        What a right option is.
+        Words that call an option right.
     subject
-        What a class is said of: "it", "this patient".
+        Subjects of a statement about a class: "it", "this patient".
     choose
-        How somebody takes an option.
+        Words by which somebody chooses an option.
     final
-        What introduces a conclusion.
+        Words that introduce a conclusion.
     deny, wrong
-        Denial, and what a wrong option is.
+        Words that deny, and words that call an option wrong.
     assured
-        Phrases with a denial in them that deny nothing: "no doubt".
+        Phrases that contain a denial but deny nothing: "no doubt".
     doubt
-        Doubt, conditions, and other people's answers: a clause with such a word states nothing.
+        Words of doubt, condition, or other people's answers; a clause with one of them states nothing.
     reason
-        What introduces an explanation.
+        Words that introduce an explanation.
     but
-        What begins a new thought.
+        Words that begin a new thought.
     joins
         "and", "or".
     contrast
-        What begins the denied part of a clause: "rather than".
+        Words that begin the denied part of a clause: "rather than".
     instead
-        What ends a denial in the middle of a clause: Korean 아니라.
+        Words that end a denial within a clause: Korean 아니라.
     retract
-        What takes back the sentence before.
+        Words that take back the sentence before.
     """
 
     noun: str = ""
@@ -543,7 +543,7 @@ def _word(word: str) -> str:
     stem, ending = (word[:-1], r"\w*") if word.endswith("*") else (word, "")
     if word in ("'s", "n't"):
         return rf"{word}(?!\w)"
-    # Korean particles follow the word without a blank.
+    # Korean particles follow the word without a space.
     is_korean = re.match(r"[\uac00-\ud7a3]", word)
     before, after = ("", "") if is_korean else (r"(?<![^\W\d_])", "" if ending else r"(?!\w)")
     return before + re.escape(stem).replace(r"\ ", r"\s+") + ending + after
@@ -557,7 +557,7 @@ def _words_of(name: str) -> frozenset[str]:
 
 
 def find_languages(text: str) -> tuple[str, ...]:
-    """Find the languages whose words a text has, English if none.
+    """Find the languages whose words occur in a text; English if none is found.
 
     Examples
     --------
@@ -579,7 +579,7 @@ def find_languages(text: str) -> tuple[str, ...]:
 
 @cache
 def make_pattern(role: str, languages: tuple[str, ...]) -> str:
-    """Join a role's words of some languages into a regular expression."""
+    """Join the words of a role in several languages into a regular expression."""
     words = {w for name in languages for w in getattr(LANGUAGES[name], role).split(",") if w}
     ordered = sorted(words, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(map(_word, ordered)) + ")" if ordered else r"(?!)"

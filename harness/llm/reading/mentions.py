@@ -1,6 +1,7 @@
-"""Where a text names options: by their letters, or by their own texts.
+"""Find where a text names options, by their letters or by their own texts.
 
-Every mention becomes one character, so that a pattern for "the answer is" need not know what options are.
+Every mention is replaced by one character, so that the pattern for "the answer is" does not depend on the
+options.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import Literal
 Notation = Literal["letter", "option"]
 """What an answer was to say: an option's letter, or its text."""
 
-# First letters of alphabets in which people enumerate, by position.
+# First letters of alphabets that are used to enumerate, by position.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")
 _LOOKALIKES = {"В": "B", "Е": "E", "Н": "H"}
 """Cyrillic capitals that look like a Latin letter of another position: which is meant, nobody knows."""
-_EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs count
+_EXACT = re.compile(r"[\d+<>=^%$\\]")  # numbers and formulas, in which signs matter
 _NAME = r"[A-ZＡ-ＺⒶ-Ⓩⓐ-ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸가나다라마바사아]"
 FIRST, SEVERAL = 0xE000, "\uf8ff"
 """Code of the character that stands for the first option; the character of several options at once."""
@@ -71,17 +72,17 @@ _COMMON = frozenset(
 
 @cache
 def option_letters_of(k: int) -> tuple[str, ...]:
-    """A, B, … for up to 26 options, else 1, 2, …."""
+    """Return A, B, … for up to 26 options, otherwise 1, 2, …."""
     if k <= 26:
         return tuple(chr(ord("A") + j) for j in range(k))
     return tuple(str(j + 1) for j in range(k))
 
 
 def letter_position(name: str, k: int) -> int | None:
-    """Which of `k` options a letter or number names; None if none, or if it might be one of two.
+    """Return which of `k` options a letter or number names; None if it names none or is ambiguous.
 
-    Full-width and circled letters count as plain ones (NFKC); Greek, Cyrillic, Arabic, Hebrew, Chinese
-    and Korean ones by their place in the alphabet.
+    Full-width and circled letters count as plain ones (NFKC). Greek, Cyrillic, Arabic, Hebrew, Chinese and
+    Korean letters count by their place in the alphabet.
     """
     plain = unicodedata.normalize("NFKC", name).upper().replace("أ", "ا").replace("إ", "ا")
     names = option_letters_of(k)
@@ -98,13 +99,13 @@ def letter_position(name: str, k: int) -> int | None:
 
 @lru_cache(maxsize=4096)
 def make_comparable(options: tuple[str, ...]) -> tuple[Callable[[str], str], tuple[str, ...]]:
-    """Return the most generous way to compare texts that keeps options what they are, and them in it."""
+    """Return the most lenient text comparison under which all options remain different."""
     exact = any(_EXACT.search(option) for option in options)
     for fold in (_signs, _trimmed) if exact else (_words, _signs, _trimmed):
         folded = tuple(fold(option) for option in options)
         if all(folded) and len(set(folded)) == len(folded):
             return fold, folded
-    return str.strip, options  # which differ in their blanks alone
+    return str.strip, options  # some options differ only in spaces
 
 
 def _words(text: str) -> str:
@@ -112,13 +113,13 @@ def _words(text: str) -> str:
 
 
 def _signs(text: str) -> str:
-    """With the commonest signs: -2 is not 2, and A < B is not A > B."""
+    """Keep the most common signs: -2 is not 2, and A < B is not A > B."""
     kept = re.sub(r"[^\w+\-<>=^/%\\{}|.]+", " ", text.casefold().replace("−", "-"))
     return " ".join(re.sub(r"\.(?!\d)", " ", kept).split())
 
 
 def _trimmed(text: str) -> str:
-    """With every letter's case and every sign: kW is not KW, and B ∨ W is not B ⊃ W."""
+    """Keep letter case and all signs: kW is not KW, and B ∨ W is not B ⊃ W."""
     return " ".join(text.split()).strip(" .*_`")
 
 
@@ -127,14 +128,14 @@ _LATEX = re.compile(
 )
 _DECORATION = re.compile(r"[*_`\"“”„«»‘「」『』]+|(?<!\w)['’]|['’](?!\w)|~~")
 _CJK = r"\u3040-\u9fff\uac00-\ud7a3"
-# With letter case ignored, Python would fold every character of these ranges, 50 ms for each pattern.
+# If letter case is ignored, Python folds every character of these ranges, which takes 50 ms per pattern.
 _BEFORE, _AFTER = rf"(?<!(?-i:[^\W_{_CJK}]))", rf"(?!(?-i:[^\W_{_CJK}]))"
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """A pattern of the options' texts, longest first, and the place of each."""
+    """Build a pattern of the options' texts, longest first, with the position of each option."""
 
     pattern: re.Pattern[str] | None
     places: tuple[int, ...]
@@ -170,7 +171,7 @@ def _text_pattern(option: str, folded: str, fold: Callable[[str], str]) -> str:
 
 @lru_cache(maxsize=1024)
 def _doubles(options: tuple[str, ...]) -> frozenset[int]:
-    """Options whose text is a letter of another."""
+    """Return the options whose text is the letter of another option."""
     return frozenset(
         j
         for j, option in enumerate(options)
@@ -179,19 +180,19 @@ def _doubles(options: tuple[str, ...]) -> frozenset[int]:
 
 
 def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, words: LetterWords) -> str:
-    """Put one character in place of every mention of an option, by its letter or its text.
+    """Replace every mention of an option, by letter or text, by one character.
 
     Parameters
     ----------
     text
-        A model's own words.
+        The text that the model wrote.
     options
         The options in display order.
     asked
-        What was asked for, where an option's text is the letter of another; None makes such a letter stand
-        for several options.
+        The requested notation, used if the text of one option is the letter of another. With None such a
+        letter stands for several options.
     words
-        Patterns of the words that may stand around a letter.
+        Patterns of the words that may surround a letter.
 
     Returns
     -------
@@ -221,7 +222,10 @@ def mark_mentions(text: str, options: tuple[str, ...], asked: Notation | None, w
 
 @cache
 def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
-    """Letters in brackets, letters that lead a line, and others; what stands before them is group 1."""
+    """Build the pattern of letters in brackets, letters that begin a line, and others.
+
+    Group 1 is the text before them.
+    """
     name = r"\d{1,3}" if by_number else _NAME
     lower = r"\d{1,3}" if by_number else "[a-z]"
     spaced = name if by_number else r"[A-ZＡ-ＺⒶ-Ⓩ🅐-🅩\u0391-\u0398\u0410-\u0417\u05d0-\u05d7أ-د甲-癸]"
@@ -238,21 +242,21 @@ def _letters(*, by_number: bool) -> tuple[re.Pattern[str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class LetterWords:
-    """Words around a letter that tell whether it names an option.
+    """Words around a letter that show whether it names an option.
 
     Attributes
     ----------
     before
-        Pattern of the words after which a letter does.
+        Pattern of words that show this when they precede the letter.
     after
-        Pattern of the words before which ``A`` is no article.
+        Pattern of words that show that ``A`` is not an article when they follow it.
     """
 
     before: re.Pattern[str]
     after: re.Pattern[str]
 
     def allow(self, match: re.Match[str]) -> bool:
-        """Whether a letter is no article, pronoun or part of a name, such as "vitamin B"."""
+        """Whether a letter is not an article, a pronoun or part of a name such as "vitamin B"."""
         text, start, end = match.string, match.start(2), match.end(2)
         leads = _is_line_start(text, start)
         if match[0] != match[1] + match[2] or (leads and _LEADER_END.match(text, end)):
@@ -267,7 +271,7 @@ class LetterWords:
         return letter not in "ai" or self.before.search(before) is not None
 
 
-# behind the letter of a list, or of a line that holds nothing else
+# after the letter of a list, or of a line without other content
 _LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
 _ARTICLE = re.compile(r"\s+\w")
@@ -282,5 +286,5 @@ def _is_line_start(text: str, start: int) -> bool:
 
 
 def _merge(text: str) -> str:
-    """Join mentions of the same option that only punctuation parts, such as ``B) neurology``."""
+    """Join mentions of the same option that only punctuation separates, such as ``B) neurology``."""
     return re.sub(rf"({MENTION})(?:[\s)\].:,(\[=–—-]{{0,6}}\1)+", r"\1", text)

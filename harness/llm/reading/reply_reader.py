@@ -1,9 +1,9 @@
-r"""A model's reply becomes one of the item's options, or a reason why it cannot.
+r"""Read one of the item's options from a model's reply, or the reason why none can be read.
 
-Reasoning in front of the answer is cut. Then the steps follow in this order, and the first that finds
-something ends the reading: the form that was asked for; another unmistakable mark, such as ``\boxed{B}``; a
-reply that is nothing but an option; a final statement, such as "the correct answer is B". What contradicts
-itself, denies options, or only mentions them is unreadable, never a guess.
+Reasoning before the answer is removed. The following steps are tried in order, and the first that finds
+something ends the reading: the requested form; another unambiguous mark, such as ``\boxed{B}``; a reply
+that consists of an option only; a final statement, such as "the correct answer is B". A reply that
+contradicts itself, denies options, or only mentions them is unreadable; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from oversight.harness.llm.reading.thoughts import cut_thoughts, split_turns
 
 
 class Step(StrEnum):
-    """Which step read an answer."""
+    """The step that read an answer."""
 
     FORM = "form"
     """It has the form that was asked for."""
@@ -50,17 +50,17 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
-    """What was asked for.
+    """The requested form of an answer.
 
     Attributes
     ----------
     form
-        The form of the answer.
+        Form of the answer.
     notation
-        Whether the answer was to be a letter or an option's text; None if either.
+        Whether a letter or an option's text was requested; None if both are allowed.
     pattern
-        The study's own regular expression, whose group ``answer`` holds the option; only this form and a
-        reply that is nothing but an option are then read.
+        The study's own regular expression, whose group ``answer`` holds the option. If it is set, only this
+        form and a reply that consists of an option are read.
     """
 
     form: AnswerForm = "free"
@@ -74,7 +74,7 @@ ANY_FORM = ReplyForm()
 
 @dataclass(frozen=True, slots=True)
 class ReplyReading:
-    """What a reply names.
+    """The option that a reply names.
 
     Attributes
     ----------
@@ -136,13 +136,13 @@ def read_reply(
     Parameters
     ----------
     text
-        What the model wrote.
+        The text that the model wrote.
     shown_options
         The options in display order.
     asked
         What was asked for.
     cut
-        Whether the text ended at the token limit: then only forms count that more text could not have
+        Whether the text ended at the token limit. If so, only forms count that further text could not have
         changed.
 
     Examples
@@ -196,7 +196,7 @@ class _Reader:
         return ReplyReading(None, reason="several" if named else "none" if found else "pattern")
 
     def _by_form(self, answer: str) -> ReplyReading | None:
-        """Read the marks that leave no doubt; several that differ are unreadable."""
+        """Read unambiguous marks; several different ones are unreadable."""
         values, is_object = _find_values(answer)
         found = [(self._phrase(value), "schema") for value in values]
         if is_object and not values:
@@ -238,12 +238,14 @@ class _Reader:
         return ReplyReading(ord(option) - FIRST, Step.STATEMENT)
 
     def _mark_rest(self, said: re.Match[str]) -> str:
-        """Put an option's character for the rest of a line that is its text, whatever words are in it."""
+        """Treat the rest of a line as one option if it is the option's text, whatever words it contains."""
         named = self._by_name(said[2])
         return said[0] if not isinstance(named, int) else f"{said[1]}{chr(FIRST + named)}."
 
     def _phrase(self, part: str, *, bare: bool = False) -> int | str | None:
-        """The option that a short text names and says nothing else; `SEVERAL` if it names more than one.
+        """Return the option that a short text names without saying anything else.
+
+        `SEVERAL` if it names more than one.
 
         `bare` allows no words around the option, such as "the answer is".
         """
@@ -260,14 +262,15 @@ class _Reader:
         return SEVERAL if len(mentions) > 1 or SEVERAL in mentions else ord(mentions.pop()) - FIRST
 
     def _by_name(self, part: str) -> int | str | None:
-        """The option whose letter or text a short text is; of two, as was asked for."""
+        """Return the option whose letter or text a short text is; `asked` decides between two."""
         notation, k = self.asked.notation, len(self.options)
         alone = (_NUMBER if k > 26 else _ALONE).fullmatch(part) if len(part) <= 16 else None
         letter = letter_position(alone[1], k) if alone else None
         fold, names = make_comparable(self.options)
         texts = (fold(part), fold(re.sub(r"^[-*•·]\s+", "", part)))
         by_text = next((names.index(text) for text in texts if text in names), None)
-        if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):  # a sign, no list item
+        # a minus sign, not a list item
+        if letter is None or (by_text is not None and re.match(r"[-−]\S", part)):
             return by_text
         if by_text is None:
             return letter
@@ -282,7 +285,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _find_values(answer: str) -> tuple[list[str], bool]:
-    """Values of the answer keys in a reply's JSON objects, and whether the reply is nothing but an object."""
+    """Return the values of the answer keys in a reply's JSON, and whether it is one object only."""
     found, place = list[str](), answer.find("{")
     is_object = re.match(r'(?:```\w*\s*)?\{\s*["\']', answer) is not None
     for _ in range(50):

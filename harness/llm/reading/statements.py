@@ -1,4 +1,4 @@
-"""What the sentences of a reply state about options: this is the answer, this is not, this may be."""
+"""Find what the sentences of a reply state about options: that one is the answer, is not, or may be."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
 
 @dataclass(slots=True)
 class Findings:
-    """What a reply states, by the characters of the options.
+    """Statements of a reply, by the characters that stand for options.
 
     Attributes
     ----------
     affirmed
-        Options that are stated, in order, each with whether that is a conclusion.
+        Options that are stated, in order, each with whether the statement is a conclusion.
     weakly
         Options that are stated by a weak claim.
     refuted, doubted, mentioned
@@ -37,11 +37,14 @@ class Findings:
     mentioned: set[str] = field(default_factory=set)
 
     def settle(self) -> str | None:
-        """Find the one option that is affirmed; None if none is, or several, or it is refuted, too."""
+        """Return the one option that is affirmed.
+
+        None if there is none, if there are several, or if it is also refuted.
+        """
         said = {option for option, _ in self.affirmed}
         if not said and self.weakly == self.mentioned - self.refuted:
             said = set(self.weakly)
-        if len(said) > 1 and self.affirmed:  # a conclusion counts more than what came before it
+        if len(said) > 1 and self.affirmed:  # a conclusion outweighs earlier statements
             option, is_final = self.affirmed[-1]
             final = {o for o, f in self.affirmed if f}
             said = {option} if is_final and final == {option} else said
@@ -49,7 +52,7 @@ class Findings:
 
     @property
     def reason(self) -> str:
-        """Why `settle` finds nothing."""
+        """Return why `settle` found no option."""
         if (len(self.mentioned) > 1 and (self.affirmed or self.weakly)) or SEVERAL in self.mentioned:
             return "several"
         if self.refuted:
@@ -60,7 +63,7 @@ class Findings:
 
 
 def find_statements(marked: str, grammar: Grammar) -> Findings:
-    """Go through the sentences of a text in which characters stand for options."""
+    """Read the sentences of a text in which characters stand for options."""
     found = Findings()
     marked = _LONG_WORD.sub("…", marked)
     lines = [line for line in marked.split("\n") if line.strip()]
@@ -83,14 +86,14 @@ def find_statements(marked: str, grammar: Grammar) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """Whether a sentence is the first or the last of a reply, where an option may stand alone."""
+    """Whether a sentence is the first or the last of a reply, so that an option may form it alone."""
 
     first: bool
     last: bool
 
 
 def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge) -> None:
-    """Add what a sentence states."""
+    """Record what a sentence states."""
     if (found.affirmed or found.weakly) and grammar.retract.search(sentence):
         found.doubted |= {option for option, _ in found.affirmed} | found.weakly
         found.affirmed.clear()
@@ -131,7 +134,7 @@ def _read_sentence(sentence: str, grammar: Grammar, found: Findings, edge: _Edge
 
 
 def _is_bare(clause: str, grammar: Grammar, *, has_denied: bool = False) -> bool:
-    """Whether a clause is nothing but one option; after a denial also with a short word before it."""
+    """Whether a clause is a single option; after a denial also with a short word before it."""
     if len(set(re.findall(MENTION, clause))) != 1:
         return False
     rest = grammar.fill.sub("", re.sub(MENTION, "", clause))

@@ -1,4 +1,4 @@
-"""Removing reasoning, special tokens and invented next turns from a reply."""
+"""Remove reasoning, special tokens and invented further turns from a reply."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ _NEXT_EXAMPLE = re.compile(
 
 
 def cut_thoughts(text: str) -> str:
-    """Cut the reasoning in front of an answer, in whichever marks it stands.
+    """Remove the reasoning before an answer, for all known marks.
 
-    A mark that is opened and not closed makes the rest a thought; one that is closed and not opened
-    makes what stands before it one, since its opening may be part of the prompt.
+    If a mark is opened but not closed, the rest is reasoning. If it is closed but not opened, everything
+    before it is reasoning, because the opening mark may be part of the prompt.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def _end_of_last(mark: re.Pattern[str], text: str) -> int | None:
 
 
 def split_turns(text: str) -> tuple[str, bool]:
-    """Cut what a model wrote in the place of others after its own turn.
+    """Remove turns of others that a model wrote after its own.
 
     Returns
     -------
     str, bool
-        The model's turn without roles and special tokens, and whether something was cut.
+        The model's turn without roles and special tokens, and whether something was removed.
     """
     text = _MARKUP.sub("", text.translate(_WIDE))
     turn, is_cut = text, False

@@ -1,4 +1,4 @@
-"""Models over items with everything stored: prompts and readings, jobs and batches, progress."""
+"""Run models over items and store everything: prompts, readings, jobs, batches, progress."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Group commit: what many tasks want stored or read within a few milliseconds goes together."""
+"""Group commit: store or read together what many tasks request within a few milliseconds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Found = TypeVar("Found")
 
 
 class Batches(Generic[Given, Found]):
-    """Puts single requests through a function of many; a context manager where the last must not be lost.
+    """Passes single requests in batches to a function; a context manager if the last ones must not be lost.
 
-    The function is called in the event loop's own thread: in another one the two would hand Python's lock
-    to and fro at every row, which takes longer than the work.
+    The function is called in the event loop's thread. With another thread, Python's lock would change hands
+    at every row, which takes longer than the work itself.
 
     Parameters
     ----------
     work
-        Called with one batch at a time; it returns what it found for each, in order, or nothing.
+        Called with one batch at a time; returns the results in order, or None.
     enough
-        A batch of so many waits for no more.
+        A batch of this size is not delayed.
     linger
-        Seconds that a smaller one waits for more.
+        Seconds that a smaller batch waits for more requests.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class Batches(Generic[Given, Found]):
         self._timer: asyncio.TimerHandle | None = None
 
     async def put(self, item: Given) -> Found:
-        """Add one; return when its batch is done.
+        """Add a request; return when its batch is done.
 
         Raises
         ------
         Exception
-            The one that `work` raised, if it did.
+            The exception that `work` raised, if any.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Found] = loop.create_future()
@@ -58,13 +58,13 @@ class Batches(Generic[Given, Found]):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Work off what has gathered, whatever ended the block."""
+        """Process the remaining requests when the block ends, with or without an error."""
         error = self._flush()
         if error is not None:
             raise error
 
     def _flush(self) -> Exception | None:
-        """Work off what has gathered and wake whoever waits for it; return what went wrong."""
+        """Process the waiting requests and wake their tasks; return the exception, if any."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -74,10 +74,10 @@ class Batches(Generic[Given, Found]):
         try:
             if batch:
                 results = list(self._work([item for item, _ in batch]) or results)
-        except Exception as raised:  # noqa: BLE001  whatever it is, everybody who waits must hear of it
+        except Exception as raised:  # noqa: BLE001  all waiting tasks must receive any exception
             error = raised
         for (_, done), result in zip(batch, results, strict=True):
-            if done.done():  # whoever waited was cancelled
+            if done.done():  # a waiting task was cancelled
                 continue
             if error is None:
                 done.set_result(result)

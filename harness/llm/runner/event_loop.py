@@ -1,4 +1,4 @@
-"""The event loop of a run and its stop signals: the first lets calls under way end, the second does not."""
+"""The event loop of a run and its stop signals; the first signal lets calls under way finish."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ DRAIN = 10.0
 
 
 def run_in_loop(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, as `asyncio.run` does; where a loop runs already, in its own thread."""
+    """Run a coroutine to its end, as `asyncio.run` does; if a loop is already running, in another thread."""
     return _run_beside(main) if _is_running() else _run(main)
 
 
 def _is_running() -> bool:
-    # By itself, as whatever is raised while an error is handled has that one as its context.
+    # Outside the except block, because exceptions raised while one is handled carry it as their context.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -38,7 +38,7 @@ def _is_running() -> bool:
 
 
 def _run_beside(main: Coroutine[Any, Any, T]) -> T:
-    """In another thread; an interrupt, which only this one hears, stops what is under way there."""
+    """Run in another thread; an interrupt, which only this thread receives, stops the work there."""
     started = list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]]()
 
     async def begin() -> T:
@@ -62,7 +62,7 @@ def _run(main: Coroutine[Any, Any, T]) -> T:
 
 
 async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
-    """Have SIGTERM and SIGHUP end the work in order, as Ctrl-C does, unless somebody else attends to them."""
+    """Make SIGTERM and SIGHUP stop the work in order, as Ctrl-C does, unless other code handles them."""
     loop, task, came = (
         asyncio.get_running_loop(),
         cast("asyncio.Task[Any]", asyncio.current_task()),
@@ -88,7 +88,7 @@ async def _stoppable(main: Coroutine[Any, Any, T]) -> T:
 
 
 def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if find_spec("uvloop") is None:  # not made for this platform
+    if find_spec("uvloop") is None:  # not available on this platform
         return None
     import uvloop
 
@@ -97,7 +97,7 @@ def _find_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage rarely, and not among what was imported: a fast run then takes 23 % less CPU."""
+    """Collect garbage rarely, and not among imported modules, which saves a fast run 23 % of its CPU time."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -110,10 +110,10 @@ def collecting_rarely() -> Iterator[None]:
 
 @contextmanager
 def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
-    """Call `stop` with the seconds left at each signal; yield the numbers of those that came.
+    """Call `stop` with the remaining seconds at each signal; yield the numbers of the signals.
 
-    Only in the main thread, where signals arrive, and only for those that nobody else attends to; afterwards
-    they do what they did before.
+    Signals arrive only in the main thread, and only those without another handler are used; the previous
+    handlers are restored at the end.
     """
     came: list[int] = []
     loop = asyncio.get_running_loop()
@@ -124,7 +124,7 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
             say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
 
     def note(number: int, _: FrameType | None) -> None:
-        came.append(number)  # not in receive, which the loop may never call if it is about to end
+        came.append(number)  # not in receive, which an ending loop may never call
         loop.call_soon_threadsafe(receive)
 
     attended = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_free(number)]

@@ -1,4 +1,4 @@
-"""What a model is still to be asked, and how one item of it becomes a prediction."""
+"""The items that a model must still be asked, and how a reply becomes a prediction."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Job:
     Attributes
     ----------
     spec
-        What is asked, and the run's name.
+        The run's question settings and name.
     model
-        What answers, within the limits of its endpoint.
+        The model, within the limits of its endpoint.
     todo
-        Items and sample numbers without a stored answer; drawn from as places come free.
+        Items and sample numbers without a stored answer; read as places become free.
     budget
-        What may still be spent; None has no limit.
+        Remaining budget; None means no limit.
     reserve
-        Stores what an answer may have used, before each of its calls under a budget goes out.
+        Stores what an answer may use, before each of its calls under a budget is sent.
     before
-        What earlier answers used that these are to replace; counted as theirs.
+        Usage of earlier answers that these will replace; counted as theirs.
     """
 
     spec: RunSpec
@@ -67,31 +67,31 @@ class Job:
     _first: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
-        self.run_id = self.spec.id  # hashed once, not for every row
+        self.run_id = self.spec.id  # hashed once, not per row
 
     async def predict(self, item: Item, sample: int) -> Prediction:
-        """Ask about one item and read the answer.
+        """Ask the model about one item and read its answer.
 
         Raises
         ------
         BudgetSpent
-            If the budget leaves no room and nothing under way can make any.
+            If the budget has no room and no call under way could release any.
         FatalModelError
-            If a call failed in a way that no other item mends.
+            If a call failed in a way that affects all items.
         """
         request = make_request(self.spec, item)
         if self.budget is not None and self.budget.counts_tokens and not self.model.guess.bounds(request):
-            # Nothing says how much an answer may cost, so the first one goes out alone.
+            # The cost of an answer is unknown, so the first call is sent alone.
             async with self._first:
                 if not self.model.guess.bounds(request):
                     return await self._ask(request, item, sample)
         return await self._ask(request, item, sample)
 
     async def _ask(self, request: Request, item: Item, sample: int) -> Prediction:
-        """Ask; a last passing fault, a refusal, or an error of our own becomes a prediction that failed.
+        """Ask; a refusal, an error of this program, or the last transient fault becomes a failed prediction.
 
-        An answer that the token limit cut before it could be read is asked for once more with a higher
-        limit.
+        An answer that was cut at the token limit before it could be read is requested once more with a
+        higher limit.
         """
         started, counts, asked = time.perf_counter(), Usage(), reply_form_of(self.spec)
         hold = None if self.budget is None else partial(self._hold, self.budget, item, sample, counts)
@@ -109,18 +109,18 @@ class Job:
         except RefusedRequest as error:
             reason = f"{Fault.REFUSED}: {error}"
         except FatalModelError as error:
-            if hold is not None:  # of what was reserved no more is owed
+            if hold is not None:  # the reserved amount is no longer needed
                 await self._note(item, sample, counts, 0, 0)
             raise FatalModelError(f"item {item.id!r}: {error}") from error
         except ModelError as error:
             reason = f"{error.fault}: {error}" if isinstance(error, TransientModelError) else str(error)
         except BudgetSpent:
-            if counts.requests:  # paid for, and not yet an answer
+            if counts.requests:  # paid for, but not yet an answer
                 await self._note(item, sample, counts, 0, 0)
             raise
         except OversightError:
             raise
-        except Exception as error:  # noqa: BLE001  whatever a reply can bring about is this item's alone
+        except Exception as error:  # noqa: BLE001  an error caused by a reply must only affect its item
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
         counts.seconds = time.perf_counter() - started
         return self._counted(make_failed(item, sample, reason, counts))
@@ -133,7 +133,7 @@ class Job:
         counts: Usage,
         guess: Callable[[], tuple[int, int]],
     ) -> Reservation:
-        """Reserve what the next call for an answer may use, here and in the store."""
+        """Reserve what the next call for an answer may use, in memory and in the store."""
         held = await budget.hold(guess)
         try:
             await self._note(item, sample, counts, held.input_tokens, held.output_tokens, requests=1)
@@ -145,13 +145,13 @@ class Job:
     async def _note(
         self, item: Item, sample: int, counts: Usage, sent: int, received: int, requests: int = 0
     ) -> None:
-        """Store what an answer used so far, and what its next call may use."""
+        """Store what an answer has used so far, and what its next call may use."""
         if self.reserve is not None:
             used = counts.requests + requests, counts.input_tokens + sent, counts.output_tokens + received
             await self.reserve(ReservedAnswer(self.run_id, item.id, sample, *used))
 
     def _counted(self, prediction: Prediction) -> Prediction:
-        """Add what an earlier answer used that this one replaces."""
+        """Add the usage of the earlier answer that this one replaces."""
         before = self.before.get((prediction.item_id, prediction.sample))
         return prediction if before is None else add_usage(prediction, [before])
 
@@ -164,16 +164,16 @@ def make_jobs(
     reserve: Callable[[ReservedAnswer], Awaitable[None]],
     served: dict[str, str],
 ) -> list[Job]:
-    """Make a job for every model; those of one endpoint share its limits.
+    """Create a job per model; models of one endpoint share its limits.
 
     Parameters
     ----------
     targets
-        Models with the budget of each; None has no limit.
+        Models with the budget of each; None means no limit.
     reserve
-        Stores what an answer may have used, before each of its calls under a budget goes out.
+        Stores what an answer may use, before each of its calls under a budget is sent.
     served
-        Receives the names in the models' first replies, by id of the run.
+        Receives the model names in the first replies, by run id.
     """
     store, workers = wanted.store, terms.workers
     limiters = _make_limiters([target.settings for target in targets], terms.patience, workers.number)
@@ -198,14 +198,14 @@ def make_jobs(
 
 
 def _limits_of(settings: ModelSection) -> tuple[str, str]:
-    """What a limiter is shared by: limits are mostly set per model."""
+    """Key under which models share a limiter, since most limits are set per model."""
     return settings.where, "" if settings.shared_limits else settings.model
 
 
 def _make_limiters(
     settings: Sequence[ModelSection], patience: float, workers: int
 ) -> dict[tuple[str, str], Limiter]:
-    """One per model of an endpoint; of shared ones the widest window and the lowest rates."""
+    """Create one limiter per model of an endpoint; shared ones use the widest window and the lowest rates."""
     shared = defaultdict[tuple[str, str], list[ModelSection]](list)
     for one in settings:
         shared[_limits_of(one)].append(one)

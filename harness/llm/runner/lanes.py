@@ -1,14 +1,15 @@
-"""Put items to models: fixed pools of lanes that do jobs, lazy items, one writer a pool.
+"""Run jobs with a fixed pool of workers per endpoint; one writer per pool stores the results in batches.
 
-Every endpoint has a pool of as many lanes as it takes calls at once. They draw from the models behind
-it in turn, and each has its row stored before it takes the next item; so memory does not grow with the
-number of items, and a killed run has paid for at most as many lost answers as there are lanes.
+Each endpoint has as many workers as it accepts concurrent calls. Workers take items from the endpoint's
+models in turn, and store each row before they take the next item. So memory does not grow with the number
+of items, and a killed run loses at most one paid answer per worker.
 
-Rows are written together when all lanes wait for theirs, or after a few milliseconds: what a
-transaction costs does not depend on its rows, so on a fast endpoint two where one will do cost a fifth of
-the run.
+Rows are written together when all workers wait for theirs, or after a few milliseconds. The cost of a
+transaction does not depend on its number of rows, so on a fast endpoint a second transaction would cost a
+fifth of the run.
 
-A model that fails, or a signal, ends the drawing; what is under way has some seconds to come.
+A model that fails, or a signal, stops the workers from taking items; calls under way have some seconds to
+finish.
 """
 
 from __future__ import annotations
@@ -38,27 +39,28 @@ IN_A_ROW = 20
 async def run_jobs(
     jobs: Sequence[Job], write: Callable[[Sequence[StoredRow]], None]
 ) -> tuple[list[OversightError | None], int | None]:
-    """Ask every model about all its items and hand over the predictions as they come; close the models then.
+    """Ask every model about its items, store predictions as they arrive, and close the models.
 
-    A failure ends the items of its own model alone.
+    A failing model stops its own items only.
 
     Parameters
     ----------
     jobs
-        One per model.
+        One job per model.
     write
-        Called from one thread with run ids and predictions that are finished since the last call; it
-        must have stored them when it returns.
+        Called from one thread with run ids and the predictions finished since the last call; it must have
+        stored them when it returns.
 
     Returns
     -------
     list of OversightError or None, int or None
-        What stopped each job before all its items were asked; the number of the signal that stopped all.
+        The error that stopped each job early, or None; the number of the signal that stopped all jobs, or
+        None.
 
     Raises
     ------
     OversightError
-        If `write` does.
+        If `write` raises it.
     """
     courses = [_Course(job) for job in jobs]
     pools: dict[Limiter, list[_Course]] = {}
@@ -84,14 +86,14 @@ async def run_jobs(
 
 @dataclass(slots=True, eq=False)
 class _Course:
-    """The course of a job: what of it is under way, and whether it has come to an end.
+    """State of a job: its calls under way, and whether it has ended.
 
     Attributes
     ----------
     fruitless
-        Items in a row that ended in a refusal, a malformed reply or an unexpected error.
+        Number of items in a row that ended in a refusal, a malformed reply or an unexpected error.
     given_up
-        Whether what was under way at the end has had its time.
+        Whether the time for calls under way at the end has passed.
     """
 
     job: Job
@@ -102,11 +104,11 @@ class _Course:
     under_way: set[asyncio.Task[Any]] = field(default_factory=set)
 
     def draw(self) -> tuple[Item, int] | None:
-        """The next item and sample number; None at the end."""
+        """Return the next item and sample number; None at the end."""
         return None if self.ended else next(self.job.todo, None)
 
     def end(self, seconds: float) -> None:
-        """Draw no more, and give what is under way so many seconds."""
+        """Stop taking items, and give calls under way this many seconds."""
         self.ended = True
         if seconds < math.inf:
             asyncio.get_running_loop().call_later(seconds, self._give_up)
@@ -117,18 +119,18 @@ class _Course:
             lane.cancel()
 
     async def ask(self, item: Item, sample: int, lane: asyncio.Task[Any]) -> Prediction | None:
-        """Ask about one item; None if the job came to its end before there was an answer."""
+        """Ask about one item; None if the job ended before the answer arrived."""
         self.under_way.add(lane)
         try:
             prediction = await self.job.predict(item, sample)
         except asyncio.CancelledError:
-            if not self.given_up or lane.uncancel():  # somebody else wants it to end
+            if not self.given_up or lane.uncancel():  # the job is being stopped
                 raise
             return None
         except OversightError as error:
             self._fail(error)
             return None
-        except Exception as error:  # noqa: BLE001  nothing that one item brings about is another's concern
+        except Exception as error:  # noqa: BLE001  an error caused by one item must not affect others
             reason = f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
             prediction = make_failed(item, sample, reason, Usage())
         finally:
@@ -149,7 +151,8 @@ class _Course:
         if self.error is None:
             self.error = error
             _LOGGER.info("%s: no more items are asked about: %s", self.job.spec.name, error)
-            # What was paid for within a budget is waited for; a broken endpoint may never answer.
+            # Calls within a budget are waited for, because they are paid for; a broken endpoint may never
+            # answer.
             self.end(math.inf if isinstance(error, BudgetSpent) else DRAIN)
 
 
@@ -158,12 +161,12 @@ async def _pool(
     source: Iterator[tuple[_Course, Item, int]],
     write: Callable[[Sequence[StoredRow]], None],
 ) -> None:
-    """One endpoint's lanes; they have a writer of their own, since one waits for the slowest of its own."""
+    """The workers of one endpoint, with a separate writer, because a writer waits for its slowest worker."""
     with Batches[StoredRow, None](write, lanes) as rows:
         async with asyncio.TaskGroup() as group:
             for _ in range(lanes):
                 group.create_task(_work(source, rows))
-                await asyncio.sleep(0)  # so that the first asks before the last has opened its connection
+                await asyncio.sleep(0)  # so that the first call is sent before the last connection is opened
 
 
 async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[StoredRow, None]) -> None:
@@ -175,7 +178,7 @@ async def _work(source: Iterator[tuple[_Course, Item, int]], rows: Batches[Store
 
 
 def _in_turn(courses: list[_Course]) -> Iterator[tuple[_Course, Item, int]]:
-    """Draw from all jobs in turn, so that models sharing an endpoint get equal shares of it."""
+    """Take items from all jobs in turn, so that models that share an endpoint have equal shares of it."""
     left = deque(courses)
     while left:
         course = left.popleft()

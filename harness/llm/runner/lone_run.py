@@ -1,6 +1,6 @@
-"""Run models over items from one process, everything stored: progress, resume, budget, retry of failures.
+"""Run models over items from one process, storing everything: progress, resume, budget, retries.
 
-Nobody else works on the same runs meanwhile.
+No other process works on the same runs meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oversight.harness.store import ReservedAnswer, Store
 from oversight.harness.types import Item, Prediction
 
 _LOGGER = logging.getLogger(__name__)
-_LINGER = 0.002  # seconds for which reservations gather, to be stored together
+_LINGER = 0.002  # seconds during which reservations are gathered, to store them together
 
 
 def run(
@@ -48,20 +48,20 @@ def run(
     Parameters
     ----------
     model
-        The model's name as its endpoint knows it, or a callable from prompt to answer; its name and
-        module then name the run, so change the name when it answers differently.
+        The model's name at its endpoint, or a callable from prompt to answer. The name and module of a
+        callable name the run, so change its name when it answers differently.
     items
-        What to ask about; drawn once, portion by portion.
+        Items to ask about; read once, in portions.
     store
-        SQLite file or SQLAlchemy URL; answers that are there already are not paid for again.
+        SQLite file or SQLAlchemy URL; stored answers are not paid for again.
     template, system
-        The prompt, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`; a system prompt,
-        if any.
+        The prompt, with the fields of `oversight.harness.llm.runner.prompt.render_prompt`; the system
+        prompt, or None.
     budget_usd, budget_tokens, budget_requests, prices
-        Hard limits for this run, counting what it cost before; dollars need prices, from
+        Hard limits for this run, including its earlier cost; dollars need prices from
         `oversight.harness.llm.limits.prices.read_prices`.
     patience
-        Seconds for which an endpoint that answers nothing is waited for; 0 records failures at once.
+        Seconds to wait for an endpoint that answers nothing; 0 records failures at once.
     **settings
         Fields of `oversight.harness.config.ModelSection`: endpoint, api_key_env, temperature, max_tokens,
         stop, samples, structured, logprobs, concurrency, requests_per_minute, tokens_per_minute, timeout,
@@ -72,15 +72,15 @@ def run(
     ConfigError
         If the key or the local server is missing, or the template cannot be filled in.
     DataError
-        If an item id is there twice.
+        If an item id occurs twice.
     FatalModelError
         If the endpoint cannot be reached, refuses the key, or refuses 20 items in a row.
     BudgetSpent
-        If a limit is reached; what was answered is stored.
+        If a limit is reached; answers so far are stored.
     RunHeld
-        If another process asks the same model the same.
+        If another process runs the same model with the same settings.
     Stopped
-        At Ctrl-C (it is a KeyboardInterrupt), SIGTERM or SIGHUP, once what was under way has come.
+        At Ctrl-C (it is a KeyboardInterrupt), SIGTERM or SIGHUP, after calls under way have finished.
     """
     check_records("items", items, Item)
     target = _make_target(model, check_template(template), system, settings)
@@ -115,13 +115,13 @@ def _make_target(
 def run_alone(
     wanted: Wanted, targets: Sequence[Target], *, prices: PriceTable, terms: RunTerms = DEFAULT_TERMS
 ) -> list[RunResult]:
-    """Ask every model about the stored items that are wanted, where there is no stored answer.
+    """Ask every model about the selected stored items that have no stored answer.
 
-    Models that share an endpoint's limits are asked in turn; what stops one of them stops no other. Raises as
-    `run` does, but what stopped one model after the first was asked is in its result.
+    Models that share an endpoint's limits are asked in turn, and an error of one model does not stop the
+    others. Raises as `run` does; errors of a model after its first call are part of the result.
     """
     store, targets = wanted.store, [target.priced(prices) for target in targets]
-    budgets = _make_budgets(targets, terms)  # which refuses unknown prices before anything is sent
+    budgets = _make_budgets(targets, terms)  # refuses unknown prices before anything is sent
     refuse_without_keys(targets)
     with hold_runs(store, targets, wait=terms.wait, take_over=terms.take_over) as lock:
         prepared = prepare(
@@ -133,7 +133,7 @@ def run_alone(
         for target in ready:
             target.announce(wanted)
             target.refuse_waiting(store)
-        _charge_looks(store, prepared)  # which the budgets have counted
+        _charge_looks(store, prepared)  # already counted by the budgets
         done = _ask(wanted, ready, terms, lock.check)
     return [
         done.get(one.target) or RunResult(target=one.target, asked=0, error=one.error) for one in prepared
@@ -141,9 +141,9 @@ def run_alone(
 
 
 def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | None]:
-    """Make one budget for all; refused here, before anything is sent, if a price is unknown.
+    """Create one budget for all; raise an error before anything is sent if a price is unknown.
 
-    If lost answers are held, there is a budget without limits, since reservations need one.
+    If lost answers are held, the budget has no limits, because reservations need a budget.
     """
     usd, tokens, requests = terms.budget
     if terms.budget == (None, None, None) and terms.uncertain == "retry":
@@ -153,7 +153,7 @@ def _make_budgets(targets: Sequence[Target], terms: RunTerms) -> list[Budget | N
 
 
 def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
-    """Charge the runs with what trying the features of their models took, for this command and later ones."""
+    """Charge the runs for the calls that tested the features of their models, now and for later commands."""
     for one in prepared:
         if one.error is None and one.used.requests:
             store.reservations.charge(one.target.spec.id, one.used)
@@ -162,7 +162,7 @@ def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
 def _ask(
     wanted: Wanted, targets: Mapping[Target, Budget | None], terms: RunTerms, check: Callable[[], None]
 ) -> dict[Target, RunResult]:
-    """Ask what is left of every target; `check` raises if a run is another process's by now."""
+    """Ask each target's remaining items; `check` raises if another process holds a run."""
     store, served = wanted.store, dict[str, str]()
     left = {target: sum(map(len, wanted.find_left(target))) for target in targets}
     if not any(left.values()):

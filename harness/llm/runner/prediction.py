@@ -1,6 +1,6 @@
-"""A model's reply about an item, or an answer from elsewhere, becomes a prediction.
+"""Turn a model's reply about an item, or an answer from elsewhere, into a prediction.
 
-It says how sure the model was, or what went wrong.
+A prediction includes the model's certainty, or the reason of a failure.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from oversight.harness.llm.reading import (
     ReplyForm,
     ReplyReading,
     Step,
+    cut_thoughts,
     option_letters_of,
     read_reply,
 )
 from oversight.harness.output import redact
 from oversight.harness.types import (
+    OPEN_ANSWER,
     ForeignAnswer,
     Item,
     Prediction,
@@ -48,17 +50,17 @@ def read_prediction(
     source: Source = Source.CALL,
     asked: ReplyForm = ANY_FORM,
 ) -> Prediction:
-    """Read an answer that came, by whatever way; unreadable ones say why.
+    """Read an answer; an unreadable one includes the reason.
 
-    An answer that breaks the reading itself is a failed one whose reason names the error, so that no words
-    of a model end a run.
+    If reading raises an exception, the answer counts as failed and its reason names the exception, so that
+    no reply can end a run.
 
     Parameters
     ----------
     counts
-        What it took, with other calls that were needed for it.
+        Usage of the answer, including other calls made for it.
     asked
-        What was asked for.
+        The requested form.
     """
     option, step, status, reason, confidence = None, "", PredictionStatus.OK, "", None
     try:
@@ -69,7 +71,7 @@ def read_prediction(
             option, step = item.permutation[read.option], str(read.step)
             if reply.logprobs:
                 confidence = answer_confidence(reply.logprobs, item.shown_options, read.option)
-    except Exception as error:  # noqa: BLE001  whatever it is, it is this item's
+    except Exception as error:  # noqa: BLE001  any error in reading affects this item only
         status, reason = PredictionStatus.FAILED, f"{Fault.UNEXPECTED}: {type(error).__name__}: {error}"
         option, step = None, ""
     return Prediction(
@@ -93,7 +95,7 @@ def read_prediction(
 def make_failed(
     item: Item, sample: int, reason: str, counts: Usage, source: Source = Source.CALL
 ) -> Prediction:
-    """Record that no answer came; the reason shows no password of a URL."""
+    """Record that no answer arrived; passwords in URLs are removed from the reason."""
     status = PredictionStatus.FAILED
     return Prediction(
         item.id,
@@ -111,27 +113,38 @@ def make_failed(
 
 
 def make_unreadable(read: ReplyReading, *, cut: bool) -> tuple[PredictionStatus, str]:
-    """Status and reason of an answer that names no option; `cut` by the token limit."""
+    """Return status and reason of an answer that names no option.
+
+    `cut` means that it ended at the token limit.
+    """
     if cut:
         return PredictionStatus.TRUNCATED, "cut by the token limit"
     return PredictionStatus.UNREADABLE, read.reason
 
 
 def read_option(item: Item, reply: ModelReply, asked: ReplyForm) -> ReplyReading:
-    """Which of the options, in display order, a reply names."""
+    """Return which of the options, in display order, a reply names."""
     if reply.finish_reason == FILTERED:
         return ReplyReading(None, reason="content filter")
+    if item.is_statement:
+        return read_open_answer(reply.text)
     return read_reply(reply.text, item.shown_options, asked, cut=reply.finish_reason == CUT)
+
+
+def read_open_answer(text: str) -> ReplyReading:
+    """An answer in words is the item's only option, unless nothing is left of it beside the thoughts."""
+    is_answer = bool(cut_thoughts(text).strip())
+    return ReplyReading(0, Step.WHOLE) if is_answer else ReplyReading(None, reason="empty")
 
 
 def answer_confidence(
     logprobs: Sequence[tuple[str, float]], shown_options: Sequence[str], shown: int
 ) -> float | None:
-    """Probability of the tokens that name the option.
+    """Return the probability of the tokens that name the option.
 
-    The last occurrence of the option's letter as a token of its own, or of its text, is taken as the
-    place where the answer was given; the probability of the tokens that spell it is their product.
-    It is the model's own, given all it wrote before: no frequency of being right.
+    The answer is assumed to be the last place where the option's letter is a separate token, or where the
+    option's text occurs. The probability is the product over the tokens there. It is the model's own
+    probability, given everything it wrote before, not a frequency of being right.
 
     Parameters
     ----------
@@ -165,12 +178,12 @@ def answer_confidence(
 
 
 def _probability(logprob: float) -> float | None:
-    # Servers that mask tokens by a grammar may say -inf or nan; some say a little more than 0.
+    # Servers that mask tokens by a grammar may return -inf or nan; some return slightly more than 0.
     return math.exp(min(0.0, logprob)) if not math.isnan(logprob) else None
 
 
 def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
-    """Make the error of an answer that belongs to no item."""
+    """Return the error for an answer without an item."""
     told = f"no item of the study has the id {answer.id!r} or this text"
     return DataError(told, file=file, line=answer.line)
 
@@ -178,10 +191,9 @@ def refuse_stranger(answer: ForeignAnswer, file: object) -> DataError:
 def read_foreign_option(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object, asked: ReplyForm = ANY_FORM
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """Option, status, reason and step of an answer to an item with these options.
+    """Return option, status, reason and step of an answer to an item with these options.
 
-    The answer that the other program read is taken. If it read nothing, the model's reply is read as `asked`
-    says.
+    If the other program read an option, it is used. Otherwise the model's reply is read as `asked` says.
 
     Raises
     ------
@@ -190,9 +202,14 @@ def read_foreign_option(
     """
     if answer.status:
         return _read_exported(answer, item_id, options, file)
-    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     if answer.error:
         return None, PredictionStatus.FAILED, f"import: {answer.error}", ""
+    if options == (OPEN_ANSWER,):
+        read = read_open_answer(answer.raw)
+        return (
+            (0, PredictionStatus.OK, "", "") if read.step else (None, *make_unreadable(read, cut=False), "")
+        )
+    places = _places(answer, item_id, options, file) if answer.options else range(len(options))
     shown, said = answer.options or options, answer.answer
     named = _read_brief(said, shown) if isinstance(said, str) else ReplyReading(said, Step.LOG)
     if named.option is not None:
@@ -209,7 +226,7 @@ def read_foreign_option(
 def _read_exported(
     answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object
 ) -> tuple[int | None, PredictionStatus, str, str]:
-    """The same of an answer that a study exported: as it was."""
+    """Return the same for an answer that a study exported, without changes."""
     status = PredictionStatus(answer.status)
     if status is not PredictionStatus.OK:
         return None, status, answer.error, ""
@@ -220,7 +237,7 @@ def _read_exported(
 
 
 def read_named_options(answers: Iterable[str | int | None], options: tuple[str, ...]) -> dict[object, int]:
-    """The options that answers plainly name; `read_foreign_option` reads the others."""
+    """Return the options that answers name literally; `read_foreign_option` reads the others."""
     found = {said: _read_brief(said, options) for said in set(answers) if isinstance(said, str)}
     return {
         said: read.option
@@ -229,7 +246,7 @@ def read_named_options(answers: Iterable[str | int | None], options: tuple[str, 
     }
 
 
-@lru_cache(maxsize=4096)  # with fixed classes few answers are there
+@lru_cache(maxsize=4096)  # with fixed classes there are few different answers
 def _read_brief(
     text: str, options: tuple[str, ...], asked: ReplyForm = ANY_FORM, *, cut: bool = False
 ) -> ReplyReading:
@@ -237,12 +254,12 @@ def _read_brief(
 
 
 def _places(answer: ForeignAnswer, item_id: str, options: tuple[str, ...], file: object) -> Sequence[int]:
-    """Where the other program's options stand among the item's."""
+    """Return the positions of the other program's options among the item's."""
     if len(answer.options) != len(options):
         told = f"item {item_id!r} has {len(options)} options, here it has {len(answer.options)}"
         raise DataError(told, file=file, line=answer.line)
     if options == option_letters_of(len(options)) and not set(options) & set(answer.options):
-        return range(len(options))  # the item's text lists the options, as the log does, under these letters
+        return range(len(options))  # the item's text lists the options under these letters, as the log does
     places = []
     for option in answer.options:
         place = find_option(options, option)

@@ -1,4 +1,4 @@
-"""Before anything is paid for: is the endpoint there, does it take the key, what does it offer."""
+"""Check endpoints before anything is paid for: that they answer, and what they offer."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ MakeModel: TypeAlias = Callable[[ModelSection, Callable[[str], Any] | None], Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """A model that was looked at.
+    """A model after the check.
 
     Attributes
     ----------
     target
-        With what the model offers, once that is settled.
+        The target, including the features that the model offers once they are known.
     error
-        Why it cannot be asked: its endpoint cannot be reached, or refuses the key, or the budget is spent.
+        Why the model cannot be asked: the endpoint cannot be reached or refuses the key, or the budget is
+        spent.
     used
-        What trying its features took.
+        Usage of the calls that tested its features.
     """
 
     target: Target
@@ -61,20 +62,20 @@ def prepare(
     uncertain: Uncertain = "retry",
     make_model: MakeModel = make_model,
 ) -> list[Prepared]:
-    """Settle what each model offers; look at every endpoint that is going to be asked.
+    """Find out which features each model offers, and check every endpoint that will be asked.
 
-    Nothing is sent to an endpoint that has nothing left to answer. A feature is tried once per model
-    and endpoint, and remembered in the store.
+    Nothing is sent to an endpoint without remaining items. A feature is tested once per model and endpoint,
+    and the result is stored.
 
     Parameters
     ----------
     budgets
-        Of the targets, None of one without, if what they offer is tried within one. What the runs used before
-        is counted first, also of a model that cannot be asked now.
+        Budgets of the targets (None means no limit), if tests of features count towards them. Earlier usage
+        of the runs is counted first, also for a model that cannot be asked now.
     uncertain
-        What becomes of answers that a killed command had under way.
+        What to do with answers that were under way when a command was killed.
     make_model
-        Makes the models that are looked at.
+        Creates the models to check.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def prepare(
 
 
 def _settle(store: Store, target: Target) -> Target | None:
-    """The target with what its model is known to offer; None if something is yet to be tried."""
+    """Return the target with the known features of its model; None if one has to be tested."""
     settings = target.settings
     tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
     tried += ["logprobs"] if settings.logprobs else []
@@ -138,7 +139,7 @@ def _settle(store: Store, target: Target) -> Target | None:
 
 
 def _find_choice(store: Store, settings: ModelSection) -> str | None:
-    """The constraint that a model is known to follow; None if there is none, or it is not known."""
+    """Return the constraint that a model is known to follow; None if there is none, or if it is unknown."""
     for name in CHOICES:
         if store.endpoints.read_probe(settings.where, settings.model, f"choice:{name}"):
             return name
@@ -146,7 +147,10 @@ def _find_choice(store: Store, settings: ModelSection) -> str | None:
 
 
 def _count_before(store: Store, target: Target, budget: Budget | None, uncertain: Uncertain) -> None:
-    """Count what a run used before; what a killed command had under way is charged in full, and said."""
+    """Count the earlier usage of a run.
+
+    Answers under way when a command was killed are charged in full, with a message.
+    """
     left = store.reservations.charge_left(target.spec.id, uncertain)
     if left.answers:
         held = "" if uncertain == "retry" else "; they are held as failed, see --retry-errors"
@@ -162,7 +166,7 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
 
 @dataclass(slots=True)
 class _Looks:
-    """Looks at endpoints, at each once."""
+    """Checks endpoints, each of them once."""
 
     wanted: Wanted
     looked: set[str] = field(default_factory=set)
@@ -192,7 +196,7 @@ class _Looks:
         return target
 
     async def _choose(self, target: Target, offers: Callable[[_Feature], Awaitable[bool]]) -> str:
-        """Find the constraint that a model follows."""
+        """Find a constraint that a model follows."""
         for name in CHOICES if target.settings.api_version is None else ():
             if await offers(f"choice:{name}"):
                 return name
@@ -217,17 +221,17 @@ class _Looks:
 
 
 async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
-    """Try with a tiny question whether a model follows a JSON Schema, or gives log-probabilities.
+    """Test with a tiny question whether a model follows a JSON Schema, or returns log-probabilities.
 
     Returns
     -------
     bool, str
-        Whether it does, and what came back.
+        Whether it does, and the reply.
 
     Raises
     ------
     ModelError
-        If no answer came for a reason that has nothing to do with the feature.
+        If no answer arrived for a reason unrelated to the feature.
     """
     _, _, choice = feature.partition(":")
     if feature == "structured":
@@ -239,10 +243,10 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
     try:
         reply = await ask(request)
     except RefusedRequest as error:
-        if error.status in (403, 404):  # which is about the model, not about the feature
+        if error.status in (403, 404):  # a property of the model, not of the feature
             raise
         return False, str(error)
-    if choice:  # a server may pass over what it does not know, and answer freely
+    if choice:  # a server may ignore an unknown field and answer freely
         return reply.text.strip() in _NEVER_SAID, reply.text[:200]
     if feature == "logprobs":
         return bool(reply.logprobs), f"{len(reply.logprobs)} tokens"
@@ -250,5 +254,5 @@ async def _probe(ask: _Ask, feature: _Feature) -> tuple[bool, str]:
         found = orjson.loads(reply.text)
     except orjson.JSONDecodeError:
         return False, reply.text[:200]
-    # A server may take the schema, pass it over, and answer in JSON of its own.
+    # A server may follow the schema, ignore it, or answer in JSON of another form.
     return isinstance(found, dict) and found.get("answer") in ("yes", "no"), reply.text[:200]

@@ -1,4 +1,4 @@
-"""The bar of a run under way: rate, cost so far, expected total, errors."""
+"""Progress of a run: rate, cost so far, expected total, errors."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from oversight.harness.types import Prediction, PredictionStatus
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A bar on standard error; in a log, a line every few seconds.
+    """A progress bar on standard error; in a log, a line every few seconds.
 
     Parameters
     ----------
     total, done
-        Answers wanted, and there already.
+        Number of requested answers, and of those that are already stored.
     what
-        Shown before the bar.
+        Text before the bar.
     prices
-        By run id; None where unknown, and then no cost is shown.
+        Prices by run id; the cost is not shown if one is None.
     """
 
     def __init__(self, total: int, done: int, what: str, prices: Mapping[str, Price | None]) -> None:
@@ -43,24 +43,25 @@ class Progress(AbstractContextManager["Progress"]):
             unit="item",
             mininterval=0.5 if sys.stderr.isatty() else 10.0,
             file=sys.stderr,
-            disable=bool(os.environ.get("TQDM_DISABLE")),  # as of now, where the library was loaded before
+            # the library set it when it was loaded, perhaps long ago
+            disable=bool(os.environ.get("TQDM_DISABLE")),
         )
 
     @classmethod
     def of(cls, targets: Sequence[Target], total: int, done: int) -> Self:
-        """The bar of models, of which so many answers are wanted and there."""
+        """Create the bar of several models, with the numbers of requested and stored answers."""
         what = targets[0].spec.name if len(targets) == 1 else f"{len(targets)} models"
         return cls(total, done, what, {target.spec.id: target.price for target in targets})
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """End the bar; an error that the disk is full also says how much is stored."""
+        """Close the bar; after an error from a full disk, also print how much is stored."""
         self._bar.close()
         if isinstance(error, FullDisk):
             stored = self._total - self._left + self._asked
             raise FullDisk(f"{error}; {stored:,} of {self._total:,} answers are stored") from error
 
     def wrote(self, rows: Sequence[tuple[str, Prediction]]) -> None:
-        """Take in what was stored."""
+        """Count stored answers."""
         for run_id, prediction in rows:
             price = self._prices[run_id]
             if price is not None:

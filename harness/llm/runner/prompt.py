@@ -1,4 +1,4 @@
-"""An item becomes the text that is sent to a model."""
+"""Turn an item into the text that is sent to a model."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def check_template(template: str) -> str:
 def render_prompt(template: str, item: Item, max_words: int | None = None) -> str:
     """Fill a template in for one item.
 
-    ``$text`` is the item's text (its first `max_words` words), ``$options`` the lettered options
-    in display order, one a line, ``$names`` the options in display order separated by commas,
-    ``$letters`` the letters.
+    ``$text`` is the item's text (its first `max_words` words), ``$options`` the lettered options in display
+    order, one per line, ``$names`` the options in display order separated by commas, ``$letters`` the
+    letters.
     """
     return "".join(
         [_FILL[part](item, max_words) if is_field else part for part, is_field in _parts(template)]
@@ -63,7 +63,7 @@ def render_prompt(template: str, item: Item, max_words: int | None = None) -> st
 
 @lru_cache(maxsize=64)
 def _parts(template: str) -> tuple[tuple[str, bool], ...]:
-    """Cut a template into texts and field names once, not for every item."""
+    """Split a template into texts and field names once, not for every item."""
     parts: list[tuple[str, bool]] = []
     end = 0
     for match in Template.pattern.finditer(template):
@@ -99,7 +99,7 @@ FIELDS = tuple(_FILL)
 
 
 def make_request(spec: RunSpec, item: Item) -> Request:
-    """Return what a run sends about an item."""
+    """Return the request that a run sends about an item."""
     question = Message("user", render_prompt(spec.template, item, spec.max_words))
     messages = (Message("system", spec.system), question) if spec.system else (question,)
     schema = constraint = None
@@ -112,20 +112,20 @@ def make_request(spec: RunSpec, item: Item) -> Request:
 
 
 def reply_form_of(spec: RunSpec) -> ReplyForm:
-    """What a run's answers were asked to be."""
+    """Return the requested form of a run's answers."""
     form = "schema" if spec.structured else spec.answer
     return ReplyForm(form, _notation_of(spec.template), spec.pattern)
 
 
 @lru_cache(maxsize=64)
 def _notation_of(template: str) -> Notation:
-    """What is to be answered: a letter where the template shows letters, else an option's text."""
+    """Return the values to answer with: letters if the template shows them, else the options' texts."""
     shown = Template(template).get_identifiers()
     return "letter" if "options" in shown or "letters" in shown else "option"
 
 
 def answer_schema(names: Sequence[str]) -> dict[str, Any]:
-    """JSON Schema of an answer that is one of these."""
+    """Return the JSON Schema of an answer that is one of these values."""
     return {
         "type": "object",
         "properties": {"answer": {"type": "string", "enum": list(names)}},

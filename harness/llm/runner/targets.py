@@ -1,4 +1,4 @@
-"""A model to run: what is asked, how it is reached, what is left to ask it, and what that would cost."""
+"""A model to run: its settings, its function if any, its remaining items and their expected cost."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from oversight.harness.types import Item, Usage
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """One model to run: what is asked, how it is reached, what it costs (None: unknown).
+    """A model to run, with its settings and its price (None: unknown).
 
-    `function` is a callable that answers in place of what the settings name.
+    If `function` is given, this callable answers instead of an endpoint.
     """
 
     spec: RunSpec
@@ -34,11 +34,11 @@ class Target:
 
     @property
     def is_program(self) -> bool:
-        """Whether a callable or a command answers, and no endpoint."""
+        """Whether a callable or a command answers instead of an endpoint."""
         return any((self.settings.python, self.settings.command, self.function))
 
     def priced(self, prices: PriceTable) -> Target:
-        """Fill in the price as the table has it; what runs on this machine is free."""
+        """Fill in the price from the table; models on this machine are free."""
         return replace(self, price=FREE if self._is_free else prices.models.get(self.settings.model))
 
     @property
@@ -46,16 +46,19 @@ class Target:
         return self.is_program or self.settings.endpoint == LOCAL_ENDPOINT
 
     def note_price(self, store: Store, used: Sequence[Usage] | None = None) -> None:
-        """Note that the stored run is asked at this price from now on; what it used before keeps its own.
+        """Store that the run is asked at this price from now on; earlier usage keeps its price.
 
-        `used` is what the run used before; None sums up its answers and charges.
+        `used` is the earlier usage of the run; with None it is summed up from answers and charges.
         """
         if self.price is not None and not self._is_free:
             used = store.runs.sum_usage(self.spec.id) if used is None else used
             store.runs.note_price(self.spec.id, NotedPrice(asdict(self.price), sum_tokens(used)))
 
     def settled(self, store: Store) -> Target:
-        """The same model with the features that were found; one that was not tried is taken to be offered."""
+        """Return the same target with the features that were found.
+
+        An untested feature is assumed to be offered.
+        """
         features = {"structured": self.settings.structured != "never", "logprobs": self.settings.logprobs}
         where, model = self.settings.where, self.settings.model
         update = {
@@ -66,7 +69,7 @@ class Target:
         return replace(self, spec=self.spec.model_copy(update=update))
 
     def announce(self, wanted: Wanted) -> None:
-        """Note the run, and say what a changed run has otherwise than the one before."""
+        """Store the run, and say what differs from the stored run if it changed."""
         spec, runs = self.spec, wanted.store.runs
         known = {run["id"]: run for run in runs.read_runs()}
         if spec.id not in known:
@@ -75,11 +78,12 @@ class Target:
                 changed = "; ".join(spec.differences(before[-1]["spec"]))
                 old = before[-1]["id"]
                 say(f"{spec.name}: a new run, since {changed}; the answers of run {old} are kept")
-        if spec.id not in known or spec.differences(known[spec.id]["spec"]):  # another pattern is no new run
+        # a changed pattern does not make a new run
+        if spec.id not in known or spec.differences(known[spec.id]["spec"]):
             runs.add_run(spec)
 
     def refuse_waiting(self, store: Store) -> None:
-        """Raise BadInput if a batch of this run is under way: its items would be paid for twice."""
+        """Raise BadInput if a batch of this run is under way, because its items would be paid for twice."""
         waiting = store.endpoints.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
@@ -91,7 +95,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomPart:
-    """How many items were drawn at random, of how many, with which seed."""
+    """Return how many items were drawn at random, out of how many, and with which seed."""
 
     items: int
     of: int
@@ -100,9 +104,9 @@ class RandomPart:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Stored items that are to have answers; with `retry_failed`, failed ones do not count as such.
+    """Return the stored items to be answered; with `retry_failed`, failed answers do not count as answered.
 
-    `sample` says of what the items are a random part, if they are.
+    `sample` describes the items of which these are a random part, if any.
     """
 
     store: Store
@@ -111,7 +115,7 @@ class Wanted:
     sample: RandomPart | None = None
 
     def find_left(self, target: Target) -> Iterator[list[tuple[str, int]]]:
-        """Portions of the items' ids and sample numbers that have no stored answer."""
+        """Yield portions of item ids and sample numbers without a stored answer."""
         runs, samples = self.store.runs, target.settings.samples
         return runs.find_unasked(target.spec.id, self.ids, samples, retry_failed=self.retry_failed)
 
@@ -119,13 +123,13 @@ class Wanted:
 def refuse_without_keys(targets: Sequence[Target]) -> None:
     """Raise ConfigError, before anything is written, if a model has no key."""
     for target in targets:
-        # an endpoint that is no URL is refused for that, later
+        # an endpoint that is not a URL is refused later, for that reason
         if not target.is_program and target.settings.endpoint.startswith("http"):
             api_key(target.settings)
 
 
 def draw_sample(ids: Sequence[str], n: int, seed: int) -> list[str]:
-    """Draw n ids at random, kept in their order; a larger n with the same seed adds to a smaller one's."""
+    """Draw n ids at random and keep their order; a larger n with the same seed adds to a smaller one."""
     first = set(sorted(ids, key=lambda name: derive_seed(seed, "sample", name))[:n])
     return [name for name in ids if name in first]
 
@@ -139,7 +143,7 @@ def make_spec(
     answer: AnswerForm = "line",
     pattern: str | None = None,
 ) -> RunSpec:
-    """Collect all that decides a model's answers; what the endpoint offers is settled by `prepare`."""
+    """Collect everything that determines a model's answers; `prepare` settles the endpoint's features."""
     return RunSpec(
         name=name,
         model=settings.model,
@@ -161,7 +165,7 @@ def hold_runs(
 ) -> AbstractContextManager[HeldLocks]:
     """Hold the locks of runs, as `oversight.harness.store.calls.LockRepository.hold` does.
 
-    They go by what is known of a run before its endpoint is looked at, as looking costs calls, too.
+    The locks use what is known of a run before its endpoint is checked, because the check also costs calls.
     """
     runs = {target.spec.id: target.spec.name for target in targets}
     return store.locks.hold(runs, wait=wait, take_over=take_over, tell=say)
@@ -170,7 +174,7 @@ def hold_runs(
 def make_served(
     store: Store, target: Target, fix: Callable[[str, str], None], patience: float = 20
 ) -> ServedModel:
-    """What judges the names in a stored run's replies, by the name of earlier ones if there were some.
+    """Return the check of model names in a stored run's replies, using the names of earlier replies.
 
     `fix` is called with the run's id and the first name.
     """
@@ -185,7 +189,7 @@ def make_served(
 
 
 def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Iterator[tuple[Item, int]]:
-    """Load the items of ids and sample numbers, portion by portion."""
+    """Load the items for ids and sample numbers, in portions."""
     for portion in portions:
         items = store.content.find_items({item_id for item_id, _ in portion})
         for item_id, sample in portion:
@@ -194,19 +198,20 @@ def load_items(store: Store, portions: Iterable[list[tuple[str, int]]]) -> Itera
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What one model would still use.
+    """Expected remaining usage of one model.
 
     Attributes
     ----------
     calls
-        Answers without a stored one.
+        Number of answers that are not stored.
     input_tokens, output_tokens
-        Expected: from the run's stored answers where there are some, else from the length of the
-        prompts (three bytes a token, rather too many) and `max_tokens`; None without any of these.
+        Expected tokens: from the run's stored answers if there are some, otherwise from the length of the
+        prompts (three bytes per token, a slight overestimate) and `max_tokens`; None if both are
+        unavailable.
     usd, usd_batch
-        Their price, and that through the Batch API; None where price or output are unknown.
+        Expected cost, and that through the Batch API; None if the price or the output is unknown.
     checked
-        When the prices were looked up.
+        Date on which the prices were checked.
     """
 
     name: str
@@ -218,7 +223,7 @@ class Forecast:
     checked: date | None
 
     def __str__(self) -> str:
-        """One line for the terminal."""
+        """Return one line for the terminal."""
         output = "an unknown number of" if self.output_tokens is None else f"~{self.output_tokens:,}"
         line = f"{self.name}: {self.calls:,} calls, ~{self.input_tokens:,} tokens sent, {output} received"
         if self.usd is None:
@@ -229,9 +234,9 @@ class Forecast:
 
 
 def forecast(wanted: Wanted, target: Target, prices: PriceTable) -> Forecast:
-    """Count what is left to ask of a model and what that will take; sends nothing.
+    """Count a model's remaining calls and estimate their tokens and cost; sends nothing.
 
-    A feature that was not tried yet is taken to be offered.
+    An untested feature is assumed to be offered.
     """
     store = wanted.store
     target = target.priced(prices).settled(store)

@@ -1,4 +1,4 @@
-"""On which terms models are asked, and what came of it."""
+"""The terms on which models are asked, and the result."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Workers(Protocol):
 
     @property
     def number(self) -> int:
-        """Number of processes; each makes as many calls at once as a model's `concurrency` says."""
+        """Number of processes; each makes up to `concurrency` calls of a model at once."""
 
     def make_model(
         self, settings: ModelSection, function: Callable[[str], Any] | None = None
     ) -> RunnableModel:
-        """Make the model that settings describe, or one of `function`, as these processes call it."""
+        """Create the model that settings describe, or one of `function`, for these processes."""
 
 
 class _ThisProcess:
-    """One process, this one."""
+    """Calls are made in this process."""
 
     number = 1
     make_model = staticmethod(make_model)
@@ -42,21 +42,21 @@ THIS_PROCESS: Workers = _ThisProcess()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTerms:
-    """How models are asked.
+    """The terms on which models are asked.
 
     Attributes
     ----------
     budget_usd, budget_tokens, budget_requests
-        What may be spent by the runs, counting what they have cost before; None has no limit. Dollars;
-        tokens sent and received together; calls sent, also those that were refused.
+        Limits on the cost of the runs, including earlier cost; None means no limit. Dollars; tokens sent
+        and received together; calls sent, including refused ones.
     patience
-        Seconds for which an endpoint that answers nothing is waited for.
+        Seconds to wait for an endpoint that answers nothing.
     wait
         Whether to wait for another process that works on the same runs.
     take_over
         Whether the user says that processes on other machines which hold the runs have ended.
     uncertain
-        What becomes of answers that were under way when a process ended without a word.
+        What to do with answers that were under way when a process died.
     workers
         The processes that make the calls.
     """
@@ -82,9 +82,9 @@ DEFAULT_TERMS = RunTerms()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A target as `prepare` settled it, how many answers were asked for, and what stopped it, if any.
+    """A target as `prepare` left it, the number of answers asked for, and the error that stopped it.
 
-    `asked` counts the answers that it lacked.
+    `asked` counts the answers that were missing before.
     """
 
     target: Target

@@ -1,6 +1,6 @@
 from .addresses import (
-    has_database as has_database, make_engine as make_engine,
-    show_address as show_address,
+    find_file as find_file, has_database as has_database, make_engine as make_engine,
+    read_address as read_address, show_address as show_address,
 )
 from .database_users import find_users as find_users, may_write as may_write
 from .held_file import HeldFile as HeldFile
@@ -10,6 +10,7 @@ from .patience import (
     ATTEMPT as ATTEMPT, PatientConnection as PatientConnection, wait_for_lock as wait_for_lock,
 )
 from .sqlite_files import (
-    PATIENT as PATIENT, keeping_few as keeping_few,
+    PATIENT as PATIENT, address_read_only as address_read_only,
+    connect_read_only as connect_read_only, keeping_few as keeping_few,
     make_private as make_private,
 )

@@ -32,11 +32,19 @@ def is_read_only(file: str) -> bool:
 
 
 def connect_read_only(file: str) -> sqlite3.Connection:
-    """Open a database for reading; without a log, nothing is made beside it, and no change is expected."""
+    """Open a database for reading alone."""
+    return sqlite3.connect(address_read_only(file), uri=True, check_same_thread=False)
+
+
+def address_read_only(file: str) -> str:
+    """SQLite's address of a file for reading.
+
+    Without a log, no file is created beside it, and SQLite expects no change.
+    """
     path = Path(file).absolute()
     log = path.with_name(path.name + "-wal")
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    return sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, check_same_thread=False)
+    return f"file:{quote(str(path))}?{how}"
 
 
 def make_private(file: str | None) -> None:

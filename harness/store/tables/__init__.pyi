@@ -20,19 +20,19 @@ from .labelling_tables import (
     LabelQuarantineRow as LabelQuarantineRow, LabelQueueRow as LabelQueueRow,
     LabelRevisionRow as LabelRevisionRow, LabelTaskRow as LabelTaskRow,
 )
+from .open_tables import (
+    OpenAnswerRow as OpenAnswerRow, UnitDrawRow as UnitDrawRow, UnitRow as UnitRow,
+)
 from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )
 from .run_tables import (
-    BatchRow as BatchRow, CallRow as CallRow, CallsUnderWayRow as CallsUnderWayRow, ChargeRow as ChargeRow,
-    GuessedUsageRow as GuessedUsageRow, JudgeProbabilityRow as JudgeProbabilityRow,
-    PredictionRow as PredictionRow,
-    ProbeRow as ProbeRow, ReservationRow as ReservationRow, RunColumnsRow as RunColumnsRow,
+    BatchRow as BatchRow, CallRow as CallRow, JudgeProbabilityRow as JudgeProbabilityRow,
+    LedgerRow as LedgerRow, PredictionRow as PredictionRow,
+    ProbeRow as ProbeRow, RunColumnsRow as RunColumnsRow,
     RunLockRow as RunLockRow, RunRow as RunRow, RunVersionRow as RunVersionRow,
-    ServedModelRow as ServedModelRow, SpentRow as SpentRow,
 )
 from .search_tables import (
-    CandidateAnswerRow as CandidateAnswerRow, CandidateParentRow as CandidateParentRow,
-    CandidateRow as CandidateRow, SearchEventRow as SearchEventRow, SearchItemRow as SearchItemRow,
-    SearchRow as SearchRow,
+    CandidateAnswerRow as CandidateAnswerRow, CandidateRow as CandidateRow, SearchEventRow as SearchEventRow,
+    SearchItemRow as SearchItemRow, SearchRow as SearchRow,
 )

@@ -1,4 +1,4 @@
-"""A page of one's own for experts: one question at a time, on phone or desktop, one key or tap an answer."""
+"""The answer page for experts: one question at a time, on phone or desktop, one key or tap per answer."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What the page is told, and what becomes of an answer: one of each key, one for each question."""
+"""Serve questions to the answer page and store answers, once per key and question."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_GIVEN, _EXCERPT = 500, 80
 
 
 class Outcome(StrEnum):
-    """What became of an answer."""
+    """Outcome of storing an answer."""
 
     STORED = "stored"
     REPEATED = "repeated"
@@ -42,47 +42,47 @@ class Outcome(StrEnum):
 
 
 class AnswerDesk:
-    """The questions and answers of a study, for the people who answer on the page.
+    """The questions and answers of a study for the people who use the answer page.
 
-    Its methods may be called by several threads, and wait for each other.
+    Its methods may be called from several threads; they run one at a time.
 
     Parameters
     ----------
     study, store
-        What is asked, and where answers go.
+        The study and its database.
 
     Raises
     ------
     BadInput
-        If nothing was drawn yet.
+        If no question was drawn yet.
     DataError
-        If study.toml describes a class that is none.
+        If study.toml describes a class that does not exist.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._sheet, self._queues = QuestionSheet(study), PageQueues(study, store)
         self._replies = store.replies(panel=study.experts.is_panel)
-        # one at a time: of many who wait for each other none would get a connection in the end
+        # one thread at a time, because many waiting threads would use up the connections
         self._lock = threading.Lock()
         self._queues.refresh()
 
     @property
     def people(self) -> list[str]:
-        """Everybody who is asked anything."""
+        """Names of all people with questions."""
         with self._lock:
             self._queues.refresh()
             return self._queues.people
 
     def tell_state(self, person: str) -> dict[str, Any]:
-        """What a person's page shows: their own progress, and the next questions alone.
+        """Return what a person's page shows: their progress and their next questions.
 
         Returns
         -------
         dict
             ``study``, ``person``, ``instructions``; ``done`` of ``of`` questions are answered,
-            ``elsewhere`` of them not on the page; ``questions``: the open ones that come next, at most three,
-            as `QuestionSheet.show` gives them.
+            ``elsewhere`` of them not on the page; ``questions``: the next open ones, at most three, as
+            returned by `QuestionSheet.show`.
         """
         with self._lock:
             self._queues.refresh()
@@ -102,7 +102,7 @@ class AnswerDesk:
         }
 
     def tell_given(self, person: str) -> list[dict[str, str]]:
-        """What a person answered on the page, newest first: id, question, beginning of the text, answer."""
+        """Return a person's answers on the page, newest first: id, question, text's beginning, answer."""
         with self._lock:
             self._queues.refresh()
             given = self._queues.find_given(person, _MOST_GIVEN)
@@ -117,7 +117,7 @@ class AnswerDesk:
         return found
 
     def tell_previous(self, person: str, before: str = "", named: str = "") -> dict[str, Any] | None:
-        """What a person answered on the page before a question, last, or to one that is named."""
+        """Return a person's answer before a question, their last one, or the one to a named question."""
         with self._lock:
             self._queues.refresh()
             held = self._queues.find_previous(person, before)
@@ -132,17 +132,17 @@ class AnswerDesk:
         return {"question": self._sheet.show(held, item), "value": value, "comment": reply.comment}
 
     def take(self, person: str, given: GivenAnswer, link: str = "") -> Outcome:
-        """Store an answer with its history, once; or refuse it.
+        """Store an answer with its history exactly once, or raise an error.
 
         Parameters
         ----------
         link
-            What the person's link is known by, for the history.
+            Identifier of the person's link in the history.
 
         Raises
         ------
         WrongAnswer
-            If the value is none of those offered.
+            If the value is not one of those offered.
         """
         key = _hash_key(person, given.key)
         with self._lock, self._store.together(exclusive=True):
@@ -167,13 +167,13 @@ class AnswerDesk:
         before = self._replies.find_replies([held.id]).get(held.id)
         with self._store.transaction() as connection:
             if before is not None and before.source != PAGE:
-                # once for each question and person, however often it is sent
+                # once per question and person, however often it is sent
                 told = replace(event, kind=REFUSED, key=_hash_key(REFUSED, f"{event.person}\n{held.id}"))
                 append_events(connection, [replace(told, detail={**event.detail, "other": before.source})])
                 return Outcome.ELSEWHERE
             if before is not None:
                 if was is None and not event.comment:
-                    event = replace(event, comment=before.comment)  # which this window was not shown
+                    event = replace(event, comment=before.comment)  # which this window did not show
                 is_other = (before.value, before.comment) != (event.value, event.comment)
                 if is_other and was != self._sheet.write_value(held, item, before.value):
                     return Outcome.CHANGED
@@ -183,18 +183,18 @@ class AnswerDesk:
         return Outcome.STORED
 
     def _find_items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """These items, the study's or gold."""
-        # both tables are always asked for few rows: the time of an answer must not tell gold from others
+        """Return items of the study or gold items."""
+        # both tables are always queried, because the response time must not reveal gold items
         wanted = list(dict.fromkeys(ids))
         return self._store.controls.find_gold(wanted) | self._store.content.find_items(wanted)
 
 
 def _is_same(known: AuditRecord, event: AuditEvent) -> bool:
     said = (known.kind, known.asked_id, known.value) == (event.kind, event.asked_id, event.value)
-    # a comment that was forgotten can be held against nothing
+    # a comment that was erased cannot be compared
     return said and known.comment in (None, event.comment)
 
 
 def _hash_key(person: str, key: str) -> str:
-    """A key that nobody else's browser can have drawn."""
+    """Return a key that no other browser can have drawn."""
     return sha256(f"{PAGE}\n{person}\n{key}".encode(errors="surrogateescape")).hexdigest()[:32]

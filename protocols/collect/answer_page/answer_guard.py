@@ -1,27 +1,31 @@
-"""Who may ask: a page of this server in a browser that was shown a personal link.
+"""Access control: a request must come from this server's page in a browser that opened a personal link.
 
-The names in Host and Origin are held against those the page is known by; what is told of a study goes to the
-holder of a link alone, and why another was refused is told to nobody.
+Only the holder of a link receives data of the study, and the reason for a refusal is not disclosed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
 from oversight.harness.store import AnswerLink, Store, write_moment
-from oversight.harness.web import is_loopback, refuse, run_apart
-from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
-from oversight.protocols.collect.answer_page.public_address import PublicAddress
+from oversight.harness.web import (
+    OPEN,
+    Handler,
+    PublicAddress,
+    derive_session,
+    is_loopback,
+    read_bearer,
+    refuse,
+    refuse_foreign,
+    run_apart,
+)
+from oversight.protocols.collect.answer_page.expert_links import open_link
 from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_OPEN = ("/", "/script.js", "/style.css", "/session")
-"""What is nothing of the study; all else needs a link's cookie."""
 _NO_LINK = "this link opens nothing (any more); ask whoever sent it for a new one"
 _LINK_ID = 12
 _LONGEST_SECRET = 200
@@ -30,16 +34,16 @@ _SEEN_EVERY = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class AnswerGuard:
-    """What requests are held against.
+    """Settings that requests are checked against.
 
     Attributes
     ----------
     store
-        Where links are.
+        Database with the links.
     address
-        The names that the page is known by.
+        Names of the page.
     tokens, requests
-        How many wrong tokens an address may try, and how much a link may ask.
+        Limits on wrong tokens per address and on requests per link.
     """
 
     store: Store
@@ -48,23 +52,16 @@ class AnswerGuard:
     requests: RequestLimit = field(default_factory=lambda: RequestLimit(120, 0.25))
 
     def cookie_of(self, link_id: str) -> str:
-        """Name of a link's cookie; browsers share cookies among the ports of a machine."""
+        """Name of a link's cookie; it differs by port, because browsers share cookies among ports."""
         prefix = "__Host-" if self.address.is_secure else ""
         return f"{prefix}oversight-answers-{self.address.port}-{link_id}"
 
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse what comes by another name, from another page, or without a link that opens it."""
-        hosts = request.headers.getall("Host", [])
-        if len(hosts) != 1 or not self.address.knows(hosts[0]):
-            return refuse(403, "this server is not known by that name")
-        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
-        is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails lead to it
-        if (origin is not None and not self.address.sent_from_here(origin, hosts[0])) or (
-            site not in ("same-origin", "none") and not is_page
-        ):
-            return refuse(403, "requests of other pages are not answered")
-        if request.path in _OPEN and request.method != "DELETE":
+        """Refuse requests to another host, from another page, or without a valid link."""
+        if (refused := refuse_foreign(request, self.address)) is not None:
+            return refused
+        if request.path in OPEN and request.method != "DELETE":
             return await handler(request)
         link = await self._find_link(request)
         if link is None:
@@ -80,10 +77,9 @@ class AnswerGuard:
         asker = network_of(self._find_asker(request))
         if (wait := self.tokens.wait(asker)) > 0:
             return _refuse_for_now(wait)
-        kind, _, token = request.headers.get("Authorization", "").partition(" ")
-        link_id, _, secret = token.partition(".")
+        link_id, _, secret = read_bearer(request).partition(".")
         link = None
-        if kind == "Bearer" and len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
+        if len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
             link = await run_apart(open_link, self.store, link_id, secret=secret)
         if link is None:
             self.tokens.spend(asker)
@@ -96,7 +92,7 @@ class AnswerGuard:
         lasting = datetime.fromisoformat(link.expires) - datetime.now(UTC)
         response.set_cookie(
             self.cookie_of(link.id),
-            session_of(secret),
+            derive_session(secret),
             max_age=max(1, math.ceil(lasting.total_seconds())),
             httponly=True,
             samesite="Strict",
@@ -106,14 +102,14 @@ class AnswerGuard:
         return response
 
     async def end_session(self, request: web.Request) -> web.StreamResponse:
-        """Take the cookie of a link back from this browser."""
+        """Remove the cookie of a link from this browser."""
         response = web.json_response({})
         name, is_secure = self.cookie_of(request["link"].id), self.address.is_secure
         response.del_cookie(name, path="/", secure=is_secure, httponly=True, samesite="Strict")
         return response
 
     async def _find_link(self, request: web.Request) -> AnswerLink | None:
-        """The link that a request names, if its cookie says that its browser was shown it."""
+        """Return the link that a request names, if its cookie shows that this browser opened it."""
         link_id = request.headers.get("X-Link", "")
         if len(link_id) != _LINK_ID or not (link_id.isascii() and link_id.isalnum()):
             return None
@@ -129,7 +125,7 @@ class AnswerGuard:
         return link
 
     def _find_asker(self, request: web.Request) -> str:
-        """Who asks: behind a proxy on this machine whom that names last; what others name is not believed."""
+        """Return the client's address; only a proxy on this machine may name another one."""
         peer, named = request.remote or "", request.headers.getall("X-Forwarded-For", [])
         if self.address.public and is_loopback(peer) and named:
             return named[-1].rpartition(",")[2].strip()

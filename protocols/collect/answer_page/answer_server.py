@@ -1,4 +1,4 @@
-"""The server of the page that experts answer on."""
+"""The server of the answer page."""
 
 from __future__ import annotations
 
@@ -14,11 +14,20 @@ from oversight.harness import BadInput, LostDatabase, OversightError
 from oversight.harness.config import Study
 from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
-from oversight.harness.web import LOCAL, add_headers, open_listener, read_script, refuse, run_apart, serving
+from oversight.harness.web import (
+    LOCAL,
+    Handler,
+    PublicAddress,
+    add_headers,
+    open_listener,
+    read_script,
+    refuse,
+    run_apart,
+    serving,
+)
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
-from oversight.protocols.collect.answer_page.answer_guard import AnswerGuard, Handler
+from oversight.protocols.collect.answer_page.answer_guard import AnswerGuard
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer, parse_answer
-from oversight.protocols.collect.answer_page.public_address import PublicAddress
 
 _FOLDER = Path(__file__).parent / "page"
 _LARGEST_BODY = 1 << 16
@@ -41,16 +50,16 @@ _WHY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPageOptions:
-    """Where the page is served.
+    """Addresses of the page.
 
     Attributes
     ----------
     host
-        Address to listen at; any but the loopback's lets other machines ask.
+        Address to listen on; any address except loopback lets other machines connect.
     port
         0 takes any free one.
     public
-        Scheme and host under which a proxy offers the page; empty if none does.
+        Scheme and host of the page behind a proxy; empty if there is none.
     """
 
     host: str = LOCAL
@@ -66,16 +75,16 @@ def serve_answers(
     Parameters
     ----------
     ready
-        Called with the study's database and the page's addresses as soon as it answers.
+        Called with the study's database and the page's addresses once it answers.
 
     Raises
     ------
     BadInput
-        If nothing was drawn yet.
+        If no question was drawn yet.
     ConfigError
-        If the address cannot be listened at.
+        If the server cannot listen on the address.
     LostDatabase
-        If the database was moved, replaced or overwritten meanwhile.
+        If the database was moved, replaced or overwritten while the server ran.
     """
     if not has_database(study.store_url):
         raise BadInput("no questions yet; draw them with: oversight label route")
@@ -98,7 +107,7 @@ def serve_answers(
 
 
 def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
-    """The routes of the server; all but the page itself need the cookie of a link."""
+    """Routes of the server; all except the page itself need the cookie of a link."""
 
     async def send_state(request: web.Request) -> web.StreamResponse:
         return web.json_response(await run_apart(desk.tell_state, request["link"].expert))
@@ -147,14 +156,14 @@ def make_application(guard: AnswerGuard, desk: AnswerDesk) -> web.Application:
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What is wrong with a request, in words; what is wrong here is told on the terminal alone."""
+    """Return what is wrong with a request; errors of the server are printed on its terminal only."""
     try:
         return await handler(request)
     except TimeoutError:
         return refuse(408, "the request took too long")
     except web.HTTPException as error:
         return refuse(error.status, error.reason)
-    except Exception as error:  # noqa: BLE001  one request's failure is no other's
+    except Exception as error:  # noqa: BLE001  an error in one request must not affect others
         if isinstance(error, WrongAnswer):
             return refuse(400, str(error))
         shown = str(error) if isinstance(error, OversightError) else f"{type(error).__name__}: {error}"
@@ -166,7 +175,7 @@ async def _say_errors(request: web.Request, handler: Handler) -> web.StreamRespo
 
 @web.middleware
 async def _compress(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Compress what takes long over a slow line; no reply holds a secret that its length could tell."""
+    """Compress large replies; none holds a secret that its length could reveal."""
     response = await handler(request)
     if isinstance(response, web.Response) and (response.content_length or 0) > _SHORT:
         response.enable_compression()
@@ -179,7 +188,7 @@ async def _send_script(_request: web.Request) -> web.StreamResponse:
 
 @web.middleware
 async def _even_out(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Send a reply about questions at the next tick after the request came."""
+    """Send a reply about questions at the next clock tick, to hide how long it took."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
     try:
@@ -199,7 +208,7 @@ def _send(name: str, kind: str) -> Handler:
 
 
 def _check_texts(store: Store) -> None:
-    """Refuse an item without a text: an expert would see an empty page."""
+    """Raise an error for an item without text, because an expert would see an empty page."""
     for item in store.read_shown_items().values():
         if not item.text.strip():
             raise BadInput(f"the item {item.id!r} has no text: an expert would see an empty page")

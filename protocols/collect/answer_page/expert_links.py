@@ -1,4 +1,4 @@
-"""Personal links: made, listed, revoked. Only hashes of their secrets are stored."""
+"""Create, list and revoke personal links. Only hashes of their secrets are stored."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from oversight.harness.config import Study
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import AnswerLink, Store, write_moment
 from oversight.harness.types import is_erased
+from oversight.harness.web import derive_session
 from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
@@ -24,7 +25,7 @@ _NO_DIGEST = "0" * 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeLink:
-    """A new link: whose it is, its address, which holds the token, and when it ends, in ISO 8601 and UTC."""
+    """A new link: its owner, its address with the token, and its end in ISO 8601 and UTC."""
 
     expert: str
     url: str
@@ -34,21 +35,21 @@ class MadeLink:
 def make_links(
     study: Study, store: Store, address: str, *, experts: Sequence[str] = (), days: float = DAYS
 ) -> list[MadeLink]:
-    """Make new links, which are told this once; the same experts' former ones open nothing any more.
+    """Create links, whose addresses are returned only once; former links of the experts are revoked.
 
     Parameters
     ----------
     address
-        Scheme and host under which the page is opened.
+        Scheme and host of the page.
     experts
-        For whom; everybody who is asked anything if empty.
+        Names of their owners; if empty, all people with questions.
     days
-        For how long they open the page.
+        Days for which they are valid.
 
     Raises
     ------
     BadInput
-        If nothing was drawn, somebody is asked nothing, or the days are not above 0.
+        If no question was drawn, somebody has no questions, or the days are not positive.
     """
     if not 0 < days <= _LONGEST_DAYS:
         raise BadInput(f"--days must be above 0 and at most {_LONGEST_DAYS:.0f}, is {days:g}")
@@ -61,7 +62,7 @@ def make_links(
             id=link_id,
             expert=expert,
             token_digest=hash_secret(secret),
-            session_digest=hash_secret(session_of(secret)),
+            session_digest=hash_secret(derive_session(secret)),
             created=write_moment(now),
             expires=write_moment(now + timedelta(days=days)),
         )
@@ -73,12 +74,12 @@ def make_links(
 
 
 def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
-    """Everybody who is asked anything, or had a link → the newest link; None if there never was one.
+    """Return the newest link of everybody with questions or a link; None if there was never one.
 
     Raises
     ------
     BadInput
-        If nothing was drawn.
+        If no question was drawn.
     """
     asked = _check_asked(study, store, ())
     newest: dict[str, AnswerLink | None] = dict.fromkeys(asked)
@@ -86,7 +87,7 @@ def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
 
 
 def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
-    """Have links open nothing any more, at once; return the experts who had one that did.
+    """Revoke links at once; return the experts who had a valid one.
 
     Raises
     ------
@@ -103,19 +104,14 @@ def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
 
 
 def hash_secret(secret: str) -> str:
-    """What is stored of a secret."""
+    """Return the hash of a secret that is stored."""
     return sha256(secret.encode(errors="surrogateescape")).hexdigest()
 
 
-def session_of(secret: str) -> str:
-    """What a browser keeps in place of a link's secret: it tells that its owner had it, not what it is."""
-    return hmac.new(secret.encode(errors="surrogateescape"), b"session", sha256).hexdigest()
-
-
 def open_link(store: Store, link_id: str, *, secret: str = "", session: str = "") -> AnswerLink | None:
-    """The link that a secret, or what was given for it, opens now; None, whatever the reason, if it does not.
+    """Return the link that a secret, or its cookie value, opens now; None if it opens none.
 
-    The time it takes tells nothing of the secret.
+    The time it takes reveals nothing about the secret.
     """
     link = store.links.find_link(link_id)
     stored = _NO_DIGEST if link is None else link.token_digest if secret else link.session_digest
@@ -124,7 +120,7 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 
 
 def _check_asked(study: Study, store: Store, experts: Sequence[str]) -> list[str]:
-    """The experts named, each once, or all; refused if one is asked nothing."""
+    """Return the named experts without repetition, or all; raise an error if one has no questions."""
     check_drawn(study, store)
     known = [name for name in store.count_asked(panel=study.experts.is_panel) if not is_erased(name)]
     for name in experts:

@@ -1,4 +1,4 @@
-"""An answer as the page sends it, held against what an answer may be."""
+"""Validate an answer sent by the page."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _LONGEST_LOOK = 86_400.0
 
 
 class WrongAnswer(BadInput):
-    """What came is no answer to anything that was asked; sent again it will be none, either."""
+    """The request is not an answer to a question that was asked; sending it again will not help."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer:
-    """What a person answered, as a browser tells it.
+    """An answer as sent by a browser.
 
     Attributes
     ----------
     key
-        32 hexadecimal digits that the browser drew for this answer; the same each time it is sent.
+        32 hexadecimal digits that the browser drew for this answer; repeated if it is sent again.
     asked_id
-        The question or assignment.
+        Id of the question or assignment.
     value
-        ``yes``, ``no``, ``unsure`` or ``skip``; of a panel the place of an option as shown, from 0, or
+        ``yes``, ``no``, ``unsure`` or ``skip``; for a panel the position of an option as shown, from 0, or
         ``skip``.
     was
-        What the person saw as their answer before, in the same words; None if the question was open.
+        The earlier answer that the person saw, in the same form; None if the question was open.
     comment
         At most `LONGEST_COMMENT` characters.
     seconds
-        For how long the question was in sight, in [0, 86,400]; None if unknown.
+        Seconds for which the question was visible, in [0, 86,400]; None if unknown.
     """
 
     key: str
@@ -51,12 +51,12 @@ class GivenAnswer:
 
 
 def parse_answer(body: bytes) -> GivenAnswer:
-    """Read the body of a request.
+    """Read an answer from the body of a request.
 
     Raises
     ------
     WrongAnswer
-        Naming the field that is wrong; what else it says is not repeated.
+        If a field is wrong; names the field and repeats none of its content.
     """
     try:
         told: Any = json.loads(body)

@@ -1,7 +1,6 @@
-"""What every person is asked, in their order, and what is answered by now: kept, and brought up to date.
+"""Everybody's questions in order, and the answered ones, kept in memory and up to date.
 
-A study is read as a whole when its questions change. What changes with every answer is read from the audit
-trail, event by event.
+The whole study is read when its questions change. Answers are read from the audit trail, event by event.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _OF_NOTHING = ("revision", REFUSED)
 
 
 class HeldQuestion(NamedTuple):
-    """A question or an assignment in somebody's queue; without `option` all options are offered."""
+    """A question or an assignment in a person's queue; without `option`, all options are offered."""
 
     id: str
     item_id: str
@@ -29,12 +28,12 @@ class HeldQuestion(NamedTuple):
 
 
 class PageQueues:
-    """The queues of all experts, or annotators, of a study.
+    """The queues of all experts or annotators of a study.
 
     Parameters
     ----------
     study, store
-        What is asked, and where it is stored.
+        The study and its database.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
@@ -47,12 +46,12 @@ class PageQueues:
         self._given: dict[str, dict[str, None]] = defaultdict(dict)
 
     def refresh(self) -> None:
-        """Take up what was drawn, answered, taken back or handed over since the last time.
+        """Read what was drawn, answered, withdrawn or reassigned since the last call.
 
         Raises
         ------
         BadInput
-            If nothing was drawn.
+            If no question was drawn.
         """
         design, end = self._store.trail.count_design(), self._store.trail.read_end()
         if design == self._design and end == self._end:
@@ -82,29 +81,29 @@ class PageQueues:
 
     @property
     def people(self) -> list[str]:
-        """Everybody who is asked anything, in the order in which they were first asked."""
+        """Names of all people with questions, in the order in which they were first asked."""
         return list(self._queues)
 
     def find(self, person: str, asked_id: str) -> HeldQuestion | None:
-        """What a person is asked under an id; None if it is not theirs to answer."""
+        """Return a person's question by id; None if it is not theirs."""
         return self._queues.get(person, {}).get(asked_id)
 
     def reply_to(self, asked_id: str) -> Response | None:
-        """The reply that stands; None if there is none."""
+        """Return the stored reply; None if there is none."""
         return self._replies.get(asked_id)
 
     def count(self, person: str) -> tuple[int, int, int]:
-        """How many questions of a person are answered, of these elsewhere, and how many they have."""
+        """Return the number of a person's answered questions, of those answered elsewhere, and of all."""
         own = self._queues.get(person, {})
         replies = [reply for name in own if (reply := self._replies.get(name)) is not None]
         return len(replies), sum(reply.source != PAGE for reply in replies), len(own)
 
     def iterate_open(self, person: str) -> Iterator[HeldQuestion]:
-        """What a person has not answered yet, in their order."""
+        """Return a person's open questions in order."""
         return (held for name, held in self._queues.get(person, {}).items() if name not in self._replies)
 
     def find_given(self, person: str, most: int | None = None) -> list[tuple[HeldQuestion, Response]]:
-        """What a person answered on the page, newest first."""
+        """Return a person's answers on the page, newest first."""
         own, found = self._queues.get(person, {}), list[tuple[HeldQuestion, Response]]()
         for name in reversed(self._given.get(person, {})):
             reply = self._replies.get(name)
@@ -113,7 +112,7 @@ class PageQueues:
         return found[:most]
 
     def find_previous(self, person: str, before: str) -> HeldQuestion | None:
-        """What a person answered on the page before a question, or last of all; None if nothing."""
+        """Return a person's answer on the page before a question, or their last one, or None."""
         own, found = self._queues.get(person, {}), None
         for name in self._given.get(person, {}):
             if name == before:
@@ -125,7 +124,7 @@ class PageQueues:
 
 
 def read_queues(study: Study, store: Store) -> dict[str, dict[str, HeldQuestion]]:
-    """Person → id → what they are to answer, in the order in which they are asked."""
+    """Return every person's questions by id, in the order of asking."""
     queues = defaultdict[str, list[Pending]](list)
     for asked in read_pending(study, store):
         queues[asked.expert].append(asked)

@@ -1,4 +1,4 @@
-"""How much anybody may ask: tokens of a bucket for each address or link, which fill up again with time."""
+"""Limit requests per address or link with token buckets."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MOST_KEPT = 10_000
 
 @dataclass(slots=True)
 class RequestLimit:
-    """Buckets by name.
+    """Token buckets by name.
 
     Attributes
     ----------
     burst
-        Requests that may come at once.
+        Number of requests that may come at once.
     each
-        Seconds until one more may come.
+        Seconds until one more request is allowed.
     clock
-        Gives the time in seconds.
+        Returns the time in seconds.
     """
 
     burst: int
@@ -32,12 +32,12 @@ class RequestLimit:
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Seconds until a bucket gives a token; 0 if it has one."""
+        """Seconds until a bucket has a token; 0 if it has one."""
         left = self._left(name)
         return 0.0 if left >= 1 else (1 - left) * self.each
 
     def spend(self, name: str) -> None:
-        """Take a token out of a bucket."""
+        """Take a token from a bucket."""
         left = self._left(name)
         self._buckets[name] = max(0.0, left - 1), self.clock()
         self._buckets.move_to_end(name)
@@ -50,7 +50,7 @@ class RequestLimit:
 
 
 def network_of(address: str) -> str:
-    """The address that attempts are counted by: of IPv6 the network of 64 bits, whose owner has all of it."""
+    """Return the address that attempts are counted by; for IPv6 its network of 64 bits."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,7 +1,8 @@
-"""What of a question goes out: what the expert must read, and an opaque id.
+"""The part of a question that is sent to the browser: the text to read and an opaque id.
 
-No truth, no prediction, no propensity, nobody else's answer, nothing that tells how or why the item was
-chosen. Options are known by their places on the page, since their order in a source may tell which is true.
+It contains no truth, prediction, propensity or answer of others, and does not reveal how or why the item
+was chosen. Options are identified by their positions on the page, because their order in a source may
+reveal the true one.
 """
 
 from __future__ import annotations
@@ -13,38 +14,39 @@ from oversight.harness.output import join_lines
 from oversight.harness.types import Item, Verdict
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer
 from oversight.protocols.collect.answer_page.page_queues import HeldQuestion
-from oversight.protocols.collect.question_texts import QuestionTexts
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
 
 _SKIPPED = Verdict.SKIP.value
 _VERDICTS = frozenset(verdict.value for verdict in Verdict)
 
 
 class QuestionSheet:
-    """How a study's questions are shown, in the same words as in Label Studio.
+    """Shows a study's questions with the same words as Label Studio.
 
     Parameters
     ----------
     study
-        Whose questions they are.
+        The study of the questions.
 
     Raises
     ------
     DataError
-        If study.toml describes a class that is none.
+        If study.toml describes a class that does not exist.
     """
 
     def __init__(self, study: Study) -> None:
         self._texts = QuestionTexts.of(study)
 
     def show(self, held: HeldQuestion, item: Item) -> dict[str, Any]:
-        """A question as the page is told it.
+        """Return a question in the form that the page receives.
 
         Returns
         -------
         dict
-            ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is none;
-            ``options`` of the item where every item has its own; ``choices``, each with ``label`` and
-            ``description``, where one of all options is to be chosen, else None.
+            ``id``, ``text``, ``question``; ``description`` of the option asked about, empty if there is
+            none; ``options`` of the item if items have different options; ``choices``, each with ``label``
+            and ``description``, if one of all options is to be chosen, otherwise None;
+            ``words``: names of the verdicts, if they differ from the usual ones.
         """
         about = self._texts.descriptions
         text = join_lines(item.text)
@@ -59,15 +61,17 @@ class QuestionSheet:
             "description": about.get(name, ""),
             "choices": None,
         }
+        if item.is_statement:
+            shown["words"] = OPEN_WORDS
         return shown | ({"options": list(item.shown_options)} if self._texts.own_options else {})
 
     def read_value(self, held: HeldQuestion, item: Item, value: str) -> str:
-        """What a value of the page is as it is stored: a verdict, or a label (empty if skipped).
+        """Convert a value from the page to its stored form: a verdict, or a label (empty if skipped).
 
         Raises
         ------
         WrongAnswer
-            If nothing of the kind was offered.
+            If the value was not offered.
         """
         if held.option is not None:
             if value in _VERDICTS:
@@ -79,7 +83,7 @@ class QuestionSheet:
         raise WrongAnswer("value is none of those offered")
 
     def write_value(self, held: HeldQuestion, item: Item, stored: str) -> str | None:
-        """A stored value as the page knows it; None if it is no option of the item any more."""
+        """Convert a stored value to that of the page; None if it is no longer an option of the item."""
         if held.option is not None:
             return stored
         if not stored:
@@ -88,5 +92,5 @@ class QuestionSheet:
         return next(map(str, places), None)
 
     def _order(self, item: Item) -> tuple[int, ...]:
-        """Options in the order in which they are shown: all items' in the classes' own, others permuted."""
+        """Return options in display order: class order if all items share them, otherwise permuted."""
         return item.permutation if self._texts.own_options else tuple(range(len(item.options)))

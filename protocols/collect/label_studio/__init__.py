@@ -1,4 +1,4 @@
-"""Experts' answers through Label Studio: one project per expert, nothing smuggled in or lost."""
+"""Collect experts' answers through Label Studio, with one project per expert."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Accounts for experts: what they are called, and how they are made so that experts can log in."""
+"""Names, addresses and creation of accounts with which experts log in."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An expert's account; `password` and `link` only where one was made for this call.
+    """An expert's account; `password` and `link` only if they were created by this call.
 
     Attributes
     ----------
     exists
-        Whether the expert can log in by now.
+        Whether the expert can already log in.
     password
-        The password of an account made just now. It is stored nowhere.
+        The password of an account created by this call. It is not stored.
     link
-        Where the expert makes the account, with this very address.
+        Address where the expert creates the account with this e-mail address.
     """
 
     expert: str
@@ -39,7 +39,7 @@ _NOWHERE = "@experts.invalid"
 
 
 def make_slug(name: str) -> str:
-    """Turn any name into letters, digits and dashes; different names stay different."""
+    """Convert any name to letters, digits and dashes; different names remain different."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     if plain == name:
         return plain
@@ -47,25 +47,26 @@ def make_slug(name: str) -> str:
 
 
 def make_server_name(study: str, expert: str) -> str:
-    """Name of an expert's own server."""
+    """Name of an expert's separate server."""
     return f"{make_slug(study)}--{make_slug(expert)}"
 
 
 def make_study_mark(study: Study) -> str:
-    """What tells a study from others on a server: its name, and a hash of its name, seed and items."""
+    """Return a mark of the study on a server: its name, and a hash of its name, seed and items."""
     told = study.model_dump_json(include={"study": {"name", "seed"}, "items": True})
     return f"{make_slug(study.study.name)[:20]}-{hashlib.sha256(told.encode()).hexdigest()[:6]}"
 
 
 def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
-    """Address an expert logs in with: the roster's, else one of this study that no mail can reach.
+    """Return an expert's login address: the roster's, otherwise a made-up undeliverable one.
 
     Parameters
     ----------
     mark
-        The study, as of `make_study_mark`: another study's expert of the same name is another person.
+        The study's mark from `make_study_mark`; an expert with the same name in another study is another
+        person.
     known
-        Address that the expert has in this study already; a made-up one stays.
+        The expert's present address in this study; a made-up one is kept.
     """
     if expert.email:
         return expert.email.lower()
@@ -73,6 +74,6 @@ def make_account_email(expert: Expert, mark: str, known: str = "") -> str:
 
 
 def strip_mark(email: str) -> str:
-    """An address without what tells which study it was made up for."""
+    """Return an address without the part that identifies its study."""
     local, _, rest = email.lower().partition("@")
     return local.split(".")[0] + _NOWHERE if f"@{rest}" == _NOWHERE else email.lower()

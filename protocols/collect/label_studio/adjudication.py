@@ -1,8 +1,8 @@
-"""Which annotation of a task is the answer, what it says, and why the others are not.
+"""Decide which annotation of a task is the answer, what it says, and why others do not count.
 
-The Community edition has no roles: anybody with an account may answer anybody's tasks, and name any
-user as the author. The one trace is the editor, which the server sets itself. So an answer counts
-only if the asked expert is its author *and* its last editor.
+The Community edition has no roles: anybody with an account may answer anybody's tasks, and name any user as
+the author. Only the editor is set by the server itself. So an answer counts only if the asked expert is its
+author *and* its last editor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oversight.protocols.routing import Pending
 
 
 class Reason(StrEnum):
-    """Why an annotation counts for nothing."""
+    """Why an annotation does not count."""
 
     FOREIGN = "answered by another user"
     EDITED = "written or changed by another user in the expert's name"
@@ -47,16 +47,16 @@ ASKED_AGAIN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The one answer to a task, if there is one, and what counts for nothing.
+    """The answer to a task, if there is one, and the annotations that do not count.
 
     Attributes
     ----------
     value
-        What was said, as it is stored: a verdict or a label (empty if skipped); None if nothing counts.
+        The answer in its stored form: a verdict or a label (empty if skipped); None if nothing counts.
     annotation
-        The one that says it.
+        The annotation with the answer.
     rejected
-        The others, why, and a detail.
+        The other annotations, with reason and detail.
     """
 
     value: str | None = None
@@ -66,7 +66,7 @@ class Judgement:
 
 
 def read_annotation(row: Mapping[str, Any], expert: str, task_id: int, question_id: str | None) -> Revision:
-    """Read what the server, or an export of it, says of an annotation; `expert` is who was asked."""
+    """Read an annotation from the server or an export; `expert` is the asked person."""
     author, editor = _user(row.get("completed_by")), _user(row.get("updated_by"))
     cancelled, result = bool(row.get("was_cancelled")), list(row.get("result") or ())
     updated_at = str(row.get("updated_at") or "")
@@ -92,20 +92,21 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
     Parameters
     ----------
     annotations
-        Whatever is on the server for the task.
+        All annotations of the task on the server.
     expert
-        User id of the expert who was asked; None if they have no account.
+        User id of the asked expert; None if they have no account.
     asked, item
-        What was asked, which decides what may be said.
+        The question and its item, which determine the allowed answers.
 
     Returns
     -------
     Judgement
-        A skip counts as an answer only if there is no other; equal answers count once, different
-        ones not at all.
+        A skip counts as an answer only if there is no other. Equal answers count once, different ones do
+        not count.
     """
     if isinstance(asked, Question):
-        offered, skipped = {v.value: v.value for v in VERDICTS}, Verdict.SKIP.value
+        values = Verdict if item.is_statement else VERDICTS
+        offered, skipped = {v.value: v.value for v in values}, Verdict.SKIP.value
     else:
         offered, skipped = {str(j): option for j, option in enumerate(item.options)}, ""
     rejected: list[tuple[Revision, Reason, str]] = []
@@ -137,12 +138,12 @@ def adjudicate(annotations: Sequence[Revision], expert: int | None, asked: Pendi
 
 
 def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str]:
-    """Value and comment of an annotation's result; the server checks nothing of it.
+    """Return value and comment of an annotation's result, which the server does not check.
 
     Raises
     ------
     ValueError
-        Saying what is wrong with it.
+        If the result is malformed.
     """
     values, comments = list[object](), list[str]()
     for region in result:
@@ -163,13 +164,13 @@ def read_result(result: Sequence[Any], offered: Sequence[str]) -> tuple[str, str
 
 
 def _user(value: object) -> int | None:
-    """Return a user's id; exports write the user out, lists give the number."""
+    """Return a user's id; exports contain the whole user, lists the number."""
     if isinstance(value, Mapping):
         value = value.get("id")
     return value if isinstance(value, int) else None
 
 
 def _read_seconds(told: object) -> float | None:
-    """The time that a browser tells; None of one that cannot be."""
+    """Return the time that a browser reported; None if it is impossible."""
     seconds = math.nan if told is None else float(str(told))
     return seconds if 0 <= seconds < math.inf else None

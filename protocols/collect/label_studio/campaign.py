@@ -1,4 +1,4 @@
-"""Push, pull and close: what a study asks, on Label Studio."""
+"""Push a study's questions to Label Studio, pull the answers, and close the campaign."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from oversight.protocols.routing import Expert, next_questions, read_pending, re
 
 
 class Campaign(contextlib.AbstractContextManager["Campaign"]):
-    """A study's labelling: one project per expert (or annotator of a panel) on Label Studio.
+    """A study on Label Studio, with one project per expert (or annotator of a panel).
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     store
         Its database.
     patience
-        Seconds for which reading is tried again when the server does not answer.
+        Seconds for which reading is retried if the server does not answer.
     timeout
-        Seconds to wait for one answer of the server.
+        Seconds to wait for one reply of the server.
     """
 
     def __init__(self, study: Study, store: Store, *, patience: float = 20.0, timeout: float = 120.0) -> None:
@@ -61,7 +61,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             client.close()
 
     def open_client(self, expert: str) -> Client:
-        """The server on which an expert's project lies: everybody's, or the expert's own."""
+        """Return the server with an expert's project: the shared one, or the expert's separate one."""
         name = make_server_name(self.study.study.name, expert) if self.study.label_studio.isolated else ""
         if name not in self._clients:
             connection = connect(name or None)
@@ -69,21 +69,21 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         return self._clients[name]
 
     def find_email(self, expert: Expert) -> str:
-        """The address that an expert logs in with."""
+        """Return an expert's login address."""
         queue = self.labels.read_queues().get(expert.name)
         return make_account_email(expert, make_study_mark(self.study), queue.email if queue else "")
 
     # --- push --------------------------------------------------------------------------------
 
     def push(self) -> dict[str, Pushed]:
-        """Send every question that has no task yet; expert → what was done.
+        """Send every question without a task; return what was done by expert.
 
         Raises
         ------
         BadInput
-            If roster, items or page are not fit for it; nothing was sent.
+            If roster, items or page are not suitable; nothing was sent.
         LabelStudioError
-            If a server fails; the same call goes on from there.
+            If a server fails; the same call continues from there.
         """
         with self._alone():
             asked = read_pending(self.study, self.store)
@@ -108,7 +108,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
             }
 
     def push_next(self) -> int:
-        """Draw and send what follows from the answers, and count it; not every protocol asks on."""
+        """Draw and send the next questions of a sequential protocol; return their number."""
         if not self.study.experts.statement.asks_on:
             return 0
         items = self.store.content.read_items()
@@ -125,21 +125,21 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
     # --- pull --------------------------------------------------------------------------------
 
     def pull(self, *, full: bool = False, requeue: bool = True) -> Difference:
-        """Bring home what experts did since the last pull, or everything; mend what somebody changed.
+        """Fetch what experts did since the last pull, or everything; repair what others changed.
 
         Parameters
         ----------
         full
-            Whether to read every answer again, and not what changed alone.
+            Whether to read all answers again instead of changed ones.
         requeue
-            Whether to serve questions again whose answers count for nothing.
+            Whether to serve questions again whose answers do not count.
 
         Raises
         ------
         BadInput
-            If nothing was pushed yet.
+            If no question was pushed yet.
         LabelStudioError
-            If a server fails, or a project is gone or its page was changed; what was stored stays.
+            If a server fails, or a project is missing or its page was changed; stored data remain.
         """
         before = self._pulled()
         with self._alone():
@@ -174,13 +174,13 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         looked, pulled, foreign = pull_queue(client, queue, project, self.sheet.page, known, full=full)
         self.labels.apply_look(looked, pulled, self.replies)
         remove_answered(client, self.labels, queue, known.elsewhere)
-        # after what was answered in front of them is known as such
+        # after the answers given before them are stored
         return mend_project(client, self.labels, queue, project, self.sheet, foreign)
 
     def requeue(self) -> int:
-        """Serve questions again whose answers count for nothing, and that their expert cannot get any more.
+        """Serve questions again whose answers do not count and which their expert can no longer see.
 
-        Their tasks are removed with all that lies on them, which is kept here, and sent anew.
+        Their tasks are deleted with all annotations, which are kept here, and sent again.
         """
         with self._alone():
             again = find_asked_again(self.labels, self.replies)
@@ -198,22 +198,22 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         return len(lost)
 
     def close(self, *, delete: bool = False) -> Closed:
-        """Bring everything home a last time and end the campaign; later answers count for nothing.
+        """Pull a last time and end the campaign; later answers do not count.
 
-        The projects say so from then on, in their titles and to whoever opens them: nothing in the
-        Community edition keeps an expert from answering.
+        The projects then say so in their titles and to visitors, because the Community edition cannot keep
+        an expert from answering.
 
         Parameters
         ----------
         delete
-            Whether to delete the projects on the server; all that was answered is stored here.
+            Whether to delete the projects on the server; all answers are stored here.
         """
         found = self.pull(full=True, requeue=False)
         left = [queue for queue in self._pushed() if not queue.closed]
         if not delete:
             for queue in left:
                 finish_project(self.open_client(queue.expert), queue, self.study.study.name)
-            last = self._pull_finished()  # what was answered before it said so
+            last = self._pull_finished()  # answers stored before the campaign was closed
             new, changed = found.new + last.new, found.changed + last.changed
             found = replace(
                 found,
@@ -233,7 +233,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
         return Closed(last=found, open=dict(stayed))
 
     def _pull_finished(self) -> Difference:
-        """Pull, whatever is written over the projects by now."""
+        """Pull, whatever the projects' titles say."""
         before = self._pulled()
         with self._alone():
             known = Snapshot(self.study, self.store)
@@ -249,7 +249,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is pulled any more."""
+        """Whether the campaign is closed."""
         return all(queue.closed for queue in self._pushed())
 
     def _pushed(self) -> list[Queue]:
@@ -278,7 +278,7 @@ class Campaign(contextlib.AbstractContextManager["Campaign"]):
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """One push or pull of a study at a time, so that two cannot send the same question."""
+        """Allow one push or pull of a study at a time, so that no question is sent twice."""
         self.store.marks.refuse_mark()  # before anything on the server changes
         require_client()
         from filelock import FileLock, Timeout

@@ -1,4 +1,4 @@
-"""What a pull changed, and what a campaign ended with: frozen values."""
+"""Results of a pull and of closing a campaign, as frozen values."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Changes of a pull to the stored answers, and what it found and mended on the server.
+    """Changes of a pull to stored answers, and what it found and repaired on the server.
 
     Attributes
     ----------
     new, changed, withdrawn
-        Answers.
+        Numbers of answers.
     answers
-        All that came through Label Studio.
+        Number of all answers from Label Studio.
     quarantined
-        Annotations that count for nothing.
+        Number of annotations that do not count.
     requeued
-        Questions that are served again, as what was said to them counts for nothing.
+        Number of questions served again because their answers do not count.
     settings
-        Expert → settings of the project that somebody had changed, and that were put back.
+        Expert → project settings that somebody changed and the pull restored.
     predictions
-        Expert → predictions that somebody had put on tasks, and that were removed.
+        Expert → number of predictions that somebody added to tasks and the pull removed.
     foreign
-        Expert → tasks that nobody sent; the next push removes them.
+        Expert → number of tasks from elsewhere; the next push removes them.
     """
 
     new: int
@@ -41,7 +41,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """The end of a campaign: what the last pull brought, and expert → questions that stayed open."""
+    """Result of closing a campaign: the last pull, and the number of open questions by expert."""
 
     last: Difference
     open: Mapping[str, int]

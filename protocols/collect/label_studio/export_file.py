@@ -1,9 +1,9 @@
-"""Answers from a Label Studio JSON export, for campaigns that were run elsewhere.
+"""Read answers from a Label Studio JSON export, for campaigns that were run elsewhere.
 
-The tasks must carry this project's ``question_id``: those of `label push`, or of a file made from
-`label export`, whose ids have a prefix and a check. Users are known by their e-mail address if the
-export tells it (the JSON export of newer versions gives numbers only); then nothing can be checked but
-that one user answered.
+The tasks must contain this project's ``question_id``: tasks of `label push`, or of a file made from `label
+export`, whose ids have a prefix and a check. Users are identified by e-mail address if the export contains
+it. The JSON export of newer versions contains only numbers; then only one user's having answered can be
+checked.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SOURCE = "label_studio_export"
 def read_label_studio_export(
     files: Sequence[str | Path], asked: Sequence[Pending], items: Mapping[str, Item], roster: Roster
 ) -> list[Response]:
-    """Read JSON exports; tasks without an annotation are passed over.
+    """Read JSON exports; tasks without an annotation are skipped.
 
     Raises
     ------
     DataError
-        Naming file, task and field: not such an export, a question that was never asked, an answer by
-        another expert, or one that was not offered.
+        If it is not such an export, a question was never asked, or an answer is another expert's or was not
+        offered; names file, task and field.
     """
     by_id = {a.id: a for a in asked}
     emails = {strip_mark(make_account_email(e, "")): e.name for e in roster.experts}
@@ -76,7 +76,7 @@ def _reply(
     emails: Mapping[str, str],
     users: dict[int, str],
 ) -> Response | None:
-    """Judge one task as a pull would; `users` learns which expert a user number is."""
+    """Judge one task as a pull would; `users` collects which expert has which user number."""
 
     def wrong(field: str, message: str) -> DataError:
         return DataError(f"task {number}: {message}", file=file, field=field)

@@ -20,12 +20,12 @@ from oversight.protocols.routing import seal_questions, weave_controls
 
 
 class LabelStudio(AbstractContextManager["LabelStudio"]):
-    """A study's questions on Label Studio; made by `from_env`.
+    """A study's questions on Label Studio; created by `from_env`.
 
     Parameters
     ----------
     campaign
-        The study's campaign. Its database stays open until `close_files` or the end of ``with``.
+        The study's campaign. Its database is open until `close_files` or the end of ``with``.
     """
 
     def __init__(self, campaign: Campaign) -> None:
@@ -33,17 +33,17 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
 
     @classmethod
     def from_env(cls, study: str | Path = ".") -> Self:
-        """Open a study; the server is the one that the environment names, or the local one.
+        """Open a study with the server that the environment names, or the local one.
 
         Parameters
         ----------
         study
-            Its folder, or its study.toml.
+            Its folder or its study.toml.
 
         Raises
         ------
         DataError
-            If there is no such study, or something is wrong in its files.
+            If the study does not exist, or one of its files is wrong.
         """
         path = Path(study)
         read = read_study(path / STUDY_FILE if path.is_dir() else path)
@@ -53,16 +53,16 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         self.close_files()
 
     def push(self, drawn: Sequence[Question] | Sequence[Assignment] = ()) -> dict[str, Pushed]:
-        """Store what was drawn, and send all that is not there yet; expert → what was done.
+        """Store questions and send all that have no task; return what was done by expert.
 
-        Questions get ids and places of their own, which follow from the study's secret key.
+        Questions get ids and places derived from the study's secret key.
 
         Raises
         ------
         ConfigError
-            If questions are given to the study of a panel, or assignments to another.
+            If questions are given to a panel's study, or assignments to another study.
         LabelStudioError
-            If the server fails; the same call goes on from there.
+            If the server fails; the same call continues from there.
         """
         study, store = self.campaign.study, self.campaign.store
         questions = [d for d in drawn if isinstance(d, Question)]
@@ -83,24 +83,27 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         return self.campaign.push()
 
     def _add_questions(self, questions: list[Question]) -> int:
-        """Store questions under sealed ids, unless they were read from the study; return how many are new."""
+        """Store questions under sealed ids, unless they were read from the study.
+
+        Return the number of new ones.
+        """
         store = self.campaign.store
         stored = {*store.content.find_experts([q.id for q in questions])}
         fresh = [q for q in questions if q.id not in stored]
         return store.content.add_questions(seal_questions(store.question_key.ensure_key(), fresh))
 
     def pull(self, *, full: bool = False) -> list[Answer]:
-        """Bring home what changed, and return all answers of the study."""
+        """Fetch changes and return all answers of the study."""
         self.campaign.pull(full=full)
         return self.campaign.store.content.read_answers()
 
     def ratings(self, *, full: bool = False) -> list[Rating]:
-        """Bring home what changed, and return all ratings of the panel."""
+        """Fetch changes and return all ratings of the panel."""
         self.campaign.pull(full=full)
         return self.campaign.store.panel.read_ratings()
 
     def status(self) -> dict[str, QueueProgress]:
-        """Expert → progress, from what was pulled so far."""
+        """Return the progress of every expert as of the last pull."""
         return measure_progress(self.campaign.study, self.campaign.store)
 
     def close(self, *, delete: bool = False) -> Difference:

@@ -1,4 +1,4 @@
-"""Accounts for experts: made with a password, by a link, or given a new password."""
+"""Create experts' accounts with a password or an invitation link, and reset passwords."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from oversight.protocols.routing import Expert
 
 
 def invite(campaign: Campaign, *, link: bool = False, check: bool = False) -> list[Account]:
-    """Give every expert of the roster who has no account one, or a link to make one.
+    """Create an account, or an invitation link, for every expert on the roster without one.
 
     Parameters
     ----------
     link
-        Give a link instead of making the account with a password.
+        Return a link instead of creating the account with a password.
     check
-        Only look who has an account.
+        Only report who has an account.
 
     Raises
     ------
     LabelStudioError
-        If the server refuses to make an account.
+        If the server refuses to create an account.
     """
     if not check:
         campaign.store.marks.refuse_mark()
@@ -44,7 +44,7 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
     if link:
         return replace(account, link=client.public_url + client.read_invitation())
     password = secrets.token_urlsafe(9)
-    # at the server itself, and not through the proxy by which others reach it
+    # at the server itself, not through its proxy
     _sign_up(client.url + client.read_invitation(), email, password)
     if email not in client.read_users():
         raise LabelStudioError(f"{client.url} made no account for {email}: use --link, and have them sign up")
@@ -52,16 +52,16 @@ def _invite_expert(campaign: Campaign, expert: Expert, *, link: bool, check: boo
 
 
 def renew_password(campaign: Campaign, expert: str) -> Account:
-    """Give an expert a new password; the server must be one of this machine's.
+    """Give an expert a new password; the server must run on this machine.
 
     Raises
     ------
     ConfigError
         If the server runs elsewhere.
     DataError
-        If there is no such expert.
+        If the expert does not exist.
     LabelStudioError
-        If the expert has no account, or the server takes no new password.
+        If the expert has no account, or the server rejects the new password.
     """
     campaign.store.marks.refuse_mark()
     found = campaign.roster.find(expert)
@@ -87,7 +87,7 @@ def renew_password(campaign: Campaign, expert: str) -> Account:
 
 
 def _sign_up(invitation: str, email: str, password: str) -> None:
-    """Fill in the form behind the invitation link: accounts made through the API have no password."""
+    """Submit the form behind the invitation link, because accounts made through the API have no password."""
     import httpx
 
     try:
@@ -97,7 +97,7 @@ def _sign_up(invitation: str, email: str, password: str) -> None:
             if form.status_code != httpx.codes.OK or token is None:
                 raise LabelStudioError(f"the invitation page cannot be used (status {form.status_code})")
             fields = {"email": email, "password": password, "csrfmiddlewaretoken": token[1]}
-            # written out: behind a proxy with TLS they are none for http, which this machine speaks to itself
+            # copied by hand, because secure cookies of a TLS proxy are not sent over http
             cookies = "; ".join(f"{name}={value}" for name, value in form.cookies.items())
             done = browser.post(invitation, data=fields, headers={"Referer": invitation, "Cookie": cookies})
     except httpx.HTTPError as error:

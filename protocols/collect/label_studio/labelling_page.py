@@ -1,13 +1,13 @@
-"""The labelling pages that an expert sees, and what a page must hold to be one.
+"""The labelling pages that experts see, and the requirements for a custom page.
 
-The verdict page asks "is the answer this option?" with Yes, No and Unsure; the panel page asks for
-the one right option of K. Neither shows a prediction, another's answer, or how often an item is asked.
+The verdict page asks "is the answer this option?" with Yes, No and Unsure. The panel page asks for the one
+right option of K. Neither shows a prediction, another's answer, or how often an item is asked about.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -27,37 +27,43 @@ _COMMENT = (
 )
 
 
-def make_verdict_page(*, options: bool = False, descriptions: bool = False) -> str:
-    """Page that asks whether the answer is one option.
+def make_verdict_page(
+    *, options: bool = False, descriptions: bool = False, words: Mapping[Verdict, str] | None = None
+) -> str:
+    """Return the page that asks whether the answer is one option.
 
     Parameters
     ----------
     options
-        Whether items bring their own options, which are then listed.
+        Whether items have different options, which are then listed.
     descriptions
-        Whether a description of the class is shown under the question.
+        Whether a description of the class is shown below the question.
+    words
+        Names of verdicts if they differ from the usual ones; may add one to yes, no and unsure.
     """
+    names = {verdict: verdict.value.capitalize() for verdict in VERDICTS} | dict(words or {})
     choices = "".join(
-        f'<Choice value="{v.value.capitalize()}" alias="{v.value}" hotkey="{v.value[0]}"/>' for v in VERDICTS
+        f'<Choice value={quoteattr(name)} alias="{v.value}" hotkey="{v.value[0]}"/>'
+        for v, name in names.items()
     )
     return _page(
         '<View className="ask-small"><Text name="list" value="$options"/></View>' if options else "",
-        _choices(choices, "Answer Yes, No or Unsure"),
+        _choices(choices, f"Answer {', '.join([*names.values()][:-1])} or {[*names.values()][-1]}"),
         descriptions=descriptions,
     )
 
 
 def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) -> str:
-    """Page that asks for the right option of K.
+    """Return the page that asks for the right option of K.
 
     Parameters
     ----------
     options
-        The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. If there
-        are none, every task brings its own as ``choices``: a list of objects with ``value`` (what is
-        shown) and ``alias`` (the option's number).
+        The study's classes; their aliases in the result are ``"0"``, ``"1"``, … in this order. If it is
+        empty, every task has its own ``choices``: a list of objects with ``value`` (shown) and ``alias``
+        (the option's number).
     descriptions
-        Whether what classes mean is shown under the question.
+        Whether descriptions of classes are shown below the question.
     """
     shown = "".join(
         f'<Choice value={quoteattr(o)} alias="{j}"' + (f' hotkey="{j + 1}"/>' if j < 9 else "/>")
@@ -68,13 +74,13 @@ def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) 
 
 
 def check_page(page: str, file: str | Path) -> str:
-    """Check a page of the user's own, and return it.
+    """Check a custom page and return it.
 
     Raises
     ------
     DataError
-        Naming file and line: not XML, no choice of ``yes``, ``no`` and ``unsure`` called ``verdict``,
-        more than one of them to be chosen, or a tag that would show predictions.
+        If it is not XML, has no single-choice element called ``verdict`` with ``yes``, ``no`` and
+        ``unsure``, or has a tag that would show predictions; names file and line.
     """
     line = next((n for n, t in enumerate(page.splitlines(), 1) if f'name="{CHOICE}"' in t), None)
 
@@ -102,7 +108,7 @@ def check_page(page: str, file: str | Path) -> str:
 
 
 def is_same_page(a: str, b: str) -> bool:
-    """Whether two pages mean the same: a server may write the same XML in another form."""
+    """Whether two pages are equivalent, because a server may rewrite the same XML."""
     try:
         left, right = (ET.canonicalize(page, strip_text=True) for page in (a, b))
     except ET.ParseError:

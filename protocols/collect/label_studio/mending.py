@@ -1,4 +1,4 @@
-"""What others did to a project on the server, undone; and the questions that they spoiled."""
+"""Undo what others changed in a project on the server, and find the questions that they spoiled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mended:
-    """What was found in one expert's project: settings put back, predictions removed, tasks nobody sent."""
+    """Findings in one expert's project: restored settings, removed predictions, tasks from elsewhere."""
 
     expert: str
     settings: tuple[str, ...] = ()
@@ -37,14 +37,14 @@ def mend_project(
     sheet: TaskSheet,
     foreign: int,
 ) -> Mended:
-    """Put settings back and remove predictions.
+    """Restore settings and remove predictions.
 
     Parameters
     ----------
     project
-        As it was found.
+        The project as found.
     foreign
-        Number of its tasks that nobody sent.
+        Number of its tasks from elsewhere.
     """
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
     found = client.read_predictions(project.id) if project.predictions else []
@@ -61,7 +61,7 @@ def mend_project(
 
 
 def find_asked_again(labels: LabellingRepository, replies: ReplyRepository) -> dict[str, list[Quarantined]]:
-    """Open question that its expert is not served any more → what lies on its task and counts for nothing."""
+    """Return open questions that their expert can no longer see, with the annotations that do not count."""
     rows: dict[str, list[Quarantined]] = defaultdict(list)
     for row in labels.read_quarantine():
         if row.question_id is not None and not row.over:

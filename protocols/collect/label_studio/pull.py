@@ -1,9 +1,9 @@
-"""Bring answers home: what changed since the last look, or everything.
+"""Fetch answers from the server: those changed since the last pull, or all.
 
-Whatever a task holds on the server decides its answer here, so that a pull may be repeated, killed or
-overlap another without counting anything twice. A task that was removed over there keeps the answer it
-had; an annotation that its expert removed takes its answer with it. An account that was deleted withdraws
-nothing: what was accepted stays, whatever the server made of its annotations.
+The present annotations of a task decide its answer here, so that a pull may be repeated, killed or overlap
+with another without counting anything twice. A task that was deleted on the server keeps its answer; an
+annotation that its expert deleted takes its answer with it. A deleted account withdraws nothing: accepted
+answers remain.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OVERLAP = timedelta(seconds=10)
 
 
 class Snapshot:
-    """All that is known here before a pull: what was asked, what came another way, what was seen last time.
+    """Everything known before a pull: questions, answers from elsewhere, and the last pull.
 
     Attributes
     ----------
@@ -46,19 +46,19 @@ class Snapshot:
     items
         Item id → item.
     elsewhere
-        Id → reply that came another way, such as a file.
+        Id → reply that came from elsewhere, for example a file.
     accepted
         Ids of questions whose stored answer came from the server.
     queued
         Expert → task id → task.
     live
-        (expert, task id) → annotation id → its last revision, unless that was its end.
+        (expert, task id) → annotation id → its last revision, unless it was deleted.
     homes
-        (expert, annotation id) → id of the task on which it was first seen.
+        (expert, annotation id) → id of the task where it was first seen.
     quarantined
-        Expert → ids of tasks with something in quarantine; those that were sent anew aside.
+        Expert → ids of tasks with quarantined annotations, except those that were sent again.
     rejected
-        Expert → annotations in quarantine on these tasks → why.
+        Expert → quarantined annotations on these tasks → reason.
     """
 
     def __init__(self, study: Study, store: Store) -> None:
@@ -92,25 +92,25 @@ class Snapshot:
 def pull_queue(
     client: Client, queue: Queue, project: Project, page: str, known: Snapshot, *, full: bool
 ) -> tuple[Queue, Pulled, int]:
-    """Pull one expert's project.
+    """Fetch the answers of one expert's project.
 
     Parameters
     ----------
     page
-        The page as it was pushed.
+        The page as pushed.
     full
-        Whether to read every answered task; done anyway until something was answered, and where the tasks on
-        the server are not those that were pushed.
+        Whether to read every answered task. This is always done until something was answered, and if the
+        tasks on the server differ from the pushed ones.
 
     Returns
     -------
     tuple
-        Its queue, moved on to this look; what is there; and the number of tasks that nobody sent.
+        Its queue, updated to this pull; the project on the server; the number of tasks from elsewhere.
 
     Raises
     ------
     LabelStudioError
-        If the server fails or the page was changed; what was stored before stays as it was.
+        If the server fails or the page was changed; stored data remain.
     """
     if not is_same_page(project.page, page):
         raise LabelStudioError(
@@ -140,17 +140,17 @@ def pull_queue(
 
 
 def find_withdrawn(pulled: Pulled, known: Snapshot) -> frozenset[str]:
-    """Questions whose stored answer from the server a look would take back."""
+    """Return the questions whose stored answer from the server a pull would withdraw."""
     return (pulled.question_ids & known.accepted) - {reply.id for reply in pulled.replies}
 
 
 def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Collection[int]) -> Pulled:
-    """A look that takes back no answer whose author has no account any more: nobody withdrew it.
+    """Return a pull that withdraws no answer of a deleted account, because nobody withdrew it.
 
     Parameters
     ----------
     accounts
-        Ids of all users that the server still has.
+        Ids of all users that still exist on the server.
     """
     tasks = {task.question_id: number for number, task in known.queued[queue.expert].items()}
     kept = set[str]()
@@ -163,7 +163,7 @@ def keep_accepted(queue: Queue, pulled: Pulled, known: Snapshot, accounts: Colle
 
 
 def _move_on(cursor: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    """The newest change that was seen, a little before: by the server's own notes, and no clock."""
+    """Return a time slightly before the newest change, by the server's own clock."""
     newest = max((datetime.fromisoformat(row["updated_at"]) for row in rows), default=None)
     if newest is None:
         return cursor
@@ -179,15 +179,14 @@ def examine(
     there: Collection[int] | None,
     predicted: Mapping[int, str] | None = None,
 ) -> Pulled:
-    """Judge every task that was read; pure.
+    """Judge every task that was read; a pure function.
 
     Parameters
     ----------
     there
-        Ids of all tasks on the server, where `rows` are all that were answered; None where `rows` are those
-        that changed.
+        Ids of all tasks on the server if `rows` are all answered ones; None if `rows` are the changed ones.
     predicted
-        Task → since when a prediction lies on it.
+        Task → time since which it has a prediction.
     """
     tasks = known.queued[queue.expert]
     replies: list[Response] = []
@@ -228,7 +227,7 @@ def examine(
 def _find_emptied(
     queue: Queue, rows: Sequence[Mapping[str, Any]], known: Snapshot, there: Collection[int]
 ) -> list[dict[str, Any]]:
-    """Tasks on the server that had an annotation when they were last seen, and have none any more."""
+    """Return the tasks that had an annotation at the last pull and have none now."""
     answered, tasks = {row["id"] for row in rows}, known.queued[queue.expert]
     had = {task for expert, task in known.live if expert == queue.expert and known.live[expert, task]}
     return [
@@ -239,10 +238,10 @@ def _find_emptied(
 def _find_spoiled(
     row: Mapping[str, Any], known: Snapshot, expert: str, since: str | None
 ) -> dict[int, Reason]:
-    """Annotations of a task that count for nothing, whoever made them → why.
+    """Return the annotations of a task that cannot count, with the reason.
 
-    They were made while a prediction lay on it, or from one; or the server moved them here from another task,
-    as it does with tasks that somebody made equal: author and editor stay.
+    They were made while the task had a prediction, or from one; or the server moved them here from a
+    duplicate task, which keeps author and editor.
     """
     found, before = dict[int, Reason](), known.rejected[expert]
     start = None if since is None else datetime.fromisoformat(since)
@@ -257,13 +256,13 @@ def _find_spoiled(
 
 
 def _mark_moved(annotation: Revision, reason: Reason | None) -> Revision:
-    """The state of an annotation; where it lies on another task, that is another state."""
+    """Return the state of an annotation; on another task it counts as another state."""
     version = annotation.version
     return replace(annotation, version=f"{version}-moved" if reason is Reason.MOVED else version)
 
 
 def _keep_author(annotation: Revision, last: Revision | None) -> Revision:
-    """An annotation as it was seen last, if the server forgot its author or editor alone."""
+    """Return an annotation as last seen, if the server lost only its author or editor."""
     if last is None or None not in (annotation.author, annotation.editor):
         return annotation
     said = annotation.result, annotation.cancelled, annotation.version.endswith("-moved")
@@ -286,9 +285,10 @@ def _judge(
     known: Snapshot,
     spoiled: Mapping[int, Reason],
 ) -> Judgement:
-    """Judge one task; what was answered elsewhere keeps that answer.
+    """Judge one task; a question answered elsewhere keeps that answer.
 
-    What was accepted before somebody changed the task's text was said of the text that was sent, and stays.
+    An answer accepted before somebody changed the task's text belongs to the text that was sent, and is
+    kept.
     """
     if not annotations:
         return Judgement()
@@ -316,7 +316,7 @@ def _judge(
 
 
 def _find_changes(annotations: Sequence[Revision], live: Mapping[int, Revision]) -> list[Revision]:
-    """States of annotations that are new, and the ends of those that are gone."""
+    """Return new states of annotations, and the ends of deleted ones."""
     here = {a.annotation_id for a in annotations}
     known = {(number, last.version) for number, last in live.items()}
     new = [a for a in annotations if (a.annotation_id, a.version) not in known]

@@ -1,7 +1,7 @@
-"""Send what is queued: after any interruption, the same command leaves one task per question.
+"""Send queued questions; after any interruption, the same command leaves one task per question.
 
-What is about to be sent is noted first. If the answer never comes, nobody knows whether the tasks
-arrived; so the next push reads the project, adopts what is there and sends the rest.
+Tasks are recorded before they are sent. If the reply does not arrive, it is unknown whether the tasks did.
+So the next push reads the project, adopts the tasks found there and sends the rest.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ CLOSED = "This project is finished. Answers given from now on are not counted."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed:
-    """What a push did for one expert.
+    """Result of a push for one expert.
 
     Attributes
     ----------
     project, url
-        Where the expert's questions are.
+        Project with the expert's questions, and its address.
     sent, adopted, removed
-        Tasks sent now, found to be there already, and removed as doubles of an interrupted push.
+        Numbers of tasks sent now, found on the server, and removed as duplicates of an interrupted push.
     restored
-        Whether the page had been changed on the server and was put back.
+        Whether the page was changed on the server and restored.
     settings
-        Other settings of the project that had been changed and were put back.
+        Other project settings that were changed and restored.
     foreign
-        Tasks of somebody else's that lay in the project and were removed.
+        Number of tasks from elsewhere that were removed from the project.
     """
 
     project: int
@@ -58,20 +58,20 @@ def push_queue(
     data: Mapping[str, Mapping[str, object]],
     answered: Mapping[str, Response],
 ) -> Pushed:
-    """Bring one expert's project to the state of the queue.
+    """Make one expert's project match the queue.
 
     Parameters
     ----------
     data
-        Question id → what the task holds.
+        Question id → data of the task.
     answered
-        Question → its answer. A task that is gone is not sent again; one that is open there and was answered
-        elsewhere is removed.
+        Question → its answer. A deleted task of an answered question is not sent again. An open task of a
+        question answered elsewhere is removed.
 
     Raises
     ------
     LabelStudioError
-        If the server fails, or has another number of tasks in the end.
+        If the server fails, or the number of tasks is wrong at the end.
     """
     project, restored = _open_project(client, labels, queue, sheet)
     settings = put_back_settings(client, labels, queue, project, sheet.instructions)
@@ -106,7 +106,7 @@ def push_queue(
 def remove_answered(
     client: Client, labels: LabellingRepository, queue: Queue, elsewhere: Collection[str]
 ) -> int:
-    """Remove tasks from a project that are open there and whose questions were answered elsewhere."""
+    """Remove open tasks whose questions were answered elsewhere."""
     there = {
         task.task_id: task.question_id
         for task in _tasks_of(labels, queue)
@@ -124,15 +124,15 @@ def remove_answered(
 
 
 def has_own_tasks(client: Client, project: Project, known: Collection[int]) -> bool:
-    """Whether a project holds just the tasks that were sent: none is missing, and none is somebody else's."""
+    """Whether a project has exactly the tasks that were sent."""
     return project.tasks == len(known) == count_own_tasks(client, project, known)
 
 
 def count_own_tasks(client: Client, project: Project, known: Collection[int]) -> int:
-    """How many of the tasks that were sent are there.
+    """Return the number of sent tasks that exist on the server.
 
-    Numbers alone tell nothing: a task of somebody else's that is moved here keeps an early one. What is sent
-    at once is numbered one after the other, so that a few ranges name all tasks.
+    The total number proves nothing, because a foreign task that was moved here keeps its low id. Tasks sent
+    together have consecutive ids, so a few ranges describe all of them.
     """
     ranges = list[tuple[int, int]]()
     for number in sorted(known):
@@ -146,7 +146,7 @@ def count_own_tasks(client: Client, project: Project, known: Collection[int]) ->
 def put_back_settings(
     client: Client, labels: LabellingRepository, queue: Queue, project: Project, instructions: str
 ) -> tuple[str, ...]:
-    """Put the settings back that somebody changed; their names."""
+    """Restore the settings that somebody changed; return their names."""
     changed = project.find_changed(instructions)
     if not changed:
         return ()
@@ -157,12 +157,12 @@ def put_back_settings(
 
 
 def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) -> Project:
-    """Return an expert's project as it is on the server, whatever it is called there.
+    """Return an expert's project on the server, whatever its title is now.
 
     Raises
     ------
     LabelStudioError
-        If it is not there, or is another study's.
+        If it does not exist, or belongs to another study.
     """
     project = found.get(queue.project_id or 0)
     if project is None or queue.marker not in project.description:
@@ -175,7 +175,7 @@ def check_project(client: Client, queue: Queue, found: Mapping[int, Project]) ->
 
 
 def finish_project(client: Client, queue: Queue, study: str) -> None:
-    """Say on the server that the project is finished, where whoever opens it cannot overlook it."""
+    """Mark the project on the server as finished, in a place that visitors see."""
     client.update_project(
         queue.project_id or 0,
         title=make_project_title(study, queue.expert, closed=True),
@@ -194,7 +194,7 @@ def make_project_title(study: str, expert: str, *, closed: bool = False) -> str:
 def _open_project(
     client: Client, labels: LabellingRepository, queue: Queue, sheet: TaskSheet
 ) -> tuple[Project, bool]:
-    """Return the expert's project, made if need be, and whether its page had to be put back."""
+    """Return the expert's project, creating it if needed, and whether its page was restored."""
     if queue.project_id is not None:
         project = check_project(client, queue, client.read_projects([queue.project_id]))
         restored = not is_same_page(project.page, sheet.page)
@@ -202,12 +202,12 @@ def _open_project(
             client.update_project(project.id, label_config=sheet.page)
         return project, restored
     description = f"Questions of the study {sheet.study} for {queue.expert}. Do not edit. [{queue.marker}]"
-    # An earlier push may have been killed after the project was made.
+    # An earlier push may have been killed after it created the project.
     made = next(iter(client.find_projects(queue.marker)), None)
     if made is None:
         title = make_project_title(sheet.study, queue.expert)
         made = client.create_project(title, sheet.page, description, sheet.instructions)
-        # A server whose database was locked does again what it was told, and makes more than one.
+        # A server whose database was locked repeats the request, and creates several projects.
         for double in client.find_projects(queue.marker):
             if double.id != made.id and not double.tasks:
                 client.delete_project(double.id)
@@ -217,7 +217,7 @@ def _open_project(
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """Question → its task on the server now, and what it took: tasks adopted, and removed, of either kind."""
+    """Match questions with their tasks on the server; adopt and remove tasks where needed."""
 
     known: dict[str, int]
     adopted: int = 0
@@ -228,7 +228,7 @@ class Reconciled:
 def _reconcile(
     client: Client, labels: LabellingRepository, queue: Queue, tasks: list[QueuedTask]
 ) -> Reconciled:
-    """Compare with what is on the server; tasks that nobody sent are removed."""
+    """Compare the queue with the server; tasks from elsewhere are removed."""
     rows = client.list_tasks(queue.project_id or 0)
     there: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -237,7 +237,7 @@ def _reconcile(
     doubles, adopted = list[dict[str, Any]](), 0
     for task in tasks:
         ours = [row for row in there[task.question_id] if hash_task(row["data"]) == task.digest]
-        # only what was under way may be there without being known
+        # only tasks that were being sent may exist without being recorded
         found = min((row["id"] for row in ours), default=None) if task.sending else None
         keep = task.task_id if task.task_id in present else found
         if keep is not None:
@@ -253,13 +253,13 @@ def _reconcile(
         client.delete_task(row["id"])
         told = {"task": row["id"], "digest": hash_task(row["data"]), "annotations": len(row["annotations"])}
         labels.note(AuditEvent(kind="removed", way=SOURCE, person=queue.expert, detail=told))
-    if adopted:  # what was answered there before it was known must not be passed over
+    if adopted:  # answers given there before the task was recorded must not be missed
         labels.save_queue(replace(queue, cursor=""))
     return Reconciled(known, adopted, len(doubles), len(foreign))
 
 
 def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> int:
-    """Compare the tasks with the queue; where ids were not told, read them back. Foreign ones removed."""
+    """Compare tasks with the queue; read back ids that the server did not return."""
     foreign = 0
     for _ in range(2):
         tasks = _tasks_of(labels, queue)
@@ -280,5 +280,5 @@ def _check_tasks(client: Client, labels: LabellingRepository, queue: Queue) -> i
 
 
 def _tasks_of(labels: LabellingRepository, queue: Queue) -> list[QueuedTask]:
-    """The expert's whole queue, in its order."""
+    """Return the expert's whole queue in order."""
     return [task for task in labels.read_tasks() if task.expert == queue.expert]

@@ -1,4 +1,4 @@
-"""Questions take their places in experts' queues; written down before anything is sent."""
+"""Give questions their places in experts' queues, which are stored before anything is sent."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from oversight.protocols.routing import Pending, Roster, order_queue
 def plan_queues(
     roster: Roster, questions: Sequence[Pending], known: Mapping[str, Queue], mark: str
 ) -> list[Queue]:
-    """Queues that are not there yet, and those whose expert's address changed; `mark` is the study's.
+    """Return missing queues, and those whose expert's address changed; `mark` is the study's.
 
     Raises
     ------
     DataError
-        If two experts share an account, or a question was put to somebody who is not in the roster.
+        If two experts share an account, or a question belongs to somebody who is not on the roster.
     """
     emails: dict[str, str] = {}
     for expert in roster.experts:
@@ -41,7 +41,7 @@ def plan_queues(
         if old is None:
             changed.append(Queue(name, marker=secrets.token_hex(8), email=emails[name]))
         elif old.email != emails[name]:
-            # Another account: whose answers count must be looked at anew.
+            # With another account, it must be decided again which answers count.
             changed.append(replace(old, email=emails[name], user_id=None, cursor=""))
     return changed
 
@@ -49,12 +49,12 @@ def plan_queues(
 def plan_tasks(
     questions: Sequence[Pending], data: Mapping[str, Mapping[str, object]], queued: Sequence[QueuedTask]
 ) -> list[QueuedTask]:
-    """Places for questions that have none: at the end of the queue, in the order in which they are asked.
+    """Give questions without a place one at the end of the queue, in the order of asking.
 
     Parameters
     ----------
     data
-        Question id → what will be sent.
+        Question id → data to send.
     """
     there, lengths = {task.question_id for task in queued}, Counter[str]()
     for task in queued:
@@ -74,17 +74,17 @@ def plan_tasks(
 
 
 def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) -> None:
-    """Refuse to ask one expert about several options of one item: the second answer follows the first.
+    """Raise an error if an expert would judge several options of one item.
 
     Parameters
     ----------
     asks_on
-        Whether items are asked about again and again, so that no expert may judge several classes.
+        Whether items are asked about repeatedly, so that no expert may judge several classes.
 
     Raises
     ------
     DataError
-        Naming the roster, the expert and the item.
+        If so; names the roster, the expert and the item.
     """
     for expert in roster.experts:
         if asks_on and (len(expert.classes) > 1 or "*" in expert.classes):
@@ -107,12 +107,12 @@ def check_experts(asked: Iterable[Pending], roster: Roster, *, asks_on: bool) ->
 
 
 def check_open(queues: Mapping[str, Queue], tasks: Sequence[QueuedTask]) -> None:
-    """Refuse to send to a closed project.
+    """Raise an error if a project is closed.
 
     Raises
     ------
     ConfigError
-        Naming the expert.
+        If it is; names the expert.
     """
     if closed := next((task.expert for task in tasks if queues[task.expert].closed), None):
         raise ConfigError(f"the project of {closed!r} was closed: start a new study for new questions")

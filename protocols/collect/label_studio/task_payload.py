@@ -1,7 +1,7 @@
-"""The things sent to the server for one study: the page, instructions, and the data of each task.
+"""The data sent to the server for a study: page, instructions, and the data of each task.
 
-A task holds what the expert must read and the question's id: no truth, no prediction, no propensity,
-nobody else's answer, nothing that tells how or why the item was chosen.
+A task contains the text to read and the question's id. It contains no truth, prediction, propensity or
+answer of others, and does not reveal how or why the item was chosen.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from oversight.protocols.collect.label_studio.labelling_page import (
     make_panel_page,
     make_verdict_page,
 )
-from oversight.protocols.collect.question_texts import QuestionTexts
+from oversight.protocols.collect.question_texts import OPEN_WORDS, QuestionTexts
 from oversight.protocols.routing import Pending
 
 
 @dataclass(frozen=True, slots=True)
 class TaskSheet:
-    """How what a study asks is shown, and what may be said to it.
+    """How a study's questions are shown, and which answers are allowed.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class TaskSheet:
     page
         The labelling page.
     instructions
-        Shown to the expert before the first question, as HTML; empty for none.
+        HTML shown to the expert before the first question; empty for none.
     descriptions
-        Class → what is meant by it.
+        Class → its description.
     own_options
-        Whether tasks must bring the item's options.
+        Whether tasks must contain the item's options.
     """
 
     study: str
@@ -51,12 +51,12 @@ class TaskSheet:
 
     @classmethod
     def of(cls, study: Study) -> TaskSheet:
-        """Make the sheet that study.toml describes.
+        """Create the sheet that study.toml describes.
 
         Raises
         ------
         DataError
-            If the page is not one, or a class that is no class of the study is described.
+            If the page is invalid, or a described class does not exist.
         """
         section, texts = study.label_studio, QuestionTexts.of(study)
         classes, own_options = texts.classes, texts.own_options
@@ -66,12 +66,13 @@ class TaskSheet:
         elif study.experts.is_panel:
             page = make_panel_page(() if own_options else classes, descriptions=described)
         else:
-            page = make_verdict_page(options=own_options, descriptions=described)
+            words = OPEN_WORDS if study.is_open else None
+            page = make_verdict_page(options=own_options, descriptions=described, words=words)
         instructions = html.escape(section.instructions).replace("\n", "<br>")
         return cls(study.study.name, page, instructions, section.descriptions, own_options)
 
     def data(self, asked: Pending, item: Item) -> dict[str, object]:
-        """Give the data of a task.
+        """Return the data of a task.
 
         Raises
         ------
@@ -87,7 +88,7 @@ class TaskSheet:
             name = item.options[asked.option]
             sent["question"] = QuestionTexts.ask(item, asked.option)
             if self.descriptions:
-                # The page wants the field in every task.
+                # The page requires the field in every task.
                 sent["description"] = self.descriptions.get(name, " ")
             if self.own_options:
                 sent["options"] = "\n".join(f"• {option}" for option in item.shown_options)
@@ -118,5 +119,5 @@ def _wrong(study: Study, key: str, message: str) -> DataError:
 
 
 def hash_task(data: Mapping[str, object]) -> str:
-    """Hash of a task's data, to tell if somebody changed it on the server."""
+    """Hash a task's data, to detect changes on the server."""
     return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]

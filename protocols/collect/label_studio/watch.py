@@ -1,9 +1,9 @@
-"""Watch a campaign: what its answers say so far, without being misled by who answers faster.
+"""Watch a campaign and estimate from its answers so far, without bias by fast experts.
 
-Experts do not answer equally fast: while only the cardiologist has answered, every answer is about
-cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert allows
-(`oversight.harness.estimate.collected_part`). A question that was passed over in it is missing for a reason
-that nobody knows: the interval holds whatever would have been answered, or says that it may not hold.
+Experts answer at different speeds: while only the cardiologist has answered, every answer is about
+cardiology. So the running estimate uses the same share of every queue, as large as the slowest expert
+allows (`oversight.harness.estimate.collected_part`). A question that was passed over within this share is
+missing for an unknown reason: the interval covers all its possible answers, or says that it may not hold.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from oversight.protocols.collect.progress import QueueProgress, QueueShare, meas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A look at a campaign that goes on.
+    """State of a running campaign.
 
     Attributes
     ----------
     difference
-        What the pull changed.
+        Changes of the pull.
     follow
-        Number of questions that follow from the answers and were sent.
+        Number of follow-up questions that were sent.
     progress
-        Expert → how far.
+        Expert → progress.
     share
-        Share of every queue, from its start, that has been answered by all.
+        Share of every queue, from its start, that all have answered.
     slowest
-        The expert whom that share waits for; empty when all is answered.
+        The expert who limits that share; empty when all is answered.
     waiting
-        The question that this expert has to answer next; empty when all is answered.
+        The next question of this expert; empty when all is answered.
     passed
-        Expert → questions that were passed over: missing data.
+        Expert → questions that were passed over, which are missing data.
     used
-        Number of answers that the estimates rest on.
+        Number of answers that the estimates use.
     estimates
         Model → running estimate with its anytime-valid interval.
     undefined
-        Model → why there is none yet.
+        Model → why there is no estimate yet.
     reached
-        Whether every model's interval is as narrow as was asked for, and holds.
+        Whether every model's interval holds and is as narrow as requested.
     """
 
     difference: Difference
@@ -68,12 +68,12 @@ class Look:
 
     @property
     def open(self) -> int:
-        """Questions that are still open."""
+        """Number of open questions."""
         return sum(p.open for p in self.progress.values())
 
     @property
     def is_last(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """Whether there is nothing left to wait for."""
         return self.reached or self.open == 0
 
 
@@ -84,21 +84,21 @@ def watch_campaign(
     models: Sequence[str] | None = None,
     until_width: float | None = None,
 ) -> Generator[Look]:
-    """Pull again and again, until the width is reached or all is answered.
+    """Pull repeatedly until the width is reached or all questions are answered.
 
     Parameters
     ----------
     every
         Seconds between pulls.
     models
-        Names of runs to estimate; all of them if None.
+        Names of models to estimate; None for all.
     until_width
-        Width of the widest interval at which to stop.
+        Largest width of the widest interval at which to stop.
 
     Raises
     ------
     BadInput
-        If a model named was not run.
+        If a named model was not run.
     """
     for name in models or ():
         if name not in {run["name"] for run in campaign.store.runs.read_runs()}:
@@ -114,7 +114,7 @@ def watch_campaign(
 def take_look(
     campaign: Campaign, models: Sequence[str] | None = None, until_width: float | None = None
 ) -> Look:
-    """Pull, send what follows, and estimate from what is stored by now; of a panel, nothing."""
+    """Pull, send follow-up questions, and estimate from the stored answers; no estimate for a panel."""
     difference, follow = campaign.pull(), campaign.push_next()
     study, store = campaign.study, campaign.store
     queues = QueueShare(passed={})
@@ -145,7 +145,7 @@ def _count_used(estimate: Estimate) -> int:
 def estimate_running(
     study: Study, store: Store, models: Sequence[str] | None
 ) -> tuple[dict[str, Estimate], dict[str, str]]:
-    """Estimate each model (or those named, newest runs) from the answers so far, or say why not."""
+    """Estimate each model (or the named ones, newest runs) from the answers so far, or say why not."""
     opened = OpenStudy(study, store)
     labels, options = opened.labels, store.columns.read_options(opened.index)
     newest = {run["name"]: run["id"] for run in store.runs.read_runs()}

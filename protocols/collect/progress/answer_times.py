@@ -1,4 +1,4 @@
-"""What the time at questions says of a person: pace, hours to pay, answers too fast to have been read."""
+"""Summarise a person's answer times: pace, hours to pay, answers too fast to have been read."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class AnswerTimes:
     Attributes
     ----------
     timed
-        Answers whose time is known.
+        Number of answers with a known time.
     median_seconds
-        The typical one; None without any.
+        Median time; None if no time is known.
     hours
-        Their sum, each counted as ten medians and an hour at most; None without any.
+        Sum of the times, each limited to ten medians and to one hour; None if no time is known.
     fast
-        Answers given in less than half a second, or faster than 200 characters a second can be read. They
-        are counted, and count as answers: whether they are honest is for people to ask.
+        Number of answers given in less than half a second, or faster than 200 characters per second can be
+        read. They count as answers; whether they are honest is for people to ask.
     """
 
     timed: int = 0
@@ -40,7 +40,7 @@ class AnswerTimes:
 
 
 def sum_up_times(looks: Sequence[tuple[float, int]]) -> AnswerTimes:
-    """Sum up seconds and length of what was read, in characters, of each answer.
+    """Summarise the seconds and the text lengths, in characters, of the answers.
 
     Examples
     --------

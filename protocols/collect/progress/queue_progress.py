@@ -1,4 +1,4 @@
-"""How far every expert is, from what is stored here."""
+"""Progress of every expert, from the stored answers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from oversight.protocols.routing import check_drawn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueProgress:
-    """One expert's questions and answers.
+    """Numbers of one expert's questions and answers.
 
     Attributes
     ----------
     asked, answered, open
-        Questions; `answered` counts unsure and skipped ones, too.
+        Questions; `answered` includes unsure and skipped ones.
     passed
-        Open questions that the expert passed over: later ones of the queue are answered. None of a panel.
+        Open questions with a later answered one in the queue. None for a panel.
     yes, no, unsure, skip, rated
-        What was answered: verdicts, or a panel's labels.
+        Answers by verdict, or a panel's labels.
     foreign
-        Annotations in quarantine, and answers of the page to what was answered elsewhere: they count for
-        nothing.
+        Quarantined annotations, and answers on the page to questions answered elsewhere; they do not count.
     revised
-        Questions whose answer was changed or taken back at least once.
+        Questions whose answer was changed or withdrawn at least once.
     queued
-        Questions that lie on the server.
+        Questions on the server.
     timed, median_seconds, hours, fast
-        As `AnswerTimes` has them; nobody measures the time of what comes by files.
+        As in `AnswerTimes`; answers from files have no time.
     seconds_left
         `open` times `median_seconds`.
     """
@@ -59,18 +58,18 @@ class QueueProgress:
 
 
 def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
-    """Expert → progress, in order of their first question.
+    """Return the progress of every expert, in the order of their first question.
 
     Raises
     ------
     BadInput
-        If nothing was drawn yet.
+        If no question was drawn yet.
     """
     check_drawn(study, store)
     campaign, panel = store.labelling, study.experts.is_panel
     asked, said = store.count_asked(panel=panel), Counter[tuple[str, str]]()
     for (expert, value), n in store.replies(panel=panel).count_replies().items():
-        # A panel's labels are whatever the classes are called, "yes" and "skip" among them.
+        # A panel's labels may have any names, including "yes" and "skip".
         said[expert, ("rated" if value else "skip") if panel else value] += n
     foreign = Counter(row.expert for row in campaign.read_quarantine())
     queued = Counter(task.expert for task in campaign.read_tasks() if task.task_id is not None)

@@ -1,8 +1,8 @@
-"""The share of every queue that all experts have reached, and the questions that were passed over in it.
+"""The share of every queue that all experts have reached, and the questions passed over in it.
 
-The order of a queue was drawn before any answer, so the same share of every queue, from its start, is a
-random part of all questions. An expert who answers a question has reached all questions before it. One that
-is still open there was passed over, and is missing.
+The order of a queue is drawn before any answer, so the same share of every queue, from its start, is a
+random part of all questions. An expert who answers a question has reached all questions before it. A
+question that is still open there was passed over, and is missing.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueShare:
-    """How far all experts have come in their queues.
+    """Progress of all experts in their queues.
 
     Attributes
     ----------
     share
         Share of every queue, from its start, that all experts have reached.
     passed
-        Expert → ids of the questions that the expert passed over, in the order of the queue.
+        Expert → ids of the questions that the expert passed over, in queue order.
     slowest
-        Name of the expert who has reached the smallest share; empty if all questions are answered.
+        Name of the expert with the smallest share; empty if all questions are answered.
     waiting
-        Id of the question that the slowest expert has to answer next; empty if all are answered.
+        Id of the slowest expert's next question; empty if all are answered.
     """
 
     share: float = 0.0
@@ -40,10 +40,10 @@ class QueueShare:
 
 
 def share_queues(store: Store) -> QueueShare:
-    """Find out how far all experts have come with the questions that were put to them first.
+    """Compute how far all experts have come with their original questions.
 
-    A question that was handed over stays in the queue of the expert it was drawn for. Control questions and
-    second questions are not looked at.
+    A reassigned question stays in the queue of the expert it was drawn for. Control questions and second
+    questions are ignored.
     """
     order = store.columns.read_order()
     if not order.experts:

@@ -13,29 +13,28 @@ _KNOWN = {
     Verdict.YES: "y ja j oui si sí sim true wahr vrai vero verdadero verdadeiro 1",
     Verdict.NO: "n nein non não nao nej nee false falsch faux falso 0",
     Verdict.UNSURE: "unsicher incertain",
-    Verdict.SKIP: "",
 }
 """Besides the verdicts' names; words that mean yes in one language and no in another are none of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerWords:
-    """What words mean.
+    """Meanings of words.
 
     Attributes
     ----------
     meanings
-        Word in small letters → verdict; of nothing it is empty.
+        Word in lower case → verdict; the empty word means no answer.
     """
 
     meanings: Mapping[str, str]
 
     def read(self, said: str) -> str | None:
-        """The verdict that somebody wrote, empty where nothing is; None of a word that is not known."""
+        """Return the verdict of a cell's text, empty for an empty cell; None for an unknown word."""
         return self.meanings.get(_fold(said))
 
     def tell(self) -> str:
-        """The words of each verdict."""
+        """Return the words of each verdict."""
         by_verdict = (
             f"{verdict}: {', '.join(word for word, meant in self.meanings.items() if meant == verdict)}"
             for verdict in Verdict
@@ -43,17 +42,24 @@ class AnswerWords:
         return "; ".join(by_verdict)
 
 
+_PHRASES = {"cannot tell": Verdict.UNSURE.value, "not my field": Verdict.SKIP.value}
+"""What experts may write about open answers."""
+OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
+"""What a list of answers about open answers offers."""
+
+
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:
-    """The words that are known, with others; these may give a known word another meaning.
+    """Return the known words with additional ones, which may redefine a known word.
 
     Raises
     ------
     BadInput
-        If a word is empty, is given two meanings, or is the name of another verdict.
+        If a word is empty, has two meanings, or is the name of another verdict.
     """
     meanings = {"": ""} | {verdict.value: verdict.value for verdict in Verdict}
     names = dict(meanings)
     meanings |= {word: verdict.value for verdict, words in _KNOWN.items() for word in words.split()}
+    meanings |= _PHRASES
     given = dict[str, str]()
     for verdict, words in ((Verdict.YES, yes), (Verdict.NO, no), (Verdict.UNSURE, unsure)):
         check_names(verdict.value, words)

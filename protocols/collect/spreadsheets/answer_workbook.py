@@ -1,4 +1,4 @@
-"""A workbook to be filled in: answers are picked from a list, all that is asked is protected."""
+"""Write a workbook in which answers are chosen from a list and questions are protected."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def write_workbook(
     Parameters
     ----------
     stream
-        Where to.
+        Output stream.
     rows
-        Column → text, the same columns in each.
+        Column → text, with the same columns in each row.
     choices
-        What may be picked in each row; nothing where these are verdicts.
+        Choices of each row; empty for yes, no and unsure.
 
     Raises
     ------
     DataError
-        If the ``xlsx`` extra is missing, or a text is longer than a cell can hold.
+        If the ``xlsx`` extra is missing, or a text is too long for a cell.
     """
     try:
         from openpyxl import Workbook
@@ -77,37 +77,37 @@ def _write_sheet(sheet: Any, columns: Sequence[str], rows: Sequence[Mapping[str,
             if name in _FILLED_IN:
                 cell.protection = open_to_all
     sheet.freeze_panes = "A2"
-    # without a password, against slips alone; columns and rows may be made wider
+    # without a password, to prevent mistakes only; columns and rows can be resized
     sheet.protection.sheet = True
     sheet.protection.formatColumns = sheet.protection.formatRows = False
 
 
 def refuse_long_text(text: str) -> None:
-    """Raise DataError if no cell can hold a text."""
+    """Raise DataError if a text is too long for a cell."""
     if len(text) > _MOST:
         told = f"a text has {len(text):,} characters, and a cell holds {_MOST:,}; use --format csv"
         raise DataError(f"{told}: it begins {text[:60]!r}")
 
 
 def _write_text(cell: Any, text: str) -> None:
-    """Put a text into a cell as it is, never as a formula, a number or an error."""
+    """Write a text into a cell, never as a formula, a number or an error."""
     refuse_long_text(text)
     cell.number_format = "@"
     if text:
         cell.value = text
         cell.data_type = "s"
-        cell.quotePrefix = True  # or a formula would be made of it as soon as somebody edits the cell
+        cell.quotePrefix = True  # otherwise it would become a formula as soon as somebody edits the cell
 
 
 def _make_rules(choices: Sequence[Sequence[str]], column: str) -> Iterator[Any]:
-    """The lists to pick from; one for each stretch of rows with as many options."""
+    """Write the lists of choices, one for each range of rows with the same number of options."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
     numbered = enumerate(map(len, choices), start=2)
     for width, stretch in groupby(numbered, key=lambda pair: pair[1]):
         lines = [line for line, _ in stretch]
-        # relative to the first row of the stretch
+        # relative to the first row of the range
         cells = f"{_LISTS}!$A{lines[0]}:${get_column_letter(width)}{lines[0]}" if width else _VERDICTS
         rule = DataValidation(type="list", formula1=cells, allow_blank=True, showErrorMessage=True)
         rule.error, rule.errorTitle = "Pick one of the list, or leave the cell empty.", "Not in the list"

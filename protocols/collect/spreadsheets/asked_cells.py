@@ -1,4 +1,4 @@
-"""What was asked, by question, for files that come back."""
+"""Interface to the asked questions, used to check files that come back."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from oversight.protocols.collect.spreadsheets.cells import mark_cells, write_cel
 
 
 class Asked(Protocol):
-    """What was asked, by question."""
+    """Interface to what was asked, by question."""
 
     @property
     def key(self) -> int | None:
-        """What binds the checks of files to the texts of these questions; None where texts are compared."""
+        """Key that binds the checks in files to the texts of these questions; None if texts are compared."""
         ...
 
     def find_experts(self, ids: Sequence[str]) -> Sequence[str | None]:
-        """Whom each question was put to, None of one that was never asked."""
+        """Return the expert of each question; None if it was never asked."""
         ...
 
     def find_marks(self, ids: Sequence[str]) -> Sequence[int | None]:
-        """`mark_cells` of each question, None of one that was never asked."""
+        """Return `mark_cells` of each question; None if it was never asked."""
         ...
 
     def find_cells(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        """Question → column → what is shown there, of those that were asked."""
+        """Return the shown text by question and column, for questions that were asked."""
         ...
 
     def find_said(self, ids: Sequence[str]) -> Mapping[str, Response]:
-        """Question → its stored answer, of those that have one."""
+        """Return the stored answer by question, for questions that have one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListedQuestions:
-    """Questions that are in memory, with their items where these are known."""
+    """Questions in memory, with their items if these are known."""
 
     questions: Mapping[str, Question]
     items: Mapping[str, Item]

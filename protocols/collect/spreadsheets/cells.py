@@ -1,4 +1,4 @@
-"""Cells of spreadsheets: what stands in them, safe from formulas and numbers, and what comes back."""
+"""Write and read cells of spreadsheets so that texts do not become formulas or numbers."""
 
 from __future__ import annotations
 
@@ -28,25 +28,30 @@ ReadCell = Callable[[str], str]
 
 
 def write_cells(item: Item, option: int | None = None) -> dict[str, str]:
-    """Column → what is shown of an item, and of the question about one of its options."""
+    """Return the shown text of an item and of the question about one of its options, by column."""
     options, questions = write_options(item.options, item.permutation)
     cells = {"text": item.text, "options": options}
     return cells if option is None else cells | {"question": questions[option]}
 
 
 def write_options(options: tuple[str, ...], permutation: tuple[int, ...]) -> tuple[str, Sequence[str]]:
-    """What is shown of an item's options, and how each of them is asked about."""
+    """Return the shown text of an item's options, and the question about each of them.
+
+    The one option of an item about an open answer is the question itself.
+    """
+    if len(options) == 1:
+        return "", options
     shown = " | ".join([options[j] for j in permutation])
     return shown, [f"Is the answer: {option}?" for option in options]
 
 
 def mark_cells(cells: Mapping[str, str]) -> int:
-    """The mark of what is shown of one question."""
+    """Return the mark of the shown text of one question."""
     return mark_shown(*([cells[column]] for column in SHOWN))[0]
 
 
 def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
-    """Eight hexadecimal digits a row for what is shown there, one behind the other, bound to a `key`.
+    """Return eight hexadecimal digits per row for its shown text, concatenated and bound to a `key`.
 
     `cells` are the columns of `SHOWN`, as written.
     """
@@ -56,28 +61,28 @@ def write_checks(cells: Sequence[Sequence[str]], key: int) -> str:
     return (found ^ np.uint32(key)).astype(">u4").tobytes().hex()
 
 
-@lru_cache(maxsize=4096)  # the same come again and again
+@lru_cache(maxsize=4096)  # cached, because the same values recur
 def _check_question(options: str, question: str) -> int:
     return crc32(f"{options}\x1f{question}".encode())
 
 
 def guard(text: str) -> str:
-    """Make a text a cell: no formula, and with line breaks that programs keep."""
+    """Convert a text to a cell that is not a formula and keeps its line breaks."""
     return guard_cell(join_lines(text))
 
 
 def escape(text: str) -> str:
-    """A text as workbooks write it: ``_x0041_`` would be read as a letter, some characters not at all."""
+    """Escape a text for a workbook, which would read ``_x0041_`` as a letter and lacks some characters."""
     return _UNSEEN.sub("\ufffd", _ESCAPED.sub(r"_x005F_x\1_", join_lines(text)))
 
 
 def unescape(text: str) -> str:
-    """What a workbook's text says."""
+    """Return the text that a workbook's escaped text stands for."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def cell_reader(path: str | Path) -> ReadCell:
-    """What undoes to a cell of a file what was done to it on the way out, by the file's ending."""
+    """Return the function that reverses the changes made to a cell on export, by file ending."""
     suffixes = {suffix.lower() for suffix in Path(path).suffixes}
     if suffixes & {".csv", ".tsv", ".txt"}:
         return lambda text: unguard_cell(join_lines(text))
@@ -85,12 +90,12 @@ def cell_reader(path: str | Path) -> ReadCell:
 
 
 def read_id(text: str, prefix: str) -> str:
-    """An id as it is stored, with or without the prefix, and the check, that files have."""
+    """Return the stored form of an id that may have the prefix and the check of files."""
     return _CHECK.sub("", text.strip().removeprefix(prefix))
 
 
 def is_same(said: str, shown: str) -> bool:
-    """Whether a cell still says what was shown, whatever programs do to white space and to guards."""
+    """Whether a cell still has its exported text, ignoring white space and guards."""
     wanted = _fold(shown)
     return any(_fold(text) == wanted for text in (said, unguard_cell(join_lines(said)), unescape(said)))
 

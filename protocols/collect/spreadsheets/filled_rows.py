@@ -1,4 +1,4 @@
-"""Rows that people filled in, whichever they were asked for."""
+"""Rows that people filled in, for questions and for panels."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FilledRow = tuple[Row, str]
 
 
 class WrongRows:
-    """The wrong rows of an import, which are all named at once.
+    """Collects the bad rows of an import, which are reported together.
 
     Parameters
     ----------
     skipped
-        Notes them where they are left out; None where any refuses the import.
+        Records bad rows that are left out; None if any of them fails the import.
     """
 
     def __init__(self, skipped: BadRows | None = None) -> None:
@@ -38,18 +38,18 @@ class WrongRows:
         self._found.add(error)
 
     def close(self, good: int) -> None:
-        """Refuse the import if it has wrong rows that are not to be left out.
+        """Raise an error if there are bad rows that are not to be left out.
 
         Raises
         ------
         DataError
-            Naming all of them, beside how many `good` ones there are.
+            Names all of them, and the number of `good` rows.
         """
         if self._refuses and self._found.number:
             raise self._found.error(good, _MEND)
 
     def raise_with(self, fatal: DataError, good: int) -> None:
-        """Refuse the import as of an error that no row can be left out for, after the rows before it."""
+        """Raise an error that no left-out row can resolve, after the bad rows before it."""
         if not self._refuses or not self._found.number:
             raise fatal
         self._found.add(fatal)
@@ -57,12 +57,12 @@ class WrongRows:
 
 
 def fill(portion: Portion, columns: Sequence[str], needed: str, note: Note) -> Iterator[FilledRow]:
-    """Give the rows with something in the last of some columns, and that; note records that are no rows.
+    """Yield rows with a text in the last of the columns, and that text; record malformed rows.
 
     Raises
     ------
     DataError
-        If a column is not there.
+        If a column does not exist.
     """
     for row in portion.attempts():
         if isinstance(row, DataError):
@@ -84,7 +84,7 @@ def _check_columns(row: Row, columns: Sequence[str], needed: str) -> None:
 
 
 def _tell_header(row: Row, column: str) -> str:
-    """What may be wrong with the columns' names."""
+    """Say what may be wrong with the column names."""
     names = list(row.fields)
     if len(names) == 1 and re.search("[,;\t|]", names[0]):
         return "; all columns are in one cell: save each in a column of its own, or export with --format xlsx"
@@ -94,13 +94,13 @@ def _tell_header(row: Row, column: str) -> str:
 
 
 def check_same(row: Row, column: str, first: str, again: str) -> None:
-    """Refuse a second answer to the same that differs from the first."""
+    """Record an error for a second, different answer to the same question."""
     if first != again:
         raise row.error(column, f"second {column} {again!r}; the first was {first!r}")
 
 
 def check_stored(row: Row, column: str, stored: str, again: str) -> None:
-    """Refuse an answer that differs from the one that is stored."""
+    """Record an error for an answer that differs from the stored one."""
     if stored != again:
         raise row.error(
             column, f"{again!r}, and {stored!r} is stored from before; a question has one {column}"
@@ -108,35 +108,35 @@ def check_stored(row: Row, column: str, stored: str, again: str) -> None:
 
 
 class Comments:
-    """Comments of answers that are there already: those that differ are told, as the first one stays."""
+    """Collects comments that differ from stored ones; the first comment is kept."""
 
     def __init__(self) -> None:
         self._first = dict[str, int]()
         self._left = 0
 
     def add(self, ids: Iterable[str], comments: Iterable[str]) -> None:
-        """Note the comments of answers that are new."""
+        """Record the comments of new answers."""
         self._first.update((i, hash(comment)) for i, comment in zip(ids, comments, strict=False) if comment)
 
     def compare(self, name: str, comment: str, stored: str | None) -> None:
-        """Count a comment that is neither the stored one nor, where none is stored, the first one read."""
+        """Count a comment that differs from the stored one or, without one, from the first one read."""
         first = self._first.get(name) if stored is None else hash(stored)
         self._left += bool(comment) and hash(comment) != first
 
     def tell(self) -> None:
-        """Say how many were left out."""
+        """Report the number of comments left out."""
         if self._left:
             told = "comment differs" if self._left == 1 else "comments differ"
             say(f"{self._left:,} {told} from what was said before, which stays")
 
 
 def check_shown(row: Row, cells: Mapping[str, str]) -> None:
-    """Refuse a row that says it was asked something else: its answer may belong to another question.
+    """Record an error for a row with another question than was exported, since its answer may be wrong.
 
     Raises
     ------
     DataError
-        Naming the first column that differs by more than white space from what was exported.
+        Names the first column that differs from the export by more than white space.
     """
     for column, shown in cells.items():
         said = row.fields.get(column, shown)
@@ -146,14 +146,14 @@ def check_shown(row: Row, cells: Mapping[str, str]) -> None:
 
 
 def check_person(row: Row, column: str, read: ReadCell, asked: str, told: str) -> None:
-    """Refuse a row that names somebody else than who was asked; `told` begins the sentence that says so."""
+    """Record an error for a row of another person; `told` begins the message."""
     said = str(row.fields[column])
     if asked not in (said, said.strip(), read(said.strip()), unguard_cell(said.strip())):
         raise row.error(column, f"{told} to {asked!r}, not to {said!r}")
 
 
 def unknown_id(row: Row, column: str, what: str) -> DataError:
-    """The error of an id that nobody was given."""
+    """Return the error for an unknown id."""
     text = str(row.fields[column]).strip()
     number = (
         ""

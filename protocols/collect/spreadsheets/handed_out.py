@@ -1,4 +1,4 @@
-"""Questions, or assignments of a panel, to files; and a panel's ratings."""
+"""Write questions, or assignments of a panel, to files; write a panel's ratings."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from typing import IO
 from oversight.harness import BadInput, DataError, check_mapping, check_names
 from oversight.harness.datasets import read_filled_portions
 from oversight.harness.types import Item, Question, Rating
+from oversight.protocols.collect.spreadsheets.answer_words import OPEN_REPLIES
 from oversight.protocols.collect.spreadsheets.answer_workbook import refuse_long_text, write_workbook
 from oversight.protocols.collect.spreadsheets.cells import (
     ASSIGNMENT_PREFIX,
@@ -42,7 +43,7 @@ def export_questions(
     form: str = "csv",
     key: int | None = None,
 ) -> list[Path]:
-    """Write what is open, one file per person, in the order in which each is asked.
+    """Write open questions, one file per person, in order of asking.
 
     Parameters
     ----------
@@ -51,27 +52,27 @@ def export_questions(
     items
         Item id → item.
     answered
-        Ids of questions or assignments that came back already; they are left out.
+        Ids of answered questions or assignments, which are left out.
     folder
-        Where the files go; it is made if need be.
+        Folder of the files; created if needed.
     form
-        ``"csv"``; ``"xlsx"`` with a drop-down list for answers, and other cells protected; or ``"jsonl"``
-        with the same fields, one object a line.
+        ``"csv"``; ``"xlsx"`` with a drop-down list for answers and other cells protected; or ``"jsonl"``
+        with the same fields, one object per line.
     key
-        Of yes/no questions in CSV: binds the check that each id then has to what is shown of the question,
-        so that rows of very many need not be compared with it; None writes no checks.
+        For yes/no questions in CSV: binds the check in each id to the shown text of the question, so that
+        large files need not be compared with it; None writes no checks.
 
     Returns
     -------
     list of Path
-        The files, one per person with something open.
+        The files, one per person with open questions.
 
     Raises
     ------
     BadInput
-        If a file is there already with answers that were not imported yet.
+        If a file exists and contains answers that were not imported yet.
     DataError
-        If the ``xlsx`` extra is missing, or a text is longer than a cell of a workbook can hold.
+        If the ``xlsx`` extra is missing, or a text is too long for a cell of a workbook.
     """
     check_mapping("items", items, "id to item")
     check_names("answered", answered)
@@ -97,7 +98,7 @@ def export_questions(
         if yes_no and key is not None and form == "csv":
             _add_checks(rows, key)
         if form == "xlsx":
-            choices = [() if yes_no else items[asked.item_id].shown_options for asked in queue]
+            choices = [_list_choices(asked, items[asked.item_id]) for asked in queue]
             _write_whole(paths[name], partial(write_workbook, rows=rows, choices=choices))
         else:
             _write_rows(paths[name], list(rows[0]), rows)
@@ -105,7 +106,7 @@ def export_questions(
 
 
 def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
-    """Write ratings in the long form ``item, annotator, label`` that the verbs read."""
+    """Write ratings in long form, ``item, annotator, label``."""
     path = Path(path)
     write = str if path.suffix == ".jsonl" else guard
     rows = [(write(r.item), write(r.annotator), write(r.label)) for r in ratings]
@@ -114,7 +115,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path) -> Path:
 
 
 def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Container[str]) -> None:
-    """Refuse to write over files (by person) whose rows were not all read back, or one file twice."""
+    """Raise an error before overwriting files with unread rows, or one file for two people."""
     by_path = dict[Path, str]()
     for name, path in paths.items():
         first = by_path.setdefault(path, name)
@@ -124,11 +125,11 @@ def _refuse_unread(paths: Mapping[str, Path], named: tuple[str, str], done: Cont
     for path in filter(Path.exists, paths.values()):
         rows = chain.from_iterable(read_filled_portions(path, [column]))
         if any(read_id(str(row.fields.get(column)), prefix) not in done for row in rows):
-            raise BadInput(f"{path} is there already and may hold answers; import it or move it away first")
+            raise BadInput(f"{path} already exists and may hold answers; import it or move it away first")
 
 
 def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
-    """What a file says of one question; in a spreadsheet, ids are texts and texts no formulas."""
+    """Return the row of one question; in a spreadsheet, ids are texts and texts are no formulas."""
     if isinstance(asked, Question):
         (column, prefix), said = _QUESTION, {"answer": "", "comment": ""}
         named, shown = {"expert": asked.expert}, write_cells(item, asked.option)
@@ -141,15 +142,22 @@ def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
     return {column: prefix + asked.id, **{name: write(text) for name, text in (named | shown | said).items()}}
 
 
+def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
+    """What may be picked as the answer; empty for yes, no and unsure."""
+    if item.is_statement:
+        return OPEN_REPLIES
+    return () if isinstance(asked, Question) else item.shown_options
+
+
 def _add_checks(rows: Sequence[dict[str, str]], key: int) -> None:
-    """Put behind the ids what tells whether a row still shows what it showed."""
+    """Append to the ids a check that shows whether a row was changed."""
     checks = write_checks([[row[column] for row in rows] for column in SHOWN], key)
     for place, row in enumerate(rows):
         row["question_id"] += f"-{checks[8 * place : 8 * place + 8]}"
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> None:
-    """Write CSV, or JSON Lines by the name's ending, whole or not at all."""
+    """Write CSV, or JSON Lines by the file's ending, atomically."""
     text = io.StringIO(newline="")
     if path.suffix == ".jsonl":
         text.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -157,14 +165,14 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         writer = csv.DictWriter(text, columns)
         writer.writeheader()
         writer.writerows(rows)
-    # by a byte order mark Excel knows UTF-8 from the code page of its machine
+    # with a byte order mark, Excel recognises UTF-8
     marked = path.suffix != ".jsonl" and not text.getvalue().isascii()
     written = text.getvalue().encode("utf-8-sig" if marked else "utf-8")
     _write_whole(path, lambda stream: stream.write(written))
 
 
 def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as stream:
@@ -177,7 +185,7 @@ def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def _file_name(expert: str) -> str:
-    """What of a name a file name can hold; refused if nothing is left."""
+    """Return the part of a name that is allowed in a file name; an error if nothing is left."""
     name = re.sub(r"[^\w.-]+", "_", expert)
     if not name.strip("._"):
         raise DataError(f"the expert's name {expert!r} makes no file name", field="name")

@@ -1,4 +1,4 @@
-"""Annotators' labels from the files that they filled in."""
+"""Read annotators' labels from filled-in files."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def read_panel(
     skipped: BadRows | None = None,
     stored: Mapping[str, str] | None = None,
 ) -> list[Choice]:
-    """Read filled-in files, or any with the columns ``item, annotator, label``; empty labels are passed over.
+    """Read filled-in files, or files with the columns ``item, annotator, label``; skip empty labels.
 
-    The same file read twice is one rating; two different labels are an error.
+    The same file read twice counts once; two different labels are an error.
 
     Parameters
     ----------
@@ -49,17 +49,17 @@ def read_panel(
     items
         Item id → item.
     skipped
-        Notes the wrong rows, which are then left out, as are both of two different labels; None refuses all
-        rows because of one.
+        Records bad rows, which are then left out (for two different labels, both); None if any bad row is
+        an error.
     stored
-        Assignment → label that is stored already; None if nothing is.
+        Assignment → stored label; None if there are none.
 
     Raises
     ------
     DataError
-        Naming file, line and field of every wrong row: an assignment that was never made, is another
-        annotator's or was edited, a label that is no option of the item, a second label; or a column that is
-        missing.
+        If an assignment does not exist, is another annotator's or was edited, a label is not an option of
+        the item, a second label differs, or a column is missing; names file, line and field of every bad
+        row.
     """
     reader = _PanelReader(assignments, items, WrongRows(skipped), stored or {})
     try:
@@ -89,7 +89,7 @@ class _PanelReader:
         self.choices, self.contradicted = dict[str, Choice](), set[str]()
 
     def add(self, filled: FilledRow, read: ReadCell) -> None:
-        """Take up the label of a row, or note what is wrong with it."""
+        """Add the label of a row, or record what is wrong with it."""
         row, said = filled
         try:
             assignment = self._find_assignment(row, read)

@@ -1,4 +1,4 @@
-"""Experts' verdicts from the files that they filled in."""
+"""Read experts' verdicts from filled-in files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_answers(
     items: Mapping[str, Item] | None = None,
     words: AnswerWords | None = None,
 ) -> list[Answer]:
-    """Read filled-in files; rows without an answer are passed over.
+    """Read filled-in files; skip rows without an answer.
 
     Parameters
     ----------
@@ -56,15 +56,16 @@ def read_answers(
     questions
         All questions of the study.
     items
-        Item id → item, of which rows that show something else are refused; None looks at no texts.
+        Item id → item, to reject rows with another text; None skips this check.
     words
-        What words mean; None takes those of `make_words`.
+        Meanings of words; None for those of `make_words`.
 
     Raises
     ------
     DataError
-        Naming file, line and field of every wrong row: an answer that is no known word, a question that was
-        never asked, was put to another expert or was edited, a second answer; or a column that is missing.
+        If an answer is not a known word, a question was never asked, belongs to another expert or was
+        edited, an answer is repeated with another value, or a column is missing; names file, line and field
+        of every bad row.
     """
     check_names("paths", paths, "['questions-ana.csv']")
     check_mapping("items", items or {}, "id to item")
@@ -75,9 +76,9 @@ def read_answers(
 
 
 class VerdictFiles:
-    """Filled-in files, read once as the fields of replies, one a question, in portions.
+    """Filled-in files as fields of replies, one per question, in portions; they are read once.
 
-    Errors are as of `read_answers`, and come at the end.
+    Errors are those of `read_answers`, raised at the end.
 
     Parameters
     ----------
@@ -86,16 +87,16 @@ class VerdictFiles:
     asked
         What was asked.
     words
-        What words mean; None takes those of `make_words`.
+        Meanings of words; None for those of `make_words`.
     skipped
-        Notes the wrong rows, which are then left out; None refuses all rows because of one.
+        Records bad rows, which are then left out; None if any bad row is an error.
     changes
-        Whether answers may differ from those that are stored, or be the word `WITHDRAWN`.
+        Whether answers may differ from stored ones, or be the word `WITHDRAWN`.
 
     Attributes
     ----------
     good
-        Replies read so far, without those that `leave_contradicted` leaves out.
+        Number of replies so far, without those that `leave_contradicted` leaves out.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class VerdictFiles:
 
     @property
     def good(self) -> int:
-        """As of the class."""
+        """Yield the replies in portions; see the class."""
         return len(self._given) - len(self._contradicted)
 
     def __iter__(self) -> Iterator[list[ReplyFields]]:
@@ -133,12 +134,12 @@ class VerdictFiles:
         self._comments.tell()
 
     def leave_contradicted(self, portions: Iterable[list[ReplyFields]]) -> Iterator[list[ReplyFields]]:
-        """The replies that were read, to the end, without those to questions with two different answers."""
+        """Return all replies without those to questions with two different answers."""
         for portion in portions:
             yield [r for r in portion if r[0] not in self._contradicted] if self._contradicted else portion
 
     def _read_columns(self, portion: Portion) -> list[ReplyFields] | None:
-        """The replies of a portion that is plainly good; None where a row is to be looked at."""
+        """Return the replies of a portion without faults; None if a row needs a closer check."""
         columns = portion.columns() if isinstance(portion, CsvPortion) else None
         if columns is None or not columns.keys() >= set(_YES_NO):
             return None
@@ -183,13 +184,13 @@ class VerdictFiles:
                     self._comments.compare(name, comment, stored[name].comment)
 
     def _is_checked(self, names: Sequence[str], shown: Sequence[Sequence[str]]) -> bool:
-        """Whether the checks in the ids say that no row shows anything else than was written."""
+        """Whether the checks in the ids show that no row was changed."""
         if set(map(len, names)) != {_CHECKED} or self._asked.key is None:
             return False
         return "".join([name[-8:] for name in names]) == write_checks(shown, self._asked.key)
 
     def _read_filled(self, portion: Portion, path: str | Path) -> list[ReplyFields]:
-        """The replies of a portion, row by row."""
+        """Yield the replies of a portion, row by row."""
         wrong = list[DataError]()
         filled = list(fill(portion, _YES_NO, _NEEDED, wrong.append))
         ids = [read_id(str(row.fields["question_id"]), QUESTION_PREFIX) for row, _ in filled]
@@ -220,7 +221,7 @@ class VerdictFiles:
 
     @staticmethod
     def _check_asked(row: Row, expert: str | None, read: ReadCell) -> str:
-        """Whom the question was put to, who has to be the one of the row."""
+        """Return the expert of the question, who must be that of the row."""
         if expert is None:
             raise unknown_id(
                 row, "question_id", f"the question {row.fields['question_id']!r} was never asked"
@@ -237,7 +238,7 @@ class VerdictFiles:
         raise row.error("answer", f"must be yes, no, unsure or skip, is {row.fields['answer']!r}{known}")
 
     def _check_again(self, row: Row, name: str, verdict: str) -> None:
-        """Refuse another answer than the first; which of the two is meant cannot be known."""
+        """Record an error for a second, different answer, because it is unknown which one is right."""
         if self._given[name] != verdict:
             self._contradicted.add(name)
         check_same(row, "answer", self._given[name], verdict)

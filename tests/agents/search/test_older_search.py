@@ -1,43 +1,24 @@
-"""A search of an older version goes on only if none of its programs would make other calls."""
+"""A search of an older version is shown, but does not go on."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from oversight.agents.search import setup
-from oversight.agents.search.fitness import Archive
 from oversight.harness import ConfigError
-from oversight.harness.config import SearchSection
-from oversight.harness.types import Candidate, Program
-
-SAME = "async def solve(task):\n    return await task.ask('x')\n"
-
-
-def check(source: str, tier: str) -> Any:
-    archive = Archive({})
-    archive.add_candidate(Candidate(Program("p", source), 0, "fresh"))
-    context: Any = SimpleNamespace(id="s", section=SearchSection(tier=tier), archive=archive)
-    setup._refuse_changed_calls(context)  # noqa: SLF001  no search of that version can be begun any more
-    return archive
 
 
 @pytest.mark.parametrize(
-    ("source", "tier"),
+    ("spec", "reason"),
     [
-        ("import random\n" + SAME, "monty"),
-        (SAME + "# task.index\n", "monty"),
-        (SAME + "x = set([1])\n", "cpython"),
-        (SAME + "x = {1, 2}\n", "bubblewrap"),
+        ({"sessions": "item"}, "proposals raced otherwise"),
+        ({"loop": 4}, "items shared a session"),
     ],
 )
-def test_a_program_that_would_make_other_calls_is_named(source: str, tier: str) -> None:
-    with pytest.raises(ConfigError, match="program 'p' uses"):
-        check(source, tier)
+def test_an_older_search_is_refused_with_the_reason(spec: dict[str, object], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        setup._refuse_older("s", spec)  # noqa: SLF001  no search of that version can be begun any more
 
 
-@pytest.mark.parametrize("tier", ["monty", "cpython"])
-def test_other_programs_go_on(tier: str) -> None:
-    assert check(SAME + "x = {'a': 1}\n", tier).events
+def test_a_search_of_this_version_goes_on() -> None:
+    setup._refuse_older("s", {"loop": 4, "sessions": "item"})  # noqa: SLF001

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks._simulated_search import Task
 from oversight.agents.search import open_search, score_items
 from oversight.agents.search.checked_settings import as_published
 from oversight.agents.search.fitness import keep_complementary
@@ -18,7 +19,6 @@ from oversight.harness.cli.main import main
 from oversight.harness.config import SearchSection, read_study
 from oversight.harness.store import Store
 from oversight.harness.types import Label, LabelKind
-from tests.agents.population import Task
 from tests.agents.search.test_told_writer import Writer, read_archive, text_of
 from tests.cli.search_study import answer, lay_out, set_search
 from tests.fakes.openai_server import fake_openai
@@ -114,18 +114,17 @@ def test_the_page_says_q(tmp_path: Path) -> None:
         ({"replicates": 1}, "replicates"),
         ({"fitness": "ml"}, "fitness"),
         ({"labels": "all"}, "labels"),
-        ({"parents": "pareto"}, "parents"),
         ({"patience": 3}, "patience"),
         ({"examples": 8}, "examples"),
         ({"split": {"select": 0.5, "confirm": 0.2, "test": 0.3}}, "split.confirm"),
     ],
 )
-def test_what_contradicts_is_refused_by_name(given: dict[str, Any], named: str) -> None:
+def test_a_contradiction_is_refused_by_name(given: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=f"contradicts {named}"):
         as_published(SearchSection(parity="raw", policy="aflow", **given))
 
 
-def test_what_agrees_is_taken_and_settles() -> None:
+def test_an_agreeing_setting_is_accepted() -> None:
     section, words = as_published(SearchSection(parity="raw", policy="aflow", rungs=[88], labels="no"))
     assert (section.rungs, section.labels, section.replicates) == ([88], "no", 3)
     assert words

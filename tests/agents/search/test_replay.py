@@ -128,7 +128,7 @@ def test_no_key_and_no_endpoint_is_in_a_page(searched: Path, monkeypatch: pytest
         assert "api_key" not in text
 
 
-def test_what_was_not_answered_is_named(searched: Path) -> None:
+def test_an_unanswered_item_is_named(searched: Path) -> None:
     winner, row = answered(searched)
     for params, words in (
         ({"id": winner, "item": "x"}, "has no item 'x'"),

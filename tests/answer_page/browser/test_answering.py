@@ -218,7 +218,7 @@ def test_hostile_texts_are_texts(tmp_path: Path, people: People) -> None:
         )
 
 
-def test_what_is_answered_elsewhere_meanwhile_stays(tmp_path: Path, people: People) -> None:
+def test_an_answer_given_elsewhere_meanwhile_is_kept(tmp_path: Path, people: People) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         page = people(1280, may_fail=True).open(desk.links["ana"])

@@ -158,7 +158,9 @@ def test_two_experts_in_one_browser_stay_apart(tmp_path: Path, people: People) -
         ]
 
 
-def test_what_a_former_link_left_unsent_is_sent_under_the_new_one(tmp_path: Path, people: People) -> None:
+def test_answers_left_unsent_by_a_former_link_are_sent_with_the_new_one(
+    tmp_path: Path, people: People
+) -> None:
     draw(tmp_path)
     with serve(tmp_path) as desk:
         ana = people(390, may_fail=True)

@@ -89,7 +89,7 @@ def test_a_connection_that_the_server_will_close_is_not_used_again(form: str, as
     assert server.connections == 2
 
 
-def test_what_comes_unasked_after_a_reply_is_never_taken_for_the_next(asking: Asking) -> None:
+def test_unrequested_bytes_after_a_reply_are_not_the_next_reply(asking: Asking) -> None:
     async def twice(client: HttpClient) -> list[bytes]:
         return [(await client.request("POST", "/path", b"{}")).body for _ in range(2)]
 

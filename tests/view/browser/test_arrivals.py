@@ -162,7 +162,7 @@ def test_the_reader_s_place_stays(reader: Reader, live: Live) -> None:
     assert not closed.evaluate("(part) => part.open")
 
 
-def test_what_is_typed_and_where_stays(reader: Reader, live: Live) -> None:
+def test_typed_text_and_position_are_kept(reader: Reader, live: Live) -> None:
     page = reader().open(live.served.url)
     expect(page.locator("#state")).to_have_text("live")
     way = page.get_by_role("navigation").get_by_role("link", name="Items")

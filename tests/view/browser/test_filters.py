@@ -215,7 +215,7 @@ def test_the_form_sets_every_filter(way: str, reader: Reader, filtered: Filtered
     shows(disagreed=("m", "n", "o"), outcome="unreadable")
 
 
-def test_what_is_chosen_before_the_page_is_drawn_counts(reader: Reader, filtered: Filtered) -> None:
+def test_a_choice_before_the_page_is_drawn_counts(reader: Reader, filtered: Filtered) -> None:
     page = reader().open(f"{filtered.file}#/items?expert=ana&words=fever")
     page.evaluate("""() => {
       for (const [name, value] of [["expert", ""], ["model", "m"], ["verdict", "open"]]) {

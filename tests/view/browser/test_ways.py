@@ -67,7 +67,7 @@ def test_an_address_that_leads_nowhere_shows_the_overview(address: str, reader: 
     expect(page.get_by_role("heading", name="Colours", level=1)).to_be_visible()
 
 
-def test_what_is_not_there_is_said_under_a_heading(page: Page, running: Served) -> None:
+def test_missing_parts_are_named_under_their_heading(page: Page, running: Served) -> None:
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
     visit(page, here(running, "#/collection"))

@@ -95,7 +95,7 @@ def test_numbers_are_those_of_the_commands(oversight: Callable[..., Any], *, clu
     assert page["agreement"]["clusters"] == (25 if clustered else None)
 
 
-def test_what_cannot_be_computed_comes_with_its_reason(oversight: Callable[..., Any]) -> None:
+def test_undefined_scores_have_a_reason(oversight: Callable[..., Any]) -> None:
     assert "the study has no ratings" in read_page()["undefined"]["ratings"]
     rate(oversight)
     page = read_page()

@@ -1,4 +1,4 @@
-"""Talking to a Label Studio server, and running one of one's own on this machine."""
+"""Talk to a Label Studio server, and run one on this machine."""
 
 import lazy_loader
 

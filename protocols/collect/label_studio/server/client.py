@@ -1,4 +1,4 @@
-"""A Label Studio server as labelling needs it: who is there, projects, tasks."""
+"""The calls to a Label Studio server that labelling needs: users, projects, tasks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from urllib.parse import urlsplit
 from oversight.protocols.collect.label_studio.server.transport import MissingError, Transport
 
 Digest = Callable[[Mapping[str, object]], str]
-_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the one form the server's filter reads
+_CLOCK = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only format that the server's filter reads
 _SETTINGS = {
-    # More than one, so that a stranger's answer or a task lock left open does not take a task away
-    # from the expert who was asked; at most one answer is accepted anyway.
+    # More than one, so that a stranger's answer or an open task lock does not take a task away from the
+    # expert who was asked; at most one answer is accepted anyway.
     "maximum_annotations": 100,
     "sampling": "Sequential sampling",
     "skip_queue": "IGNORE_SKIPPED",
     "show_skip_button": False,
     "enable_empty_annotation": False,
     "show_collab_predictions": False,
-    # What nobody needs here, and what would show an expert more than the question.
+    # Fields that are not needed here, and fields that would show an expert more than the question.
     "evaluate_predictions_automatically": False,
     "model_version": "",
     "overlap_cohort_percentage": 100,
@@ -35,13 +35,13 @@ _SETTINGS = {
 _TOLD = ("expert_instruction", "show_instruction")
 _FIELDS = ",".join(
     ("id", "description", "label_config", "task_number", "total_predictions_number", *_TOLD, *_SETTINGS)
-)  # most others cost a query each
-# Of tasks and of the annotations in them, what is read; a server makes the others by a query each.
+)  # most other fields cost one query each
+# The fields of tasks and annotations that are read; a server computes the others with a query each.
 _OF_ANSWERS = (
     "id,data,updated_at,annotations,result,completed_by,updated_by,was_cancelled,lead_time,"
     "parent_prediction,created_at"
 )
-_RANGES = 20  # of ids in one request, whose address must not grow too long
+_RANGES = 20  # ids per request, because its address must not become too long
 _ANSWERED = [
     {"filter": f"filter:tasks:{name}", "operator": "greater", "type": "Number", "value": 0}
     for name in ("total_annotations", "cancelled_annotations")
@@ -50,7 +50,7 @@ _ANSWERED = [
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project as it is on the server at present; `settings` are those that push makes."""
+    """A project as it is on the server now; `settings` are those that push sets."""
 
     id: int
     description: str
@@ -60,14 +60,14 @@ class Project:
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def find_changed(self, instructions: str) -> dict[str, object]:
-        """Settings that are not as push makes them → what they should be."""
+        """Settings that differ from those that push sets, with the right values."""
         meant = make_settings(instructions)
         return {name: value for name, value in meant.items() if self.settings.get(name, value) != value}
 
 
 @dataclass(frozen=True, slots=True)
 class Prelabelled:
-    """A prediction that lies on a task, and since when."""
+    """A prediction on a task, and the time since which it exists."""
 
     id: int
     task: int
@@ -75,45 +75,45 @@ class Prelabelled:
 
 
 def make_settings(instructions: str) -> dict[str, object]:
-    """A project's settings, with what is shown before the first question."""
+    """Settings of a project, including the text shown before the first question."""
     return {**_SETTINGS, "expert_instruction": instructions, "show_instruction": bool(instructions)}
 
 
 class Client(Transport):
-    """A Label Studio server, as far as labelling needs it."""
+    """A Label Studio server with the calls that labelling needs."""
 
     # --- who and what ------------------------------------------------------------------------
 
     def check_token(self) -> None:
-        """Ask whose the token is; one that the server refuses is a `ConfigError`."""
+        """Return the owner of the token; a refused token is a `ConfigError`."""
         self.read("users.whoami", patient=False)
 
     def read_users(self) -> dict[str, int]:
-        """E-mail address (lower case) → user id, of all accounts."""
+        """Return user ids of all accounts by e-mail address (lower case)."""
         return {str(u.email).lower(): int(u.id) for u in self.read("users.list")}
 
     def read_invitation(self) -> str:
-        """Path, with the token that it needs, at which an account can be made."""
+        """Return the path, including its token, where an account can be created."""
         link = urlsplit(str(self.read("organizations.invites.get_invite_link").invite_url))
         return f"{link.path}?{link.query}"
 
     # --- projects ----------------------------------------------------------------------------
 
     def read_projects(self, ids: Sequence[int]) -> dict[int, Project]:
-        """The projects of these ids that are there, in one call."""
+        """Return the existing projects with these ids, in one call."""
         if not ids:
             return {}
         rows = self.read_pages("projects.list", ids=",".join(map(str, ids)), include=_FIELDS)
         return {p.id: p for p in map(_project, rows) if p.id in set(ids)}
 
     def find_projects(self, marker: str) -> list[Project]:
-        """Find the projects whose description carries the marker, those with tasks first."""
+        """Find the projects whose description contains the marker, those with tasks first."""
         rows = self.read_pages("projects.list", include=_FIELDS)
         found = [p for p in map(_project, rows) if marker in p.description]
         return sorted(found, key=lambda p: (not p.tasks, p.id))
 
     def create_project(self, title: str, page: str, description: str, instructions: str) -> Project:
-        """Make a project in which nothing but the task is shown."""
+        """Create a project that shows only the task."""
         made = self.write(
             "projects.create",
             title=title,
@@ -128,13 +128,13 @@ class Client(Transport):
         self.write("projects.update", id=project_id, **changes)
 
     def delete_project(self, project_id: int) -> None:
-        """Remove a project with all that is in it."""
+        """Delete a project with its content."""
         self.write("projects.delete", id=project_id)
 
     # --- tasks -------------------------------------------------------------------------------
 
     def import_tasks(self, project_id: int, data: Sequence[Mapping[str, object]]) -> list[int] | None:
-        """Send tasks in one request; their ids in order, or None if the server does not tell."""
+        """Send tasks in one request; return their ids in order, or None if the server omits them."""
         request = [{"data": dict(d)} for d in data]
         reply = self.write("projects.import_tasks", id=project_id, request=request, return_task_ids=True)
         ids = [int(i) for i in getattr(reply, "task_ids", None) or ()]
@@ -145,18 +145,18 @@ class Client(Transport):
         self.write("tasks.delete", id=str(task_id))
 
     def drop_task(self, task_id: int) -> None:
-        """Remove a task that may be gone already."""
+        """Delete a task, which may be deleted already."""
         with contextlib.suppress(MissingError):
             self.delete_task(task_id)
 
     def list_tasks(self, project_id: int) -> list[dict[str, Any]]:
-        """All tasks with ``id``, ``data`` and the ids of their ``annotations``."""
+        """Return all tasks with ``id``, ``data`` and the ids of their ``annotations``."""
         ordered = json.dumps({"ordering": ["tasks:id"]})
         wanted = {"fields": "all", "include": "id,data,annotations"}
         return self.read_pages("tasks.list", _keep_task, project=project_id, query=ordered, **wanted)
 
     def count_tasks_among(self, project_id: int, ranges: Sequence[tuple[int, int]]) -> int:
-        """Number of tasks whose ids lie in ranges, both ends among them, that do not overlap."""
+        """Return the number of tasks whose ids lie in disjoint ranges, ends included."""
         total, name = 0, {"filter": "filter:tasks:id", "operator": "in", "type": "Number"}
         for start in range(0, len(ranges), _RANGES):
             items = [
@@ -167,17 +167,17 @@ class Client(Transport):
         return total
 
     def read_answered_tasks(self, project_id: int, digest: Digest) -> list[dict[str, Any]]:
-        """Tasks that somebody answered or skipped, as `read_changed_tasks`."""
+        """Return tasks that were answered or skipped, in the form of `read_changed_tasks`."""
         return self._read_tasks(project_id, {"conjunction": "or", "items": _ANSWERED}, digest)
 
     def read_changed_tasks(self, project_id: int, since: datetime, digest: Digest) -> list[dict[str, Any]]:
-        """Tasks changed after a time of the server, such as by an answer, an edit or a skip.
+        """Return tasks changed after a time of the server, for example by an answer, an edit or a skip.
 
         Returns
         -------
         list of dict
-            ``id``, ``digest`` of the data, which of all tasks would need much memory, ``updated_at`` in
-            ISO 8601, and all ``annotations``.
+            ``id``, ``digest`` of the data (all data would need much memory), ``updated_at`` in ISO 8601,
+            and all ``annotations``.
         """
         changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime"}
         value = since.astimezone(UTC).strftime(_CLOCK)
@@ -202,7 +202,7 @@ class Client(Transport):
     # --- predictions -------------------------------------------------------------------------
 
     def read_predictions(self, project_id: int) -> list[Prelabelled]:
-        """Predictions that somebody put on a project's tasks."""
+        """Return predictions that somebody added to a project's tasks."""
         found = self.read("predictions.list", project=project_id)
         return [Prelabelled(int(p.id), int(p.task), _write_time(p.created_at)) for p in found]
 

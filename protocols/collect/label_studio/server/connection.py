@@ -1,7 +1,7 @@
-"""Where the server is and how to get in: the environment, or the server this project started.
+"""Find the server and a token: from the environment, or the server that this project started.
 
-For `oversight doctor` a server is asked step by step and without the SDK, so that the first thing wrong
-(address, token, version or rights) is named alone, with its mend.
+`oversight doctor` checks a server step by step without the SDK, so that the first problem (address, token,
+version or rights) is reported alone, with its solution.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MEND = "make a new one under Account & Settings → Personal Access Token"
 class Connection:
     """A server and a token for it; the token is never shown.
 
-    `public_url` is the address by which others reach it, where that is another one.
+    `public_url` is the address that others use, if it differs.
     """
 
     url: str
@@ -44,9 +44,9 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """What the token is: ``"legacy"``, ``"personal"`` (a JWT that is exchanged), or ``"access"``."""
+        """Kind of the token: ``"legacy"``, ``"personal"`` (a JWT that is exchanged), or ``"access"``."""
         parts, claims = self.token.split("."), None
-        if len(parts) == 3:  # a JWT says of itself what it is
+        if len(parts) == 3:  # a JWT names its own type
             with contextlib.suppress(ValueError):
                 claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
         if not isinstance(claims, dict):
@@ -55,23 +55,23 @@ class Connection:
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine."""
+        """Whether the server runs on this machine."""
         return urlsplit(self.url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def connect(server: str | None = None) -> Connection:
-    """Find the server to talk to.
+    """Find the server to use.
 
     Parameters
     ----------
     server
-        Name of a server of ``oversight label-studio start``; None for the one that the environment
-        names or, if it names none, the local one that runs.
+        Name of a server of ``oversight label-studio start``; None for the one that the environment names
+        or, if it names none, the running local one.
 
     Raises
     ------
     ConfigError
-        If there is none, or the environment names it only half or in a wrong form.
+        If there is none, or the environment variables are incomplete or malformed.
     """
     require_client()
     from oversight.protocols.collect.label_studio.server.own_server import MAIN, find_server
@@ -105,7 +105,7 @@ def _from_environment() -> Connection:
 
 
 def check_server() -> list[Finding]:
-    """Look at the server that the environment names, or at the local one."""
+    """Check the server that the environment names, or the local one."""
     try:
         require_client()
     except ConfigError as error:
@@ -136,7 +136,7 @@ def check_server() -> list[Finding]:
 
 
 def _version(http: httpx.Client, connection: Connection) -> Finding:
-    """Make sure that it is a Label Studio, and say which."""
+    """Check that it is a Label Studio, and return its version."""
     reply = http.get("/api/version")
     release = ""
     with contextlib.suppress(ValueError, AttributeError):
@@ -152,7 +152,7 @@ def _version(http: httpx.Client, connection: Connection) -> Finding:
 
 
 def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
-    """Say what kind of token it is, and whose; return the header that uses it."""
+    """Report the token's kind and owner; return the header that uses it."""
     kind = connection.kind
     if kind == "access":
         raise ConfigError(
@@ -173,7 +173,7 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
             "on under Organization → API Tokens Settings"
         )
     if reply.status_code == 401:
-        raise ConfigError(f"{KEY}: the server knows no such token; copy it again, or {_MEND}")
+        raise ConfigError(f"{KEY}: the server does not know this token; copy it again, or {_MEND}")
     if reply.status_code != 200:
         raise ConfigError(
             f"asked whose token {KEY} is, the server answers {reply.status_code}: {URL} must be its address "
@@ -183,7 +183,7 @@ def _token(http: httpx.Client, connection: Connection) -> tuple[str, Finding]:
 
 
 def _rights(http: httpx.Client, header: str) -> Finding:
-    """See whether the account may do what push and pull do."""
+    """Check that the account has the rights that push and pull need."""
     for what, path in (("projects", "/api/projects?page_size=1"), ("users", "/api/users")):
         reply = http.get(path, headers={"Authorization": header})
         if reply.status_code in (401, 403):

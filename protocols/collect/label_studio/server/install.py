@@ -1,7 +1,7 @@
-"""Label Studio's own environment and an empty database for it, made once in the user's cache.
+"""Install Label Studio in a separate environment, and prepare an empty database, once per user.
 
-It pins its libraries so tightly (``openai < 2`` among them) that it cannot live in this project's
-environment. Making its database takes hundreds of migrations; later servers copy the result.
+It pins its libraries so tightly (``openai < 2`` among them) that it cannot share this project's
+environment. Creating its database takes hundreds of migrations, so later servers copy the result.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _KEPT = {"HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "SSL_CERT_DIR", "SSL_CERT_FI
 
 
 def require_client() -> None:
-    """Make sure that what talks to a server is installed here.
+    """Check that the client library for a server is installed.
 
     Raises
     ------
     ConfigError
-        If the extra is not.
+        If the extra is not installed.
     """
     require("label_studio_sdk", "labelling on a Label Studio server", "labelling")
 
 
 def find_home() -> Path:
-    """Directory of everything the project keeps of Label Studio: the environment, and the servers."""
+    """Directory of Label Studio's environment and servers."""
     folder = cache_dir() / "label-studio"
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def make_environment() -> Path:
-    """Python of Label Studio's environment, installing it on first use (about 0.8 GB).
+    """Python of Label Studio's environment, which is installed on first use (about 0.8 GB).
 
     Raises
     ------
@@ -57,7 +57,7 @@ def make_environment() -> Path:
     python = folder / "env" / "bin" / "python"
     with hold_start_lock(folder):
         if not (folder / "installed").exists():
-            shutil.rmtree(folder / "env", ignore_errors=True)  # what an interrupted installation left
+            shutil.rmtree(folder / "env", ignore_errors=True)  # left behind by an interrupted installation
             _tell(f"Installing Label Studio {VERSION} in {folder / 'env'} (0.8 GB, only this once) …")
             for command in _install_commands(folder / "env"):
                 run_command(command, dict(os.environ), "Label Studio could not be installed", _INSTALL_HINT)
@@ -66,7 +66,7 @@ def make_environment() -> Path:
 
 
 def make_template() -> Path:
-    """Database with all of Label Studio's tables and nothing in them, made on first use."""
+    """Database with Label Studio's empty tables, created on first use."""
     python = make_environment()
     folder = find_home() / VERSION
     with hold_start_lock(folder):
@@ -82,7 +82,7 @@ def make_template() -> Path:
 
 
 def make_clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """What a server may know: nothing of the caller's keys, no telemetry, and `extra`."""
+    """Environment variables of a server: no keys of the caller, no telemetry, and `extra`."""
     kept = {n: v for n, v in os.environ.items() if n in _KEPT or n.startswith("LC_")}
     quiet = {
         "COLLECT_ANALYTICS": "false",
@@ -98,7 +98,7 @@ _INSTALL_HINT = " (is the package index within reach? the same settings as for p
 
 
 def _install_commands(target: Path) -> list[list[str]]:
-    """Make the environment with uv if there is one, which takes a fraction of pip's time."""
+    """Create the environment with uv if available, which is much faster than pip."""
     python, requirements = str(target / "bin" / "python"), str(_REQUIREMENTS)
     beside = Path(sys.executable).with_name("uv")
     uv = str(beside) if beside.exists() else shutil.which("uv")
@@ -112,12 +112,12 @@ def _install_commands(target: Path) -> list[list[str]]:
 
 
 def run_command(command: list[str], env: dict[str, str], failure: str, hint: str = "") -> None:
-    """Run a fixed command without a shell to its end.
+    """Run a fixed command without a shell and wait for its end.
 
     Raises
     ------
     LabelStudioError
-        With the last line of what it printed.
+        If it fails, with the last line of its output.
     """
     done = subprocess.run(  # noqa: S603
         command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False

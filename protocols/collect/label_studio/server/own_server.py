@@ -1,7 +1,7 @@
-"""Start, find and stop a Label Studio server of one's own on this machine.
+"""Start, find and stop a Label Studio server on this machine.
 
-One folder a server: its data, and the files of a `oversight.harness.machine.ServerFolder`, whose state holds
-the admin's password and token.
+Each server has a folder with its data and the files of a `oversight.harness.machine.ServerFolder`, whose
+state contains the admin's password and token.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class LabelStudioServer:
     Attributes
     ----------
     folder
-        Where its data, log and state lie.
+        Folder of its data, log and state.
     url
-        Where it listens: ``http://127.0.0.1:PORT``.
+        Address it listens on: ``http://127.0.0.1:PORT``.
     pid
-        Its process.
+        Process id.
     admin
-        The admin's e-mail address; password and token are in ``server.json`` and nowhere else.
+        The admin's e-mail address; password and token are only in ``server.json``.
     public_url
-        Address by which others reach it through a proxy; empty if nobody else does.
+        Address that others use through a proxy; empty if there is none.
     """
 
     folder: str
@@ -76,12 +76,12 @@ class LabelStudioServer:
 
     @property
     def port(self) -> int:
-        """The port it listens on."""
+        """Port that the server listens on."""
         return urlsplit(self.url).port or 0
 
     @property
     def public(self) -> dict[str, object]:
-        """Everything but the secrets, and where these are."""
+        """All fields except secrets, and the file with the secrets."""
         shown = {name: value for name, value in asdict(self).items() if name not in ("token", "password")}
         files = _open_folder("", Path(self.folder))
         return {**shown, "secrets": str(files.state_file), "log": str(files.log)}
@@ -94,21 +94,21 @@ def start_server(
     folder: Path | None = None,
     public_url: str = "",
 ) -> LabelStudioServer:
-    """Start a server, or return the one that runs; concurrent calls end with the same one.
+    """Start a server, or return the running one; concurrent calls return the same server.
 
-    The first call on a machine installs Label Studio and makes its tables.
+    The first call on a machine installs Label Studio and creates its tables.
 
     Parameters
     ----------
     name
-        Which server: servers of different names share nothing.
+        Name of the server; servers with different names share nothing.
     port
-        On the loopback interface; 0 takes the one it had last, or any free one.
+        Port on the loopback interface; 0 takes the last one used, or any free one.
     folder
-        Where its data go; by default a folder of that name in the user's data.
+        Folder for its data; by default one of that name in the user's data directory.
     public_url
-        Address by which others reach it, ``https://`` and a name, through a proxy on this machine that ends
-        TLS; empty if nobody else does.
+        Address that others use, ``https://`` and a name, through a proxy on this machine with TLS; empty if
+        there is none.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def start_server(
 
 
 def stop_server(name: str = MAIN, *, folder: Path | None = None) -> bool:
-    """End a server and wait until it is gone; its data stay. True if one was running."""
+    """Stop a server and wait for its end; its data remain. Returns whether it was running."""
     files = _open_folder(name, folder)
     if not files.path.is_dir():
         return False
@@ -157,14 +157,14 @@ def find_server(name: str = MAIN, *, folder: Path | None = None) -> LabelStudioS
 
 
 def list_servers() -> list[LabelStudioServer]:
-    """All servers of one's own that run."""
+    """Return all running servers of this project."""
     folders = sorted(path for path in find_servers().glob("*") if path.is_dir())
     found = [find_server(path.name) for path in folders]
     return [server for server in found if server is not None]
 
 
 def reset_password(server: LabelStudioServer, email: str, password: str) -> None:
-    """Give an account another password, by the server's own command.
+    """Change an account's password with the server's own command.
 
     Raises
     ------
@@ -177,12 +177,12 @@ def reset_password(server: LabelStudioServer, email: str, password: str) -> None
 
 
 def find_servers() -> Path:
-    """Directory of the data of all servers of one's own."""
+    """Directory with the data of all servers."""
     return data_dir() / "label-studio"
 
 
 def _find_folder(name: str) -> Path:
-    """Where a server's data lie; those that lie in the cache are moved, unless the server runs."""
+    """Return the folder of a server's data; data in the cache are moved unless the server runs."""
     place, before = find_servers() / name, cache_dir() / "label-studio" / "servers" / name
     if name and not place.exists() and before.is_dir():
         if is_alive(before):
@@ -238,12 +238,12 @@ def _launch(files: ServerFolder[LabelStudioServer], port: int, *, public_url: st
     serve = [str(python), "-c", _QUIET_SERVER, "start", "--no-browser"]
     # Its default is to listen on every interface.
     where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    files.write(server)  # so that no process number of an earlier server stays behind
+    files.write(server)  # so that no process id of an earlier server remains
     files.write(replace(server, pid=files.spawn([*serve, *where], environ, cwd=files.path)))
 
 
 def _make_public(url: str) -> dict[str, str]:
-    """Settings of a server that others reach at an address of its proxy."""
+    """Settings of a server that others reach through its proxy."""
     if not url:
         return {}
     secure = {"CSRF_COOKIE_SECURE": "1", "SESSION_COOKIE_SECURE": "1"}
@@ -258,7 +258,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
         )
 
     def look() -> LabelStudioServer | None:
-        # It takes the next port without a word to the caller; only its log tells.
+        # If the port is taken it uses the next one, which only its log shows.
         if b"Trying to start at" in files.log.read_bytes():
             files.stop()
             raise ConfigError(
@@ -270,7 +270,7 @@ def _wait_ready(files: ServerFolder[LabelStudioServer]) -> LabelStudioServer:
 
 
 def _answers(server: LabelStudioServer) -> bool:
-    """Ask who the token belongs to: another program on this port cannot know."""
+    """Ask who owns the token, which another program on this port cannot know."""
     import httpx
 
     with contextlib.suppress(httpx.HTTPError, ValueError):

@@ -1,7 +1,7 @@
-"""Calls to a Label Studio server through its SDK: the only module that knows the SDK.
+"""Call a Label Studio server through its SDK; no other module uses the SDK.
 
-Every failure becomes one of this project's errors, with the token cut out. Reading is tried again
-while a server restarts; writing is not: whoever wrote looks first what has arrived.
+Every failure becomes an error of this project, with the token removed. Reading is retried while a server
+restarts. Writing is not, so callers first check what has arrived.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ def _as_is(row: Any) -> Any:
 
 
 class Transport:
-    """A server, and how to call it.
+    """A server and the means to call it.
 
-    A call is named as in the SDK, such as ``"projects.list"``. Its types are not used: they do not say what
-    the Community edition answers.
+    Calls have the SDK's names, for example ``"projects.list"``. The SDK's types are not used, because they
+    differ from the replies of the Community edition.
 
     Parameters
     ----------
     connection
-        Where, and the token.
+        Address and token.
     patience
-        Seconds for which reading is tried again when the server does not answer.
+        Seconds for which reading is retried if the server does not answer.
     timeout
-        Seconds to wait for one answer.
+        Seconds to wait for one reply.
 
     Attributes
     ----------
     public_url
-        The address to tell people.
+        The address to show to people.
     """
 
     def __init__(self, connection: Connection, *, patience: float = 20.0, timeout: float = 120.0) -> None:
@@ -57,17 +57,17 @@ class Transport:
             self._http.close()
 
     def read_pages(self, call: str, keep: Callable[[Any], Any] = _as_is, **arguments: Any) -> list[Any]:
-        """All pages of a list: as many rows as the server says there are, none twice.
+        """Return all pages of a list, with the number of rows that the server states and none twice.
 
-        The list may change while it is read; then it is read again.
+        If the list changes while it is read, it is read again.
 
         Parameters
         ----------
         call
             Name of the call in the SDK.
         keep
-            What to keep of a row. The SDK's objects are large: of a long list they need several times the
-            memory of what is read from them.
+            Selects what to keep of a row. The SDK's objects are large: a long list needs several times the
+            memory of the selected data.
         """
         for _ in range(4):
             rows: dict[int, Any] = {}
@@ -78,9 +78,9 @@ class Transport:
                 except MissingError:
                     if number == 1:
                         raise
-                    break  # it has become shorter
+                    break  # the list has become shorter
                 items, reply = list(found.items or ()), found.response
-                # Two kinds of lists, two names.
+                # Two kinds of lists use different names.
                 count = int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
                 steady = bool(items) and (number == 1 or count == total)
                 rows |= {int(row.id): keep(row) for row in items}
@@ -92,12 +92,12 @@ class Transport:
         )
 
     def read_total(self, call: str, **arguments: Any) -> int:
-        """How many rows a list has."""
+        """Return the number of rows of a list."""
         reply = self.read(call, page=1, page_size=1, **arguments).response
         return int(getattr(reply, "total", None) or getattr(reply, "count", 0) or 0)
 
     def read(self, call: str, *, patient: bool = True, **arguments: Any) -> Any:
-        """Call, and again while the server is away; first waits are short, as a restart may be."""
+        """Call the server, and retry while it is away; the first delays are short, as for a restart."""
         import tenacity
 
         retrying = tenacity.Retrying(
@@ -112,7 +112,7 @@ class Transport:
             raise LabelStudioError(str(error)) from None
 
     def write(self, call: str, **arguments: Any) -> Any:
-        """Call once; the server may have done it even if this fails."""
+        """Call the server once; it may have acted even if this fails."""
         import httpx
         from label_studio_sdk.core.api_error import ApiError
 
@@ -134,7 +134,7 @@ class Transport:
         said = self._clean(str(detail))
         if status == 401:
             return ConfigError(
-                f"{self.url} refuses the token ({said}): oversight doctor tells what it is and the mend"
+                f"{self.url} refuses the token ({said}): run oversight doctor for the reason and the remedy"
             )
         if status == 403:
             return ConfigError(f"{self.url}: the account may not do this ({said}): use the owner's token")
@@ -155,22 +155,24 @@ class Transport:
             timeout=self._timeout,
             follow_redirects=True,
             trust_env=not local,
-            # The built-in server writes head and body apart, and on a kept connection the second waits
-            # for the delayed acknowledgement of the first: 40 ms a call. Elsewhere a new one costs more.
+            # The built-in server sends head and body separately, and on a kept connection the second waits
+            # for the delayed acknowledgement of the first, 40 ms per call. For other servers a new
+            # connection costs more.
             limits=httpx.Limits(max_keepalive_connections=0 if local else None),
         )
 
     @cached_property
     def _sdk(self) -> Any:
-        from label_studio_sdk import LabelStudio  # 3 s: only who talks to a server pays
+        # the import takes 3 s, so only callers of a server pay for it
+        from label_studio_sdk import LabelStudio
 
-        make: Any = LabelStudio  # it has no types of its own
+        make: Any = LabelStudio  # the SDK has no types
         return make(base_url=self.url, api_key=self.connection.token, max_retries=0, httpx_client=self._http)
 
 
 class MissingError(LabelStudioError):
-    """There is no such thing on the server."""
+    """The requested object does not exist on the server."""
 
 
 class _AwayError(LabelStudioError):
-    """The server is not there, or not itself: another try may help."""
+    """The server is away or overloaded, so a retry may help."""

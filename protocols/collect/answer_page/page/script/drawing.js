@@ -10,7 +10,7 @@ export const LONGEST_COMMENT = 5000;
 
 /** What a value is called to people. */
 export function nameOf(question, value) {
-  return NAMES[value] ?? question.choices?.[Number(value)]?.label ?? value;
+  return question.words?.[value] ?? NAMES[value] ?? question.choices?.[Number(value)]?.label ?? value;
 }
 
 export function drawHead({ study, person, done, of, instructions }, actions) {
@@ -44,7 +44,7 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
       title,
       question.description && prose("p", { class: "quiet about" }, question.description)),
     el("article", { class: "sheet" },
-      prose("div", { class: "prose", id: "text" }, question.text),
+      prose("div", { class: "prose", id: "text" }, question.words ? drawMarked(question.text) : question.text),
       question.options.length > 0 && el("div", { class: "options" }, el("h2", {}, "All options"),
         el("ul", {}, question.options.map((option) => prose("li", {}, option))))),
     choices && el("ol", { class: "choices", "aria-labelledby": "question" }, choices),
@@ -52,6 +52,14 @@ export function drawQuestion({ question, value, reviewed }, draft, { answer, kee
   part("main").querySelector(".ask").classList.toggle("sticky", title.offsetHeight < STICKY);
   window.scrollTo(0, 0);
   title.focus({ preventScroll: true });
+}
+
+/** The text of an open answer: the unit that is asked about, in its brackets, is highlighted. */
+function drawMarked(text) {
+  const start = text.lastIndexOf("【");
+  const end = text.indexOf("】", start);
+  if (start < 0 || end < 0) return text;
+  return [text.slice(0, start), el("mark", {}, text.slice(start, end + 1)), text.slice(end + 1)];
 }
 
 function drawComment(draft, keepDraft) {
@@ -78,7 +86,7 @@ export function openComment() {
 /** The buttons at the bottom, within reach of a thumb. */
 export function drawBar({ question, value, reviewed }, { answer, back, goOn, person }) {
   const verdict = ([name, label, key]) => el("button", { class: "answer", "data-value": name,
-    "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, label, kbd(key));
+    "aria-pressed": reviewed ? String(value === name) : null, onclick: () => answer(name) }, question.words?.[name] ?? label, kbd(key));
   const bar = part("bar");
   bar.hidden = false;
   refill(bar, 
@@ -89,7 +97,7 @@ export function drawBar({ question, value, reviewed }, { answer, back, goOn, per
       prose("span", { class: "quiet small who" }, person()),
       reviewed && el("button", { class: "plain", id: "go-on", onclick: goOn }, "Keep it ›", kbd("Esc")),
       el("button", { class: "plain", "data-value": "skip", onclick: () => answer("skip"),
-        "aria-pressed": reviewed ? String(value === "skip") : null }, "Skip", kbd("s"))));
+        "aria-pressed": reviewed ? String(value === "skip") : null }, nameOf(question, "skip"), kbd("s"))));
 }
 
 /** In place of a question: a title, a sentence, and a way back where there is one. */

@@ -1,0 +1,352 @@
+"""Intervals for looking at the result while answers still come in.
+
+A fixed 95 % interval that is looked at again and again misses the truth far more often than 5 %:
+with a look every 10 labels up to 1000, about every third time. Two remedies, from narrow to wide:
+a number of looks planned beforehand (O'Brien–Fleming), and a confidence sequence from the likelihood,
+valid at all times at once.
+
+Looking on while answers come in about items drawn with unequal, recorded chances, in one draw or several.
+
+The b-th draw takes n_b of the N_b items that remain, item i with chance ρ_i. In random order its answers
+have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i) at the true share m of what remains, whatever earlier
+answers made of the chances. So Π (1 + λ v_i (g_i − m)) with λ > 0 shows by Ville's inequality that the share
+is above m, with λ < 0 that it is below; a mixture over λ stands in for the best one (Waudby-Smith & Ramdas
+2024, J. R. Stat. Soc. B 86). Of the items drawn before, the sum of truths lies between those known right and
+those not known wrong, so that an accuracy A of the pool leaves a range for m, whose nearer end the draw has
+to refute.
+
+The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the
+prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
+of least variance is C = m (K − 1)/(m K + K − 2). Where the prediction itself is asked about for certain, g is
+right or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import check_count, check_level, find_root
+from oversight.harness.types import Counts, Estimate, Interval
+
+
+@lru_cache(maxsize=64)
+def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
+    """C such that P(|z_j| ≤ c √(L/j) for all j = 1..L) = level, for L equally spaced looks.
+
+    O'Brien & Fleming (1979, Biometrics 35). Since z_j √j is a random walk with unit normal steps the
+    bound is the constant ±c√L, and the survival probability follows by repeated numerical
+    integration of its density (Armitage, McPherson & Rowe 1969, JRSS A 132).
+
+    Examples
+    --------
+    >>> round(obrien_fleming_constant(10), 3), round(obrien_fleming_constant(5), 3)
+    (2.087, 2.04)
+    """
+    check_level(level)
+    if looks < 1:
+        raise EstimateError(f"looks must be at least 1, is {looks}")
+    top = float(ndtri(0.5 + level / 2)) + 2.0
+    return find_root(lambda c: level - _stays_inside(c * np.sqrt(looks), looks), 0.01, top)
+
+
+def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
+    """Level at which to compute *any* fixed-sample interval at look j of L: 2Φ(c √(L/j)) − 1.
+
+    Valid jointly at all planned looks for estimates that are asymptotically normal with independent
+    increments, which all estimators here are.
+
+    Raises
+    ------
+    EstimateError
+        Unless 1 ≤ look ≤ looks.
+    """
+    if not 1 <= look <= looks:
+        raise EstimateError(f"look must lie in 1..{looks}, is {look}")
+    z = obrien_fleming_constant(looks, level) * np.sqrt(looks / look)
+    # The first of many looks has a level so near 1 that rounding would make it 1.
+    return float(min(1 - 2 * ndtr(-z), 1 - 1e-15))
+
+
+def likelihood_sequence(
+    yes_hits: int,
+    errors: int,
+    no_misses: Sequence[int],
+    effective_K: Sequence[float],
+    *,
+    level: float = 0.95,
+) -> Estimate:
+    """Confidence sequence {A : L(A) ≥ (1 − level)·∫ L dBeta(½, ½)}: valid at all times at once.
+
+    L is the likelihood of one accuracy under any routing that does not depend on the truth,
+
+        log L(A) = S_o log A + (T_o + T_c) log(1 − A) + Σ_j S_c,j log(A + K'_j − 2),
+
+    with S_o yes-answers about predicted options, T_o + T_c wrong predictions seen (yes about another
+    option, or no about the predicted one) and S_c,j no-answers about other options at effective K'_j.
+    The ratio of the mixture to L(A) is a martingale under A with mean 1, so by Ville's inequality it
+    ever exceeds 1/(1 − level) with probability at most 1 − level (Robbins 1970, Ann. Math. Stat. 41).
+    The Beta(½, ½) mixture is uniform in u with A = sin²(πu/2), where the integral is taken.
+
+    Parameters
+    ----------
+    yes_hits, errors
+        S_o and T_o + T_c.
+    no_misses, effective_K
+        Same length: S_c,j and K'_j ≥ 2 (K with one question per item).
+
+    Raises
+    ------
+    EstimateError
+        If lengths differ, a count is negative, K' < 2, or there is no answer at all.
+    """
+    check_level(level)
+    n = _answers(yes_hits, errors, no_misses, effective_K)
+
+    misses = [(m, K) for m, K in zip(no_misses, effective_K, strict=True) if m]
+
+    def log_likelihood(A: FloatArray) -> FloatArray:
+        total: FloatArray = yes_hits * np.log(A) if yes_hits else np.zeros_like(A)
+        if errors:
+            total = total + errors * np.log(1 - A)
+        for m, K in misses:
+            total = total + m * np.log(A + K - 2)
+        return total
+
+    u = (np.arange(size := max(4000, 80 * int(np.sqrt(n)))) + 0.5) / size
+    A = np.sin(np.pi * u / 2) ** 2
+    with np.errstate(divide="ignore"):  # at 0 and 1
+        values = log_likelihood(A)
+        peak = float(values.max())
+        bound = peak + float(np.log(np.exp(values - peak).mean())) + np.log1p(-level)
+        best = float(A[int(values.argmax())])
+        low, high = _crossings(log_likelihood, bound, best)
+    return Estimate.from_interval(
+        value=best,
+        interval=Interval(low=low, high=high, level=level, method="likelihood sequence"),
+        estimator="ml",
+        n=Counts(ordinary=yes_hits, complementary=n - yes_hits),
+        assumptions=("options were asked about without a look at the truth", "experts answer without error"),
+    )
+
+
+def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: Sequence[float]) -> int:
+    """Number of answers, after a check of every count."""
+    if len(no_misses) != len(effective_K):
+        raise EstimateError(
+            f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
+        )
+    for name, count in (("yes_hits", yes_hits), ("errors", errors), *(("no_misses", m) for m in no_misses)):
+        check_count(name, count)
+    for j, K in enumerate(effective_K):
+        if K < 2:
+            raise EstimateError(f"effective_K[{j}] must be at least 2, is {K}")
+    n = yes_hits + errors + sum(no_misses)
+    if n == 0:
+        raise EstimateError("a confidence sequence needs at least 1 answer, there are 0")
+    return n
+
+
+def _stays_inside(bound: float, steps: int) -> float:
+    """P(|S_j| ≤ bound, j = 1..steps) of a random walk with standard normal steps."""
+    # The kernel has width 1: ten nodes a unit integrate it to rounding.
+    nodes, weights = np.polynomial.legendre.leggauss(40 + int(10 * bound))
+    x, w = bound * nodes, bound * weights
+    kernel = _density(x[:, None] - x[None, :])
+    density = _density(x)
+    for _ in range(steps - 1):
+        density = kernel @ (w * density)
+    return float((w * density).sum())
+
+
+def _density(x: FloatArray) -> FloatArray:
+    """Density of the standard normal."""
+    density: FloatArray = np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    return density
+
+
+def _crossings(
+    log_likelihood: Callable[[FloatArray], FloatArray], bound: float, inside: float
+) -> tuple[float, float]:
+    """Where the concave log-likelihood falls to the bound below and above a point inside; else 0 and 1."""
+    far: FloatArray = np.array([0.0, 1.0])
+    near: FloatArray = np.where(log_likelihood(far) >= bound, far, inside)
+    for _ in range(60):
+        middle = (near + far) / 2
+        is_in = log_likelihood(middle) >= bound
+        near, far = np.where(is_in, middle, near), np.where(is_in, far, middle)
+    return float(far[0]), float(far[1])
+
+
+_SHARES = 1000
+_CLUSTER_BETS = np.geomspace(1e-3, 1.0, 12)
+"""Shares of the largest bet that cannot ruin; the mixture over them stands in for the best one."""
+
+
+def score_betting_sequence(
+    right: IntArray,
+    wrong: IntArray,
+    open_: IntArray,
+    effective_K: FloatArray,
+    *,
+    largest: int,
+    level: float = 0.95,
+) -> Interval:
+    """Confidence sequence from bets on the likelihood's score, clusters being the independent units.
+
+    At the true accuracy A each item's score, 1/A if it is seen right, −1/(1 − A) if seen wrong and
+    1/(A + K' − 2) if an option other than the prediction was refused, has mean 0 whatever the items of
+    its cluster do. So Π_j (1 + λ s_j(A)) over the sums s_j of clusters is a martingale with mean 1, and
+    so is its mixture over λ; an A where it reaches 1/(1 − level) is refuted (Ville). λ goes up to where
+    a cluster of the largest size cannot make a factor negative. A cluster that is answered in parts is
+    counted with what there is of it: the bound is then that of the central limit theorem in random order.
+
+    Parameters
+    ----------
+    right, wrong
+        Shape (J,): items of every cluster that were seen right, and wrong.
+    open_, effective_K
+        Shapes (J, m) and (m,): items left open by refusals, by K'.
+    largest
+        Items of the largest cluster, known before any answer.
+    """
+    check_level(level)
+    counts, times = np.unique(np.column_stack([right, wrong, open_]), axis=0, return_counts=True)
+    A = np.sin(np.pi * (np.arange(_SHARES) + 0.5) / (2 * _SHARES)) ** 2
+    scores = np.stack([1 / A, -1 / (1 - A), *(1 / (A + K - 2) for K in effective_K)])
+    sums = counts @ scores
+    most, least = scores.max(axis=0), -scores.min(axis=0)
+    logs = [
+        times @ np.log1p(bet * share * sums)
+        for share in _CLUSTER_BETS
+        for bet in (0.999 / (largest * least), -0.999 / (largest * most))
+    ]
+    evidence = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+    kept = np.flatnonzero(evidence < -np.log1p(-level))
+    low, high = int(kept[0]), int(kept[-1])
+    return Interval(
+        low=0.0 if low == 0 else float(A[low - 1]),
+        high=1.0 if high == _SHARES - 1 else float(A[high + 1]),
+        level=level,
+        method="score betting",
+    )
+
+
+_DRAW_SHARES = 500
+_MOST = 700.0
+"""Largest logarithm of a wealth, so that it stays a number."""
+_DRAW_BETS = np.geomspace(1e-3, 0.999, 12)
+"""Shares of the largest bet that cannot ruin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnAnswers:
+    """What one draw has told so far of its n answered items; arrays have shape (n,).
+
+    Attributes
+    ----------
+    n_options
+        K; 1 where the prediction itself was asked about for certain.
+    readable, own, yes
+        Whether the item's prediction is readable, whether it was asked about, and the answer.
+    scale
+        v of each.
+    largest
+        K → the largest v of the draw's items of so many options, answered or not.
+    remaining
+        N_b.
+    known_right, known_wrong
+        How many of the items drawn before are known to be.
+    """
+
+    n_options: IntArray
+    readable: BoolArray
+    own: BoolArray
+    yes: BoolArray
+    scale: FloatArray
+    largest: Mapping[int, float]
+    remaining: int
+    known_right: int
+    known_wrong: int
+
+
+def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: float = 0.95) -> Interval:
+    """Confidence sequence of the share of right predictions among all `size` items of the pool."""
+    check_level(level)
+    grid = np.sin(np.pi * np.arange(_DRAW_SHARES + 1) / (2 * _DRAW_SHARES)) ** 2
+    above, below = np.zeros(_DRAW_SHARES + 1), np.zeros(_DRAW_SHARES + 1)
+    for draw in draws:
+        over, under = _bet(draw, grid)
+        least, most = _remaining_share(draw, size, grid)
+        # the next share on the grid that is no nearer to what was seen
+        above += over[np.searchsorted(grid, most - 1e-12)]
+        below += under[np.searchsorted(grid, least + 1e-12, side="right") - 1]
+    evidence = np.logaddexp(above, below) - np.log(2)
+    kept = np.flatnonzero(evidence < -np.log1p(-level))
+    low, high = max(0, int(kept[0]) - 1), min(_DRAW_SHARES, int(kept[-1]) + 1)
+    return Interval(low=float(grid[low]), high=float(grid[high]), level=level, method="draw betting")
+
+
+def draw_wealth(draws: Sequence[DrawnAnswers], size: int, share: float) -> tuple[float, float]:
+    """Return what bets win against "the share of right predictions is at most `share`", and "at least".
+
+    Each reaches 1/α with probability at most α if what it bets against is true, however often one looks.
+    """
+    above = below = 0.0
+    for draw in draws:
+        least, most = _remaining_share(draw, size, np.array([share]))
+        above += float(_bet(draw, most)[0][0])
+        below += float(_bet(draw, least)[1][0])
+    return float(np.exp(min(above, _MOST))), float(np.exp(min(below, _MOST)))
+
+
+def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
+    """Return v g − v `share` of every item of all draws, in one array."""
+    return np.concatenate([draw.scale * (_outcomes(draw, share) - share) for draw in draws])
+
+
+def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest share of right ones among what remained before the draw, by a share of the pool."""
+    right_at_most = size - draw.remaining - draw.known_wrong
+    most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
+    least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
+    return least, most
+
+
+def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logarithms of what bets win against "the share is m, or less", and "m, or more", for every m."""
+    over, under = np.zeros(len(grid)), np.zeros(len(grid))
+    if not len(draw.scale):
+        return over, under
+    for place, m in enumerate(np.clip(grid, 1e-9, 1 - 1e-9).tolist()):
+        seen = draw.scale * (_outcomes(draw, m) - m)
+        falls, rises = zip(*(_reach(K, m, v) for K, v in draw.largest.items()), strict=True)
+        for logs, sign, room in ((over, 1, max(falls)), (under, -1, max(rises))):
+            won = np.log1p(sign * _DRAW_BETS[:, None] / room * seen).sum(axis=1)
+            logs[place] = np.logaddexp.reduce(won) - np.log(len(_DRAW_BETS))
+    return over, under
+
+
+def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
+    """Outcomes g of all items, shape (n,); 0 where the prediction is unreadable, which is wrong."""
+    K, others = draw.n_options, np.maximum(draw.n_options - 1, 1)
+    constant = m * (K - 1) / (m * K + np.maximum(K - 2, 0) + (K < 2))
+    surprise = draw.yes - np.where(draw.own, m, (1 - m) / others)
+    g = m + (draw.own - constant) * surprise * K
+    outcomes: FloatArray = np.where(draw.readable, g, 0.0)
+    return outcomes
+
+
+def _reach(K: int, m: float, v: float) -> tuple[float, float]:
+    """How far v g may lie below v m and above it, with K options."""
+    if K == 1:
+        return v * m, v * (1 - m)
+    C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)
+    falls = max((1 - C) * m * K, C * (1 - other) * K, m)
+    return v * falls, v * max((1 - C) * (1 - m) * K, C * other * K)

@@ -1,0 +1,725 @@
+"""Accuracy from experts who err: gold items, second experts, and ranges of error rates.
+
+Experts who err: rates from gold items, corrected estimates, and refusal where data cannot tell.
+
+An expert says yes to a true option with probability s (sensitivity) and no to a false one with
+probability t (specificity), J = s + t − 1. About a predicted option (hit) and another (miss):
+
+    α = P(yes | hit)  = A s + (1 − A)(1 − t)
+    β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
+
+Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
+rates (gold items) do. Two experts per question do too (`oversight.harness.estimate.expert_errors`).
+
+Accuracy from fallible experts, by the likelihood of all that is known of their errors.
+
+A question about an option that is true with probability τ, put to y + m experts who judge it one by one with
+sensitivity s and specificity t, is answered yes by y of them with a probability proportional to
+
+    τ s^y (1 − s)^m + (1 − τ) (1 − t)^y t^m.
+
+τ is A for a model's prediction, (1 − A)/(K − 1) for another option, 1 and 0 for gold. Questions with a second
+expert and without tell A, s and t together (Hui & Walter 1980, Biometrics 36, with the relation of the two
+prevalences known); where they do not, ranges of s and t bound A.
+
+In which ranges experts' error rates lie: by gold items, and by what is known of them beforehand.
+
+Answers come with sensitivity s and specificity t; what estimates need of them is J = s + t − 1 and the pair
+(s, t) itself. Ranges beforehand are taken as certain, those by gold hold with a probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.anytime import likelihood_sequence
+from oversight.harness.estimate.core import (
+    check_items,
+    check_level,
+    check_positive,
+    check_successes,
+    chi2_tail,
+    clopper_pearson,
+    effective_clusters,
+    find_root,
+    sign_p_value,
+    z_value,
+)
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
+from oversight.harness.estimate.routed_means import informed, question_weights, t_quantile
+from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target
+from oversight.harness.types import Estimate, Interval, Note, NoteKind
+
+GOLD_ASSUMPTIONS = (
+    "options were drawn with the recorded propensities, before any answer to them",
+    "experts err on these items as often as on the gold items, whatever the model predicts",
+    "no model has seen the experts' answers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldCounts:
+    """Answers to questions whose truth is known.
+
+    Attributes
+    ----------
+    yes_on_true, n_true
+        Yes-answers among the questions about the true option.
+    no_on_false, n_false
+        No-answers among the questions about a false option.
+
+    Raises
+    ------
+    EstimateError
+        If a count is negative, exceeds its total, or a total is 0.
+    """
+
+    yes_on_true: int
+    n_true: int
+    no_on_false: int
+    n_false: int
+
+    def __post_init__(self) -> None:
+        check_positive("n_true", self.n_true, "a sensitivity")
+        check_positive("n_false", self.n_false, "a specificity")
+        check_successes("yes_on_true", self.yes_on_true, "n_true", self.n_true)
+        check_successes("no_on_false", self.no_on_false, "n_false", self.n_false)
+
+    @property
+    def sensitivity(self) -> float:
+        """Estimate ŝ = yes_on_true/n_true."""
+        return self.yes_on_true / self.n_true
+
+    @property
+    def specificity(self) -> float:
+        """Estimate t̂ = no_on_false/n_false."""
+        return self.no_on_false / self.n_false
+
+
+_NORMAL = "a normal interval around a mean of rare large outcomes covers less than its level in small samples"
+
+
+def youden(s: float, t: float) -> float:
+    """J = s + t − 1, in (0, 1].
+
+    Raises
+    ------
+    NotIdentified
+        If J ≤ 0: answers no better than a coin say nothing about the truth.
+    """
+    if not (0 <= s <= 1 and 0 <= t <= 1):
+        raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
+    if s + t <= 1:
+        raise NotIdentified(f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers carry nothing")
+    return s + t - 1
+
+
+def corrected_answers(answer: ArrayLike, s: float, t: float) -> FloatArray:
+    """b̃ = (b − (1 − t))/(s + t − 1): E[b̃ | y] = 1{y = k}, so b̃ may take b's place in (G).
+
+    Derivation: E[b | y = k] = s and E[b | y ≠ k] = 1 − t; solve the line through the two.
+    Values lie outside [0, 1]. Raises `NotIdentified` if s + t ≤ 1.
+    """
+    return (np.asarray(answer, dtype=np.float64) - (1 - t)) / youden(s, t)
+
+
+def corrected_mean(
+    c: FloatArray,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Estimate:
+    """Equation (G) with corrected answers, its variance including that of the gold rates.
+
+    With w_q = (c_k − C*)/π_k per question and b̃ as in `corrected_answers`,
+    Var = Var(g̃)/N + G_s² s(1−s)/n_s + G_t² t(1−t)/n_t,
+    G_s = −Σ_q w_q b̃_q/(N J), G_t = Σ_q w_q (1 − b̃_q)/(N J). For targeted routing this is
+    Â = (α̂ + t̂ − 1)/(ŝ + t̂ − 1) with Var = [α(1−α)/n + A² s(1−s)/n_s + (1−A)² t(1−t)/n_t]/J²
+    (Rogan & Gladen 1978, Am. J. Epidemiol. 107). The interval is centred on
+    rates with one answer of either kind added (Lang & Reiczigel 2014, Prev. Vet. Med. 113), and its
+    spread counts one item at each end of the answer scale, so that few gold items or answers without
+    an error are not taken for certainty.
+
+    Parameters
+    ----------
+    c, data
+        Target and answers, as for `routed_mean`; build ``data`` with ``error_free=False``.
+    gold
+        Counts from gold items, not used in ``data``, and of independent items.
+    cluster
+        Shape (N,): number of the item's cluster; clusters are then the independent units, of which one more
+        lies at each end, and the quantile is Student's.
+
+    Raises
+    ------
+    NotIdentified
+        If the rates give J ≤ 0, or positivity fails.
+    """
+    check_level(level)
+    size = len(c)
+    check_items(size)
+    value, _, _ = _corrected(c, data, gold.sensitivity, gold.specificity)
+    n_s, n_t = gold.n_true + 2, gold.n_false + 2
+    s, t = (gold.yes_on_true + 1) / n_s, (gold.no_on_false + 1) / n_t
+    centre, g, (slope_s, slope_t) = _corrected(c, data, s, t)
+    floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
+    sums = g - g.mean() if cluster is None else np.bincount(cluster, g - g.mean())
+    units = size if cluster is None else effective_clusters(cluster)
+    # One added unit at each end of the answer scale: a sample without errors is not free of variance.
+    end = (ceiling - floor) / youden(s, t) * size / units
+    sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
+    se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
+    half = se * (z_value(level) if cluster is None else t_quantile(level, max(1.0, units - 1)))
+    low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
+    notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
+    low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
+    return Estimate.from_interval(
+        value=value,
+        se=se,
+        interval=Interval(low=low, high=high, level=level, method="delta", notes=notes, why=_NORMAL),
+        estimator="corrected",
+        n=data.counts,
+        assumptions=GOLD_ASSUMPTIONS,
+    )
+
+
+def corrected_accuracy(
+    predicted: ArrayLike,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Estimate:
+    """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
+    c = accuracy_target(predicted, data.propensities.shape[1])
+    data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
+    return corrected_mean(c, data, gold, level=level, cluster=cluster)
+
+
+def _corrected(
+    c: FloatArray, data: RoutedSample, s: float, t: float
+) -> tuple[float, FloatArray, tuple[float, float]]:
+    """Mean of g̃, g̃ itself, and the slopes of the mean in s and t."""
+    b = corrected_answers(data.answer, s, t)
+    weight = question_weights(c, data)
+    g = (c * data.posterior).sum(axis=1)
+    g = g + np.bincount(data.item, weight * (b - data.posterior[data.item, data.asked]), minlength=len(c))
+    slope = len(c) * youden(s, t)
+    slopes = -float((weight * b).sum()) / slope, float((weight * (1 - b)).sum()) / slope
+    return float(g.mean()), g, slopes
+
+
+_FINE_GRID = np.linspace(0.0, 1.0, 2001)
+_GOLD_ROUNDS = 400
+_GOLD_CLOSE = 1e-9
+_LEAST_CHANCE = 1e-300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _YesCounts:
+    """Yes-answers x of n about predictions (the first entry), about other options, and about gold.
+
+    With A given, an option asked about is true with probability τ = base + slope·A: A for a prediction,
+    (1 − A)/(K − 1) for another one, 1 and 0 for gold. So P(yes) = τ s + (1 − τ)(1 − t).
+    """
+
+    x: FloatArray
+    n: FloatArray
+    base: FloatArray
+    slope: FloatArray
+
+
+def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
+    """Whether each item has one question, drawn uniformly or about the prediction, and all have one K."""
+    readable = predicted >= 0
+    once = len(data.item) == len(predicted) and len(np.unique(data.item)) == len(predicted)
+    alike = len(np.unique(data.n_options)) == 1
+    return bool(once and alike and readable.any() and (_uniform(data) or _own(predicted, data)))
+
+
+def gold_accuracy(
+    predicted: IntArray,
+    data: RoutedSample,
+    gold: GoldCounts,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Estimate:
+    """Accuracy by maximum likelihood in A, s and t, and the interval of the efficient score test.
+
+    The counts are independent binomials (`_YesCounts`). At every A the rates s and t are fitted (EM), and A
+    is kept while its score, freed of what moves with s and t, is within Student's t standard errors: near
+    0 and 1, and where yes is rare, that holds where a normal interval around the estimate does not.
+    Unreadable predictions are wrong (`scale_by_share`).
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,), −1 for unreadable; data for which `allows_gold_score`.
+    cluster
+        Shape (N,): number of the item's cluster. The items' counts are then those of as many independent
+        ones as tell as much (`independent_share`); gold items count as independent.
+    """
+    readable = predicted >= 0
+    counts = _count_yes(predicted, data, gold)
+    s, t, best, kept = _invert(counts, gold, level, int(readable.sum()))
+    if cluster is not None:
+        rates = float(_FINE_GRID[best]), float(s[best]), float(t[best])
+        part = independent_share(predicted, data, rates, cluster, level)
+        scale = np.array([part, part, 1.0, 1.0])
+        counts = replace(counts, x=counts.x * scale, n=counts.n * scale)
+        s, t, best, kept = _invert(counts, gold, level, int(readable.sum() * part))
+    information = _efficient_score(counts, s, t)[1]
+    step = _FINE_GRID[1]
+    low, value, high = (
+        max(0.0, _FINE_GRID[kept.min()] - step),
+        _FINE_GRID[best],
+        min(1.0, _FINE_GRID[kept.max()] + step),
+    )
+    share, n = float(readable.mean()), float(len(predicted))
+    if share < 1:
+        n = n if cluster is None else effective_size(readable.astype(np.float64), cluster, level)
+        value, low, high = scale_by_share(share, n, value, low, high, level)
+    spread = share / math.sqrt(max(float(information[best]), _GOLD_CLOSE))
+    return Estimate.from_interval(
+        value=float(value),
+        se=float(spread),
+        interval=Interval(low=float(low), high=float(high), level=level, method="gold-score"),
+        estimator="corrected",
+        n=data.counts,
+        assumptions=GOLD_ASSUMPTIONS,
+    )
+
+
+def independent_share(
+    predicted: IntArray,
+    data: RoutedSample,
+    rates: tuple[float, float, float],
+    cluster: IntArray,
+    level: float,
+) -> float:
+    """By which share of them independent items would tell as much as those of these clusters.
+
+    Of the items' scores of A, brought to the mean and the variance of right and wrong predictions
+    (`effective_size`).
+
+    Parameters
+    ----------
+    predicted, cluster
+        Shape (N,), as for `gold_accuracy`.
+    rates
+        A, s and t at which the scores are taken.
+    """
+    A, s, t = rates
+    of, K = predicted[data.item], int(data.n_options[0])
+    hit = of == data.asked
+    tau = np.where(hit, A, (1 - A) / (K - 1))
+    p = np.clip(tau * s + (1 - tau) * (1 - t), _GOLD_CLOSE, 1 - _GOLD_CLOSE)
+    score = np.zeros(len(predicted))
+    score[data.item] = np.where(
+        of >= 0, (data.answer - p) / (p * (1 - p)) * np.where(hit, 1, -1 / (K - 1)), 0
+    )
+    scored = predicted >= 0
+    rest = score[scored] - score[scored].mean()
+    spread = float(np.sqrt((rest**2).mean()))
+    values = A + rest * (math.sqrt(A * (1 - A)) / spread if spread > 0 else 0.0)
+    groups = np.unique(cluster[scored], return_inverse=True)[1]
+    if groups.max(initial=0) < 1:
+        raise NotIdentified("clusters: there must be at least 2 with a readable prediction")
+    return effective_size(values, groups, level) / len(values)
+
+
+def _invert(
+    counts: _YesCounts, gold: GoldCounts, level: float, items: int
+) -> tuple[FloatArray, FloatArray, int, IntArray]:
+    """Rates at every A of the grid; the place of the estimate, and of what the test keeps."""
+    s, t = _fit_rates(counts, gold)
+    score, information = _efficient_score(counts, s, t)
+    fewest = min(gold.n_true, gold.n_false, items)
+    kept = np.flatnonzero(score**2 <= t_quantile(level, max(1, fewest - 1)) ** 2 * information)
+    best = int(np.argmin(np.where(information > 0, score**2 / np.maximum(information, _GOLD_CLOSE), np.inf)))
+    return s, t, best, np.append(kept, best)
+
+
+def _uniform(data: RoutedSample) -> bool:
+    return bool(np.allclose(data.propensities * data.n_options[:, None], 1, atol=1e-6))
+
+
+def _own(predicted: IntArray, data: RoutedSample) -> bool:
+    """Whether every question is about the prediction, put for certain."""
+    return bool(
+        (data.by_item[0] == predicted).all() and (data.propensities.max(axis=1) > 1 - _GOLD_CLOSE).all()
+    )
+
+
+def _count_yes(predicted: IntArray, data: RoutedSample, gold: GoldCounts) -> _YesCounts:
+    of = predicted[data.item]
+    hit: BoolArray = of == data.asked
+    other = ~hit & (of >= 0)
+    yes = data.answer > 0.5
+    K = int(data.n_options[0])
+    x = [(yes & hit).sum(), (yes & other).sum(), gold.yes_on_true, gold.n_false - gold.no_on_false]
+    n = [hit.sum(), other.sum(), gold.n_true, gold.n_false]
+    return _YesCounts(
+        x=np.array(x, dtype=np.float64),
+        n=np.array(n, dtype=np.float64),
+        base=np.array([0.0, 1 / (K - 1), 1.0, 0.0]),
+        slope=np.array([1.0, -1 / (K - 1), 0.0, 0.0]),
+    )
+
+
+def _fit_rates(counts: _YesCounts, gold: GoldCounts) -> tuple[FloatArray, FloatArray]:
+    """Sensitivity and specificity of greatest likelihood at every A of the grid, by EM."""
+    tau = counts.base + _FINE_GRID[:, None] * counts.slope
+    s = np.full(len(_FINE_GRID), (gold.yes_on_true + 0.5) / (gold.n_true + 1))
+    t = np.full(len(_FINE_GRID), (gold.no_on_false + 0.5) / (gold.n_false + 1))
+    no = counts.n - counts.x
+    for _ in range(_GOLD_ROUNDS):
+        by_true, by_false = tau * s[:, None], (1 - tau) * (1 - t[:, None])
+        true_yes = counts.x * by_true / np.maximum(by_true + by_false, _LEAST_CHANCE)
+        by_true, by_false = tau * (1 - s[:, None]), (1 - tau) * t[:, None]
+        true_no = no * by_true / np.maximum(by_true + by_false, _LEAST_CHANCE)
+        true = (true_yes + true_no).sum(axis=1)
+        fresh = true_yes.sum(axis=1) / true, (no - true_no).sum(axis=1) / (counts.n.sum() - true)
+        moved = max(float(np.abs(fresh[0] - s).max()), float(np.abs(fresh[1] - t).max()))
+        s, t = fresh
+        if moved < _GOLD_CLOSE:
+            break
+    return s, t
+
+
+def _efficient_score(counts: _YesCounts, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Score of A and its variance, once what moves with s and t is taken off; at every A of the grid."""
+    tau = counts.base + _FINE_GRID[:, None] * counts.slope
+    p = np.clip(tau * s[:, None] + (1 - tau) * (1 - t[:, None]), _GOLD_CLOSE, 1 - _GOLD_CLOSE)
+    weight = counts.n / (p * (1 - p))
+    residual = (counts.x - counts.n * p) / (p * (1 - p))
+    by_A = counts.slope * (s + t - 1)[:, None]
+    slopes = (by_A, tau, tau - 1)
+    score = [(residual * slope).sum(axis=1) for slope in slopes]
+    (aa, a_s, at), (_, ss, st), (_, _, tt) = ([(weight * a * b).sum(axis=1) for b in slopes] for a in slopes)
+    det = ss * tt - st**2
+    k_s, k_t = (a_s * tt - at * st) / det, (at * ss - a_s * st) / det
+    return score[0] - k_s * score[1] - k_t * score[2], aa - k_s * a_s - k_t * at
+
+
+ERROR_ASSUMPTIONS = (
+    "options were drawn with the recorded propensities, before any answer to them",
+    "experts err equally often, whatever the model predicts, and better than a coin",
+)
+SECOND_ASSUMPTIONS = (
+    *ERROR_ASSUMPTIONS,
+    "two experts of a question judge it independently, given the truth",
+)
+_GRID = np.linspace(0.0, 1.0, 501)
+_STARTS = ((0.95, 0.97), (0.75, 0.75))
+_ROUNDS = 2000
+_CLOSE = 1e-6
+_TINY = 1e-12
+_FEW = 3
+"""Cells in which fewer are expected make a deviance too large too often."""
+_DOUBT = 0.01
+"""Level of the tests of what two experts are taken to be; what fails is withheld."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRanges:
+    """What is known of experts' errors beforehand, and answers to gold.
+
+    Attributes
+    ----------
+    sensitivity, specificity
+        Least and greatest value, within [½, 1].
+    gold_true, gold_false
+        Gold questions about the true option, and about a false one: (yes, no).
+
+    Raises
+    ------
+    EstimateError
+        If a range is empty or leaves [½, 1].
+    """
+
+    sensitivity: tuple[float, float] = (0.5, 1.0)
+    specificity: tuple[float, float] = (0.5, 1.0)
+    gold_true: tuple[int, int] = (0, 0)
+    gold_false: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        for name in ("sensitivity", "specificity"):
+            low, high = getattr(self, name)
+            if not 0.5 <= low <= high <= 1:
+                raise EstimateError(f"{name} must be a range within 0.5 and 1, is {low:g} to {high:g}")
+
+    @property
+    def gold(self) -> GoldCounts | None:
+        """The answers to gold, if there are some of both kinds."""
+        (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
+        if not (right + missed and false_yes + true_no):
+            return None
+        return GoldCounts(right, right + missed, true_no, true_no + false_yes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """Counts of questions: of which prevalence (base + slope·A), with so many yes and no."""
+
+    count: FloatArray
+    yes: FloatArray
+    no: FloatArray
+    base: FloatArray
+    slope: FloatArray
+
+    def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(pattern, true) and P(pattern, false) at every A of the grid; one order of the answers."""
+        tau = self.base + _GRID[:, None] * self.slope
+        s, t = s[:, None], t[:, None]
+        return tau * s**self.yes * (1 - s) ** self.no, (1 - tau) * (1 - t) ** self.yes * t**self.no
+
+
+def bounded_accuracy(
+    predicted: IntArray,
+    data: RoutedSample,
+    second: IntArray,
+    known: ErrorRanges,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> Estimate:
+    """Accuracy by maximum likelihood in A, s and t, and the interval of its profile likelihood ratio.
+
+    A is kept while twice the log-likelihood that it loses is within the quantile of ½χ²₁ + ½χ²₂: rates may
+    lie at the ends of their ranges, and no corner makes the ratio larger than that mixture (Self & Liang
+    1987, JASA 82, in the plane of the two frequencies); or within the square of Student's t where few
+    questions have a second expert. Where ranges only bound A, the interval covers all that is as likely.
+    Unreadable predictions are wrong.
+
+    Parameters
+    ----------
+    predicted, data
+        As for `gold_accuracy`: one question an item, uniform or about the prediction.
+    second
+        What a second expert said to each of the questions of `data`: 1, 0, or −1 for none.
+    cluster
+        Shape (N,): number of the item's cluster; see `gold_accuracy`.
+
+    Raises
+    ------
+    NotIdentified
+        If second experts contradict what is assumed of them, or all accuracies are as likely.
+    """
+    readable = predicted >= 0
+    cells, doubles = _count_cells(predicted, data, second, known)
+    if doubles:
+        _check_exchangeable(data, second)
+    likelihood, rates = _profile(cells, known)
+    best, part = int(np.argmax(likelihood)), 1.0
+    if cluster is not None:
+        found = float(_GRID[best]), float(rates[0][best]), float(rates[1][best])
+        part = independent_share(predicted, data, found, cluster, level)
+        cells = replace(cells, count=np.where(cells.slope != 0, cells.count * part, cells.count))
+        likelihood, rates = _profile(cells, known)
+        best = int(np.argmax(likelihood))
+    if doubles:
+        _check_fit(cells, rates[0][best], rates[1][best], float(_GRID[best]))
+    loss = 2 * (likelihood[best] - likelihood)
+    quantile = t_quantile(level, max(1, int(part * (doubles or readable.sum())) - 1))
+    kept = np.flatnonzero(loss <= max(quantile**2, _mixed_quantile(level)))
+    step = _GRID[1]
+    low, high = max(0.0, _GRID[kept.min()] - step), min(1.0, _GRID[kept.max()] + step)
+    if low == 0 and high == 1:
+        raise NotIdentified(
+            "what is known of experts' errors leaves every accuracy possible; add gold items, or put more "
+            "questions to a second expert"
+        )
+    value, share = float(_GRID[best]), float(readable.mean())
+    if share < 1:
+        n = len(predicted) if cluster is None else effective_size(readable.astype(float), cluster, level)
+        value, low, high = scale_by_share(share, n, value, low, high, level)
+    return Estimate.from_interval(
+        value=value,
+        interval=Interval(low=float(low), high=float(high), level=level, method="profile-likelihood"),
+        estimator="hui_walter" if doubles else "bounded",
+        n=data.counts,
+        assumptions=SECOND_ASSUMPTIONS if doubles else ERROR_ASSUMPTIONS,
+    )
+
+
+def _mixed_quantile(level: float) -> float:
+    """Quantile of the equal mixture of χ² with one and with two degrees of freedom."""
+    return find_root(lambda x: (chi2_tail(x, 1) + chi2_tail(x, 2)) / 2 - (1 - level), 0.0, 100.0)
+
+
+def _count_cells(
+    predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
+) -> tuple[_Cells, int]:
+    """The cells, and how many of the model's questions have a second answer."""
+    of = predicted[data.item]
+    hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
+    K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
+    for base, slope, which in ((0.0, 1.0, hit & there), (1 / (K - 1), -1 / (K - 1), ~hit & there)):
+        for said in (True, False):
+            own = which & (yes == said)
+            rows.append((float((own & (second < 0)).sum()), int(said), int(not said), base, slope))
+            for again in (1, 0):
+                n = float((own & (second == again)).sum())
+                rows.append((n, said + again, 2 - said - again, base, slope))
+    for base, (n_yes, n_no) in ((1.0, known.gold_true), (0.0, known.gold_false)):
+        rows += [(n_yes, 1, 0, base, 0.0), (n_no, 0, 1, base, 0.0)]
+    columns = np.array([row for row in rows if row[0]], dtype=np.float64).T
+    return _Cells(*columns), int(((second >= 0) & there).sum())
+
+
+def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
+    """The greatest log-likelihood at every A of the grid, and the rates s and t that give it, by EM."""
+    flat = np.zeros_like(_GRID)
+    best: FloatArray = flat - np.inf
+    found: tuple[FloatArray, FloatArray] = flat, flat
+    for start in _STARTS:
+        s: FloatArray = np.clip(flat + start[0], *known.sensitivity)
+        t: FloatArray = np.clip(flat + start[1], *known.specificity)
+        likelihood, before = flat - np.inf, flat - np.inf
+        for _ in range(_ROUNDS):
+            true, false = cells.split(s, t)
+            both = np.maximum(true + false, _TINY)
+            before, likelihood = likelihood, (cells.count * np.log(both)).sum(axis=1)
+            if float((likelihood - before).max()) < _CLOSE:
+                break
+            is_true = cells.count * true / both
+            is_false = cells.count - is_true
+            s = np.clip(_ratio(is_true, cells.yes, cells.no, s), *known.sensitivity)
+            t = np.clip(_ratio(is_false, cells.no, cells.yes, t), *known.specificity)
+        better = likelihood > best
+        best = np.where(better, likelihood, best)
+        found = np.where(better, s, found[0]), np.where(better, t, found[1])
+    return best, found
+
+
+def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
+    """Share of successes among weighted answers; what was there before where there are none."""
+    of = (weight * (successes + failures)).sum(axis=1)
+    made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
+    return made
+
+
+def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
+    """Whether first and second experts say yes equally often where they differ, by a sign test."""
+    first = data.answer > 0.5
+    more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
+    if more + fewer and sign_p_value(more, fewer) < _DOUBT:
+        raise NotIdentified(
+            f"second experts are not like the first: where they differ, the first said yes {more} times and "
+            f"the second {fewer} times, so that they do not err equally often"
+        )
+
+
+def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
+    """Whether the answers are as two independent experts with these rates would give them (deviance)."""
+    deviance, free = 0.0, -3
+    tau = cells.base + A * cells.slope
+    for slope in np.unique(cells.slope[cells.slope != 0]):
+        for size in (1, 2):
+            group = (cells.slope == slope) & (cells.yes + cells.no == size)
+            seen = [float(cells.count[group & (cells.yes == yes)].sum()) for yes in range(size + 1)]
+            if not sum(seen):
+                continue
+            share = float(tau[group][0])
+            chance = [_chance(size, yes, s, t, share) for yes in range(size + 1)]
+            merged = _merge_rare(seen, [sum(seen) * each for each in chance])
+            deviance += sum(2 * x * np.log(x / mean) for x, mean in merged if x)
+            free += max(0, len(merged) - 1)
+    if free > 0 and chi2_tail(float(deviance), free) < _DOUBT:
+        raise NotIdentified(
+            "the answers are not those of two experts who judge independently with equal error rates "
+            f"(deviance {deviance:.1f} with {free} degrees of freedom); add gold items"
+        )
+
+
+def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
+    """P(so many yes of one or two experts)."""
+    true = s**yes * (1 - s) ** (size - yes)
+    false = (1 - t) ** yes * t ** (size - yes)
+    return comb(size, yes) * (tau * true + (1 - tau) * false)
+
+
+def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[float, float]]:
+    """Cells as pairs of seen and expected, those with few expected joined to the next."""
+    found, x, mean = list[tuple[float, float]](), 0.0, 0.0
+    for one, of in zip(seen, expected, strict=True):
+        x, mean = x + one, mean + of
+        if mean >= _FEW:
+            found.append((x, mean))
+            x = mean = 0.0
+    if found and mean:
+        last = found.pop()
+        found.append((last[0] + x, last[1] + mean))
+    return found
+
+
+def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, float]:
+    """J = s + t − 1 with an interval, where both kinds of gold were answered.
+
+    Clopper–Pearson limits of both rates, squared and added (Newcombe 1998, Stat. Med. 17): the rates are of
+    different questions, so independent. The low end may be negative.
+
+    Raises
+    ------
+    NotIdentified
+        If the rates give J ≤ 0: answers no better than a coin say nothing about the truth.
+    """
+    (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
+    s, t = right / (right + missed), true_no / (true_no + false_yes)
+    (s_low, s_high), (t_low, t_high) = (
+        clopper_pearson(x, n, level) for x, n in ((right, right + missed), (true_no, true_no + false_yes))
+    )
+    J = s + t - 1
+    if J <= 0:
+        raise NotIdentified(f"sensitivity + specificity must exceed 1, is {s + t:.4g}: answers carry nothing")
+    return J, J - math.hypot(s - s_low, t - t_low), J + math.hypot(s_high - s, t_high - t)
+
+
+def rate_ranges(
+    known: ErrorRanges, level: float, *, any_time: bool = False
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ranges of s and t that hold together at `level`: what is known beforehand, narrowed by gold.
+
+    Parameters
+    ----------
+    any_time
+        Whether they shall hold after every answer to gold at once (`likelihood_sequence`).
+
+    Raises
+    ------
+    NotIdentified
+        If gold contradicts what is known beforehand.
+    """
+    kinds = ((known.sensitivity, known.gold_true), (known.specificity, known.gold_false[::-1]))
+    asked = sum(sum(gold) > 0 for _, gold in kinds)
+    each = 1 - (1 - level) / max(1, asked)
+    found = list[tuple[float, float]]()
+    for (low, high), (right, wrong) in kinds:
+        if right + wrong:
+            if any_time:
+                sequence = likelihood_sequence(right, wrong, [], [], level=each)
+                least, most = sequence.low, sequence.high
+            else:
+                least, most = clopper_pearson(right, right + wrong, each)
+        else:
+            least, most = 0.0, 1.0
+        if max(low, least) > min(high, most):
+            raise NotIdentified(
+                "answers to gold contradict the range of a rate that study.toml gives (sensitivity, "
+                "specificity), or are no better than a coin"
+            )
+        found.append((max(low, least), min(high, most)))
+    return found[0], found[1]

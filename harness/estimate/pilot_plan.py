@@ -1,0 +1,1070 @@
+"""What a pilot says of the questions that a half-width costs.
+
+What a pilot knows about a model, and variances per item of a planned study.
+
+Variance per item of a planned study, without and with what is known beside experts' answers.
+
+Outcomes vary by the planned draw of options and by what the truth may be. The interval of
+`oversight.harness.estimate.tilting` is made of outcomes g, whose variance depends on the draw, on
+the working distribution, and on the truth, which is not known. But given item x and truth k
+
+    f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
+
+is a number, π being the planned propensities and g taken at the tilt of mean A. So E f is one more mean of
+Σ_k f_k 1{y = k}, and a pilot tells it as it tells an accuracy, by equation (G) of
+`oversight.harness.estimate.routed_means`, whatever options the pilot's own draw asked about.
+
+Variances are those of the estimates themselves: of the score interval's outcomes (`plan_outcomes`), the
+larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
+the pilot. Items drawn in proportion within strata leave out what varies between these: the squared covariance
+of being right with the strata's mean guess, over the variance of that (a lower bound, without its bias).
+Where a judge's word counts on the whole pool, an item that is drawn varies around what is expected of it.
+
+What a pilot says of the questions that a half-width costs, with other models' votes, a judge, a pool.
+
+Each row is made with the variance of the estimate that it names (`side_variances`). Without side information
+the number is uncertain as far as the accuracy is; with it also because what votes or a judge are worth was
+seen on the pilot's answers alone. Where these are too few for that, a row has the reason in place of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from oversight.harness.arrays import UNKNOWN, FloatArray, IntArray
+from oversight.harness.columns import (
+    ABSTAINED,
+    AnyLabels,
+    AnyPredictions,
+    LabelColumns,
+    PredictionColumns,
+    align_pool,
+    keep_drawn,
+)
+from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.combinations import refuse
+from oversight.harness.estimate.core import check_level, find_root, z_value
+from oversight.harness.estimate.evidence import Evidence, collected_part
+from oversight.harness.estimate.intervals import FAR_ITEMS
+from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
+from oversight.harness.estimate.judges import JudgeOpinion, split_items_evenly, working_distribution
+from oversight.harness.estimate.routed_means import pseudo_outcomes, routed_accuracy, t_quantile, weigh_votes
+from oversight.harness.estimate.routed_sample import (
+    RoutedSample,
+    accuracy_target,
+    flat_posterior,
+    propensities_for,
+    questions_asked,
+    resolved_correctness,
+    settled_sample,
+    targeted_propensities,
+    vote_posterior,
+)
+from oversight.harness.estimate.sample_size import (
+    PARTITIONED,
+    REACHED,
+    SEQUENTIAL,
+    SHARED,
+    TARGETED,
+    UNIFORM,
+    check_sought,
+    log_spread,
+)
+from oversight.harness.estimate.side_information import LEAST_KINDS
+from oversight.harness.estimate.tilting import outcomes_at, plan_working, tilt_items, tilt_of
+from oversight.harness.expected import check_mapping, check_names
+from oversight.harness.types import HtmlTable, Shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PilotAnswers:
+    """One model's n answered items of a pilot, and the draw that is planned for more like them.
+
+    Attributes
+    ----------
+    option
+        Shape (n,): the model's prediction, −1 for unreadable.
+    votes
+        Shape (n, M): what all models answer, the model among them.
+    judges
+        What judges say of the items.
+    data
+        The pilot's answers.
+    planned
+        Shape (n, K): propensities of the options in the study that is planned; the model's own option for
+        certain where items are asked about until they are resolved.
+    cost
+        Shape (n, K): questions an item takes if the truth is k.
+    guess
+        Shape (n,): mean guess, over the item's stratum of the pool, that the model is right; None where
+        items are not drawn from a pool.
+    """
+
+    option: IntArray
+    votes: IntArray
+    judges: tuple[JudgeOpinion, ...]
+    data: RoutedSample
+    planned: FloatArray
+    cost: FloatArray
+    guess: FloatArray | None = None
+
+    @property
+    def target(self) -> FloatArray:
+        """What makes a mean the model's accuracy: 1 at its prediction, else 0; shape (n, K)."""
+        return accuracy_target(self.option, self.data.propensities.shape[1])
+
+    @property
+    def settles(self) -> bool:
+        """Whether every planned question settles the model's prediction."""
+        rows = np.flatnonzero(self.option >= 0)
+        return bool((self.planned[rows, self.option[rows]] > 1 - 1e-9).all())
+
+    def take(self, items: IntArray) -> PilotAnswers:
+        """Some of the items."""
+        return replace(
+            self,
+            option=self.option[items],
+            votes=self.votes[items],
+            judges=tuple(judge.take(items) for judge in self.judges),
+            data=self.data.take(items),
+            planned=self.planned[items],
+            cost=self.cost[items],
+            guess=None if self.guess is None else self.guess[items],
+        )
+
+    def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
+        """Outcomes, shape (n,), whose mean estimates that of what values, shape (n, K), hold at the truth.
+
+        The working distribution, of the same shape, makes it more exact, and need not be right.
+
+        Raises
+        ------
+        NotIdentified
+            If the pilot never asked about options that values tell apart.
+        """
+        return pseudo_outcomes(values, replace(self.data, posterior=working))
+
+
+_MOST_DRAWN = 240
+"""Items drawn from which on strata get no finer."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PilotStudy:
+    """A study with its answers so far, as a pilot of another.
+
+    Attributes
+    ----------
+    models, judges
+        Predictions by name over one index.
+    labels
+        Of the pilot, over the same.
+    voters
+        All models that vote.
+    asked_for
+        Names of the models whose predictions the planned study looks at.
+    protocol
+        Of the planned study.
+    epsilon
+        Uniform share of targeted propensities for several models.
+    n_options
+        Shape (N,): K of every item; None if labels are all that is known.
+    """
+
+    models: Mapping[str, PredictionColumns]
+    judges: Mapping[str, PredictionColumns]
+    labels: LabelColumns
+    voters: Mapping[str, PredictionColumns]
+    asked_for: Sequence[str]
+    protocol: str
+    epsilon: float = 0.1
+    n_options: IntArray | None = None
+    _strata: dict[tuple[bytes, int], tuple[FloatArray, IntArray]] = field(default_factory=dict)
+
+    def gather(self, name: str) -> tuple[PilotAnswers, IntArray, float]:
+        """What the pilot knows of a model, places of its items, and the share of questions answered.
+
+        Raises
+        ------
+        EstimateError
+            If there are no answers about the model's items.
+        NotIdentified
+            If items have several questions, or the planned study does not ask about this model.
+        """
+        if self.protocol == SEQUENTIAL and name not in self.asked_for:
+            raise NotIdentified(f"{SEQUENTIAL} questions are about the predictions of other models")
+        predictions = _keep_pilot(self.models[name], self.labels)
+        if self.labels.is_resolved:
+            data, option, items, cost = self._read_resolved(predictions)
+            share = 1.0
+        else:
+            data, option, items, share = self._read_routed(predictions)
+            cost = None
+        seen = np.stack([np.maximum(p.option[items], -1) for p in self.voters.values()], axis=1)
+        looked_at = _columns([self.voters[n] for n in self.asked_for], items)
+        planned, price = self._draw(option, looked_at, data.n_options, data.propensities.shape[1])
+        pilot = PilotAnswers(
+            option=option,
+            votes=seen.astype(np.int64),
+            judges=tuple(JudgeOpinion.of(judge).take(items) for judge in self.judges.values()),
+            data=data,
+            planned=planned,
+            cost=price if cost is None else cost[:, None] * np.ones_like(price),
+        )
+        return pilot, items, share
+
+    def _read_routed(self, predictions: PredictionColumns) -> tuple[RoutedSample, IntArray, IntArray, float]:
+        part, _ = collected_part(self.labels, predictions.is_there)
+        evidence = Evidence.gather([predictions], part, tilted=False)
+        if evidence.most_questions > 1:
+            raise NotIdentified("items have several questions, and a plan takes one an item")
+        kinds = part.kind[predictions.ran[part.item]]
+        answered = float((kinds != ABSTAINED).mean())
+        return evidence.sample, evidence.option(), evidence.items, answered
+
+    def _read_resolved(
+        self, predictions: PredictionColumns
+    ) -> tuple[RoutedSample, IntArray, IntArray, FloatArray]:
+        """Items known right or wrong, as if their prediction had been asked about; and questions of each."""
+        found = resolved_correctness(self.labels, [predictions])
+        known = np.flatnonzero(found.correct[:, 0] != UNKNOWN)
+        items, right = found.items[known], found.correct[known, 0]
+        option = predictions.option[items].astype(np.int64)
+        n_options = np.zeros(self.labels.index.size, np.int64)
+        n_options[self.labels.places] = self.labels.n_options
+        width = max(int(n_options.max()), 2)
+        data = settled_sample(option, right, np.where(n_options[items] > 0, n_options[items], width))
+        cost = np.bincount(self.labels.item, minlength=self.labels.index.size)[items]
+        return data, option, items, cost.astype(np.float64)
+
+    def _draw(
+        self, option: IntArray, looked_at: IntArray, n_options: IntArray, width: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Planned propensities, and what an item costs by its truth; shape (n, K) each."""
+        if self.protocol == PARTITIONED:
+            return flat_posterior(n_options, width), np.ones((len(option), width))
+        if self.protocol == TARGETED:
+            drawn = propensities_for(looked_at, n_options, width, epsilon=self.epsilon)
+            return drawn, np.tile(drawn.sum(axis=1, keepdims=True), width)
+        guesses = np.full(looked_at.shape[1], 0.5)
+        votes = vote_posterior(looked_at, n_options, width, accuracy=guesses)
+        price = [questions_asked(looked_at, votes, np.full(len(option), k), n_options) for k in range(width)]
+        return targeted_propensities(option, width), np.stack(price, axis=1).astype(np.float64)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether experts did not say of some questions."""
+        return bool((self.labels.kind == ABSTAINED).any())
+
+    def pool_size(self, name: str) -> int:
+        """Number of items that more could be drawn from: those that the model was asked about."""
+        return len(self.models[name])
+
+    def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
+        """The pilot's items with the mean guess of the strata that so many items would be drawn from.
+
+        Raises
+        ------
+        NotIdentified
+            If how many options other items have is not known.
+        """
+        there, names = self.models[name].is_there, list(self.voters)
+        key = (there.tobytes(), min(drawn, _MOST_DRAWN))
+        places = np.flatnonzero(there)
+        if key not in self._strata:
+            votes = _columns(list(self.voters.values()), places)
+            right = guess_right(votes, self._know_options()[places])
+            looked_at = [names.index(n) for n in self.asked_for]
+            self._strata[key] = right, split_by_agreement(right[:, looked_at], key[1])
+        right, number = self._strata[key]
+        own = np.bincount(number, right[:, names.index(name)]) / np.maximum(np.bincount(number), 1)
+        guess = np.full(self.labels.index.size, np.nan)
+        guess[places] = own[number]
+        return replace(pilot, guess=guess[items])
+
+    def _know_options(self) -> IntArray:
+        if self.n_options is not None:
+            return self.n_options
+        said = self.labels.n_options
+        if not said.size or np.ptp(said) > 0:
+            raise NotIdentified("how many options items without a question have is not known")
+        return np.full(self.labels.index.size, int(said[0]))
+
+
+def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
+    """Predictions on the pilot's items: those drawn from a pool, else those asked about.
+
+    Of items that need no question, their prediction being unreadable, as large a part as of the others.
+    """
+    if labels.pool is not None:
+        return keep_drawn(predictions, labels)
+    asked, none = labels.asked_items, predictions.is_unreadable
+    settled = np.flatnonzero(none & ~asked)
+    put, others = np.count_nonzero(asked), np.count_nonzero(predictions.ran & ~(none & ~asked))
+    kept = asked.copy()
+    kept[settled[: round(settled.size * put / max(1, others))]] = True
+    return predictions.on(kept)
+
+
+def _columns(models: Sequence[PredictionColumns], items: IntArray) -> IntArray:
+    """Options of models, shape (n, M), −1 where a model names none."""
+    votes: IntArray = np.stack([np.maximum(m.option[items], -1) for m in models], axis=1).astype(np.int64)
+    return votes
+
+
+_PORTION = 2_000
+"""Items at a time: there is a row for every option that may be asked about, and either answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedOutcomes:
+    """Second moments of the outcomes of N items of at most K options.
+
+    Attributes
+    ----------
+    around_mean, around_guess
+        Shape (N, K): E[(g − A)² | the truth is k], and the same around what is expected of the item.
+    guess
+        Shape (N,): what the tilted working distribution expects of the item, E c.
+    """
+
+    around_mean: FloatArray
+    around_guess: FloatArray
+    guess: FloatArray
+
+
+def plan_outcomes(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    working: FloatArray | None,
+    mean: float,
+) -> PlannedOutcomes:
+    """Outcomes of N items of equal weight, one question each; parameters as of `tilt_items`, and A.
+
+    Raises
+    ------
+    NotIdentified
+        If such a draw cannot tell this target.
+    """
+    working = plan_working(c, propensities, n_options) if working is None else working
+    nobody, none = np.full(len(c), -1), np.zeros(len(c))
+    tilt = tilt_of(tilt_items(c, propensities, n_options, nobody, none, working=working), mean)
+    parts = [slice(start, start + _PORTION) for start in range(0, len(c), _PORTION)]
+    found = [_plan_part(c[p], propensities[p], n_options[p], working[p], mean, tilt) for p in parts]
+    around_mean, around_guess, guess = (np.concatenate(x) for x in zip(*found, strict=True))
+    return PlannedOutcomes(around_mean=around_mean, around_guess=around_guess, guess=guess)
+
+
+def model_variances(
+    c: FloatArray, propensities: FloatArray, n_options: IntArray, working: FloatArray | None, mean: float
+) -> tuple[float, float]:
+    """Means of both moments over the items if the tilted working distribution is right."""
+    nobody, none = np.full(len(c), -1), np.zeros(len(c))
+    rows = tilt_items(c, propensities, n_options, nobody, none, working=working)
+    guess, variance, _ = outcomes_at(rows, tilt_of(rows, mean))
+    return float((variance + (guess - mean) ** 2).mean()), float(variance.mean())
+
+
+def _plan_part(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    working: FloatArray,
+    mean: float,
+    tilt: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Both moments, and E c of every item by the tilted working distribution."""
+    n, width = c.shape
+    each = np.repeat(np.arange(n), 2 * width)
+    option, yes = (x.ravel() for x in np.indices((n, width, 2))[1:])
+    asked = np.where(propensities[each, option] > 0, option, -1)
+    rows = tilt_items(
+        c[each],
+        propensities[each],
+        n_options[each],
+        asked,
+        yes.astype(np.float64),
+        working=working[each],
+    )
+    guess, _, g = (x.reshape(n, width, 2) for x in outcomes_at(rows, tilt))
+    first, own = guess[:, 0, 0], np.arange(width) < n_options[:, None]
+    moments = []
+    for centre in (mean, first[:, None, None]):
+        no, is_true = np.moveaxis((g - centre) ** 2, 2, 0)
+        refuted = (propensities * no).sum(axis=1, keepdims=True)
+        moments.append(np.where(own, refuted + propensities * (is_true - no), 0.0))
+    return moments[0], moments[1], first
+
+
+NONE, VOTES, JUDGE, POOL = "none", "votes", "judge", "pool"
+POOL_VOTES, POOL_JUDGE = "pool+votes", "pool+judge"
+PARTS: Mapping[str, tuple[str, ...]] = {
+    NONE: (),
+    VOTES: (VOTES,),
+    JUDGE: (JUDGE,),
+    POOL: (POOL,),
+    POOL_VOTES: (POOL, VOTES),
+    POOL_JUDGE: (POOL, JUDGE),
+}
+"""What a study may make use of → the parts that it is made of."""
+_EDGE, _REACH, _GRID = 1e-3, 0.3, 13
+"""Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemVariance:
+    """Variance per item of an estimate.
+
+    Attributes
+    ----------
+    whole
+        Around the mean.
+    near, pool
+        Around what is expected of the item, where a judge's word on the items of a pool of this size counts:
+        of n of N items (1 − n/N) of this and n/N of the other is left.
+    between, far
+        What strata leave out of a binomial share, and items far from it (see `design_effect`).
+    means, curves
+        Shapes (G,) and (2, G): how many times as large `whole` and `near` are, by the model, at other means
+        than the estimated one. None where the interval is not the score's.
+    """
+
+    whole: float
+    near: float = 0.0
+    pool: int = 0
+    between: float = 0.0
+    far: float = 0.0
+    means: FloatArray | None = None
+    curves: FloatArray | None = None
+
+    def at(self, items: float, mean: float | None = None) -> float:
+        """Per item, of so many items, as tested at this mean."""
+        whole, near = self.whole, self.near
+        if mean is not None and self.means is not None and self.curves is not None:
+            whole *= float(np.interp(mean, self.means, self.curves[0]))
+            near *= float(np.interp(mean, self.means, self.curves[1]))
+        if self.pool:
+            drawn = min(1.0, items / self.pool)
+            return (1 - drawn) * near + drawn * whole
+        if self.far:
+            return whole * (items * (whole - self.between) + self.far) / (items * whole + self.far)
+        return whole
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideVariances:
+    """Variances per item by what is made use of, the reason where one is not known, and questions an item."""
+
+    of: Mapping[str, ItemVariance]
+    undefined: Mapping[str, str]
+    cost: float
+
+
+def side_variances(
+    pilot: PilotAnswers, mean: float, *, pool: int | None = None, curved: bool = False
+) -> SideVariances:
+    """Variances of one model's accuracy, `mean`.
+
+    Parameters
+    ----------
+    pool
+        Items of the pool, if items are to be drawn from one.
+    curved
+        Whether variances at other means are wanted, too.
+
+    Raises
+    ------
+    NotIdentified
+        If the planned draw, or the pilot, cannot tell this model's accuracy or its price.
+    """
+    votes = pilot.votes if pilot.votes.shape[1] > 1 else pilot.option[:, None]
+    best = weigh_votes(votes, pilot.data)
+    of, undefined = dict[str, ItemVariance](), dict[str, str]()
+    workings: dict[str, FloatArray | None] = {NONE: None}
+    if pilot.votes.shape[1] > 1 and not pilot.settles:
+        workings[VOTES] = best
+    if pilot.judges:
+        workings[JUDGE] = working_distribution(pilot.option, pilot.data, pilot.judges)
+    for side, working in workings.items():
+        try:
+            of |= _vary(pilot, mean, side, working, best, pool=pool, curved=curved)
+        except NotIdentified as error:
+            if side == NONE:
+                raise
+            undefined[side] = f"not known from these answers: {error}"
+    cost = float(pilot.each_mean(pilot.cost, best).mean())
+    return SideVariances(of=of, undefined=undefined, cost=max(cost, 1e-9))
+
+
+def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
+    """Variance per item without side information if wrong predictions are wrong at random."""
+    readable = np.flatnonzero(pilot.option >= 0)
+    share = len(readable) / len(pilot.option)
+    inner = min(1 - 1e-9, mean / share)
+    part = pilot.take(readable)
+    whole, _ = model_variances(part.target, part.planned, part.data.n_options, None, inner)
+    return share * whole + share * (1 - share) * inner**2
+
+
+def _vary(
+    pilot: PilotAnswers,
+    mean: float,
+    side: str,
+    working: FloatArray | None,
+    best: FloatArray,
+    *,
+    pool: int | None,
+    curved: bool,
+) -> dict[str, ItemVariance]:
+    """Variances by the uses of one working distribution: the larger of the model's and the observed one.
+
+    What varies are the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too.
+    """
+    readable = np.flatnonzero(pilot.option >= 0)
+    share = len(readable) / len(pilot.option)
+    inner, part = min(1 - 1e-9, mean / share), pilot.take(readable)
+    own = None if working is None else working[readable]
+    planned = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
+    between = (_project(planned.guess, part.guess)[0], _between_strata(pilot, best))
+    modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
+    seen = (0.0, 0.0)  # the likelihood's interval of uniformly drawn options does not look at squares
+    if working is not None or not _is_uniform(part):
+        moments = (planned.around_mean, planned.around_guess)
+        first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
+        seen = (first, second)
+    rest = share * (1 - share) * inner**2
+    one = ItemVariance(whole=share * max(modelled[0], seen[0]) + rest)
+    if curved and not (pilot.settles and working is None):
+        ends = max(_EDGE, inner - _REACH), min(1 - _EDGE, inner + _REACH)
+        means = np.linspace(*ends, _GRID, dtype=np.float64)
+        each = [model_variances(part.target, part.planned, part.data.n_options, own, m) for m in means]
+        curves = np.array(each).T / np.maximum(np.array(modelled)[:, None], 1e-12)
+        one = replace(one, means=share * means, curves=curves)
+    found = {side: one}
+    if side == JUDGE:
+        if pilot.settles:
+            del found[side]
+        if pool:
+            found[POOL_JUDGE] = replace(one, near=share * max(modelled[1], seen[1]), pool=pool)
+    elif pilot.guess is not None and pilot.settles:
+        far = FAR_ITEMS * max(mean, 1 - mean) ** 2
+        found[POOL] = replace(one, between=min(between[1], one.whole), far=far)
+    elif pilot.guess is not None:
+        left = max(modelled[0] - share * between[0], seen[0] - share * between[1], 0.0)
+        found[POOL if side == NONE else POOL_VOTES] = replace(one, whole=share * left + rest)
+    return found
+
+
+def _is_uniform(pilot: PilotAnswers) -> bool:
+    """Whether planned options are drawn uniformly."""
+    own = pilot.data.valid
+    return bool(np.allclose(pilot.planned[own], (own / pilot.data.n_options[:, None])[own]))
+
+
+def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
+    """Variance of being right between the strata of the pool; at least 0.
+
+    The draw fixes no number of readable predictions: where the interval is theirs, so are the strata.
+    """
+    kept = np.arange(len(pilot.option)) if pilot.settles else np.flatnonzero(pilot.option >= 0)
+    part = pilot.take(kept)
+    between, noise = _project(part.each_mean(part.target, best[kept]), part.guess)
+    return max(0.0, between - noise)
+
+
+def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
+    """Part of the variance of values that goes linearly with the strata's guesses, and its upward bias."""
+    if guess is None or not float(np.ptp(guess)) > 0:
+        return 0.0, 0.0
+    product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
+    return float(product.mean()) ** 2 / spread, float(product.var(ddof=1)) / len(product) / spread
+
+
+_GROUPS, _LEAST_GROUPS = 10, 8
+"""Groups, and how many of them must tell."""
+_STEPS = 8
+_LARGEST = 5_000
+"""Items of a pilot from which groups are left out in turn; of more, what is learned hardly varies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What is sought: the questions for a half-width, or the half-width that so many questions give.
+
+    Attributes
+    ----------
+    half_width, questions
+        One of them.
+    level
+        Confidence level.
+    answered
+        Share of the questions that experts answer.
+    """
+
+    half_width: float | None
+    questions: int | None
+    level: float
+    answered: float = 1.0
+
+    def find(self, variance: ItemVariance, cost: float, mean: float) -> float:
+        """Questions, or the half-width, for this variance per item, at so many questions an item."""
+        wanted, level = self.half_width, self.level
+        if wanted is None:
+            return half_of(variance, (self.questions or 1) * self.answered / cost, mean, level)
+        most = 4.0
+        while half_of(variance, most, mean, level) > wanted:
+            most *= 4
+        items = find_root(lambda n: half_of(variance, n, mean, level) - wanted, most / 4, most)
+        return items * cost / self.answered
+
+    def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
+        """The same of everything that is made use of."""
+        return {side: self.find(variance, found.cost, mean) for side, variance in found.of.items()}
+
+
+def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> float:
+    """Half of the interval whose ends are the means m with (m − A)² = t² v(m)/n, within [0, 1].
+
+    Of a share without side information, and in comparisons, z √(v/n).
+    """
+    if variance.means is None:
+        return z_value(level) * math.sqrt(variance.at(items) / items)
+    width, z = 0.0, t_quantile(level, max(1.0, items))
+    for side, most in ((-1, mean), (1, 1 - mean)):
+        off = 0.0
+        for _ in range(_STEPS):
+            off = min(most, z * math.sqrt(variance.at(items, mean + side * off) / items))
+        width += off
+    return width / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRatio:
+    """What is sought with side information, over the same without, and the ends of an interval.
+
+    Without any it is 1, and the interval that of what the pilot's answers tell beside the accuracy.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def find_ratios(
+    pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
+) -> dict[str, FoundRatio]:
+    """Ratios to what is found without, with the jackknife over ten groups of items, all learned anew.
+
+    Of more than 5,000 items the groups are of a sample of so many. What too few groups tell is left out.
+    """
+    n = len(pilot.option)
+    kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
+    part = pilot if n <= _LARGEST else pilot.take(kept)
+    group = split_items_evenly(part.data, None, _GROUPS, 1)
+    left = dict[str, list[float]]()
+    for one in range(_GROUPS):
+        try:
+            without = aim.find_all(
+                side_variances(part.take(np.flatnonzero(group != one)), mean, pool=pool), mean
+            )
+        except EstimateError:
+            continue
+        for side, value in without.items():
+            left.setdefault(side, []).append(math.log(value / (1 if side == NONE else without[NONE])))
+    return {
+        side: _with_ends(value / found[NONE], np.array(left[side]), aim.level, len(kept) / n)
+        for side, value in found.items()
+        if len(left.get(side, ())) >= _LEAST_GROUPS
+    }
+
+
+def _with_ends(value: float, logs: FloatArray, level: float, share: float) -> FoundRatio:
+    """An interval by the jackknife of the logarithm."""
+    half = t_quantile(level, logs.size - 1) * math.sqrt((logs.size - 1) * float(logs.var()) * share)
+    return FoundRatio(value=value, low=value * math.exp(-half), high=value * math.exp(half))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRow:
+    """What one use of side information costs one model.
+
+    Attributes
+    ----------
+    model, uses
+        Name; ``none``, or what is made use of: ``votes``, ``judge``, ``pool``, joined by ``+``.
+    questions, half_width
+        What is put to experts, and the half-width that at least 80 % of such studies reach; None where it is
+        not known.
+    half_width_expected
+        The mean half-width of such studies.
+    low, high
+        Ends of an approximate interval of the one of the two that was sought.
+    without
+        The same without side information.
+    saving, saving_low, saving_high
+        How many times as many questions are needed without; None without side information.
+    answers
+        Answered items of the pilot that it rests on.
+    sentence
+        The row in words; the reason where a number is not known.
+    """
+
+    model: str
+    uses: str
+    questions: int | None = None
+    half_width: float | None = None
+    half_width_expected: float | None = None
+    low: float | None = None
+    high: float | None = None
+    without: float | None = None
+    saving: float | None = None
+    saving_low: float | None = None
+    saving_high: float | None = None
+    answers: int = 0
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWords:
+    """What the rows of a model share.
+
+    Attributes
+    ----------
+    size
+        Items that the model answered, which more can be drawn from.
+    cost
+        Questions an item.
+    """
+
+    study: PilotStudy
+    aim: Aim
+    size: int
+    cost: float
+
+    def count_items(self, sought: float) -> float:
+        """Items of a row, whose questions or half-width were sought."""
+        questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
+        return questions * self.aim.answered / self.cost
+
+    def refuse_items(self, sought: float) -> str:
+        """Why there is no pool of items larger than these questions; empty if there is."""
+        items = math.ceil(self.count_items(sought))
+        return (
+            ""
+            if items < self.size
+            else f"{self.size:,} items are no more than the {items:,} to be asked about"
+        )
+
+    def explain(self, row: PlannedRow, why: str) -> PlannedRow:
+        """A row without a number."""
+        return replace(row, sentence=f"{self._use(row.uses)}: {why}")
+
+    def fill(
+        self,
+        row: PlannedRow,
+        found: tuple[float, float],
+        ends: tuple[float, float],
+        without: float | None = None,
+        ratio: FoundRatio | None = None,
+    ) -> PlannedRow:
+        """A row with what was sought, the ends of its interval, and the same without side information.
+
+        `found` is what 80 % of studies reach and the mean.
+        """
+        wanted, given = self.aim.half_width, self.aim.questions
+        sought, expected = found
+        whole = wanted is not None
+        low, high, value, other = (
+            x if x is None or not math.isfinite(x) or not whole else float(math.ceil(x - 1e-9))
+            for x in (*ends, sought, without)
+        )
+        power = 1 if whole else 2
+        filled = replace(
+            row,
+            questions=int(value or 0) if whole else given,
+            half_width=wanted if whole else value,
+            half_width_expected=expected if wanted is None else wanted * math.sqrt(expected / sought),
+            low=low,
+            high=high,
+            without=other,
+            saving=None if ratio is None else ratio.value**-power,
+            saving_low=None if ratio is None else ratio.high**-power,
+            saving_high=None if ratio is None else max(ratio.low, 1e-9) ** -power,
+        )
+        return replace(filled, sentence=self._say(filled, sought))
+
+    def _say(self, row: PlannedRow, sought: float) -> str:
+        use = "" if row.uses == NONE else f" {self._use(row.uses)}"
+        asked, width = f"{row.questions:,}", f"± {_points(row.half_width)} points"
+        mean = f" in 80 % of studies, ± {_points(row.half_width_expected)} expected"
+        if self.aim.half_width is not None:
+            text = f"{asked} questions ({row.low:,.0f} to {row.high:,.0f}){use} buy {width}{mean}"
+            text += "" if row.without is None else f"; {row.without:,.0f} without"
+        else:
+            text = f"{asked} questions{use} buy {width} ({_points(row.low)} to {_points(row.high)}){mean}"
+            text += "" if row.without is None else f"; ± {_points(row.without)} without"
+        over = self.count_items(sought) > self.size
+        return text + (f"; there are {self.size:,} items" if over else "")
+
+    def _use(self, uses: str) -> str:
+        judges = ", ".join(self.study.judges)
+        words = {
+            VOTES: f"with these {len(self.study.voters)} models' votes",
+            JUDGE: f"with the judge{'s' * (len(self.study.judges) > 1)} {judges}",
+            POOL: f"about items drawn from {self.size:,} by agreement",
+        }
+        if uses == POOL_JUDGE:
+            return f"about items drawn from {self.size:,}, {words[JUDGE]}"
+        return ", ".join(words[part] for part in PARTS[uses])
+
+
+def _points(share: float | None) -> str:
+    return f"{100 * (share or 0):.1f}"
+
+
+LEAST_ANSWERS = 50
+"""Answered items from which on a plan is made: of fewer, numbers mean next to nothing."""
+_ACCURACIES = 9
+_WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
+"""Times as wide as the variance says: intervals on average, exact ones of a share, and those with strata."""
+
+
+def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
+    """All rows of one model; one with the reason where nothing is known."""
+    try:
+        pilot, items, answered = study.gather(name)
+        return list(_plan(study, name, replace(aim, answered=max(answered, 1e-9)), pilot, items))
+    except EstimateError as error:
+        return [PlannedRow(model=name, uses=NONE, sentence=str(error))]
+
+
+def _plan(
+    study: PilotStudy, name: str, aim: Aim, pilot: PilotAnswers, items: IntArray
+) -> Iterator[PlannedRow]:
+    n = len(pilot.option)
+    if n < LEAST_ANSWERS:
+        raise EstimateError(f"not known before {LEAST_ANSWERS} items are answered, there are {n}")
+    working = weigh_votes(pilot.votes, pilot.data)
+    found = routed_accuracy(pilot.option, pilot.data, level=aim.level, working=working)
+    mean, size = min(1 - 1 / (n + 2), max(1 / (n + 2), found.value)), study.pool_size(name)
+    pool_why = few = ""
+    if min(found.value, 1 - found.value) * n < LEAST_KINDS:
+        kind = "wrong" if mean > 0.5 else "right"
+        pool_why = few = f"not known: fewer than {LEAST_KINDS} of {n} items are {kind}, by these answers"
+    else:
+        drawn = aim.find(ItemVariance(whole=accuracy_variance(pilot, mean)), 1.0, mean)
+        try:
+            pilot = study.add_strata(pilot, name, items, max(1, min(size, round(aim.questions or drawn))))
+        except EstimateError as error:
+            pool_why = str(error)
+    whys = _give_reasons(study, pilot, few, pool_why)
+    if all(whys.values()):
+        pilot = replace(pilot, judges=(), votes=pilot.option[:, None], guess=None)
+    made = side_variances(pilot, mean, pool=size, curved=True)
+    sought = aim.find_all(made, mean)
+    ratios = find_ratios(pilot, sought, aim, mean, size)
+    words = PlanWords(study=study, aim=aim, size=size, cost=made.cost)
+    spread = _spread(pilot, mean, (found.low, found.high), aim)
+    row = PlannedRow(model=name, uses=NONE, answers=n)
+    expected = dict(sought)
+    for side, found_so_far in expected.items():
+        ends = _widen(found_so_far, spread, ratios.get(side))
+        sought[side] = found_so_far * _keep_promise(study, pilot, mean, words, (side, found_so_far, ends[1]))
+    yield words.fill(row, (sought[NONE], expected[NONE]), _widen(sought[NONE], spread, ratios.get(NONE)))
+    for side, why in whys.items():
+        one, ratio = replace(row, uses=side), ratios.get(side)
+        told = why or made.undefined.get(side, "") or ("" if ratio else "not known from these answers")
+        if not told and POOL in PARTS[side]:
+            told = words.refuse_items(sought[side])
+        if not told and ratio:
+            ends = _widen(sought[side], spread, ratio)
+            yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
+        elif len(PARTS[side]) == 1:  # of a combination a part has said why
+            yield words.explain(one, told)
+
+
+def _keep_promise(
+    study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanWords, found: tuple[str, float, float]
+) -> float:
+    """Times as many questions, or as wide a half-width, as 80 % of studies reach in place of the mean one.
+
+    What the pilot leaves uncertain, as the upper end of an interval says, and how half-widths vary from study
+    to study, as rehearsed without side information, are added in squares.
+    """
+    side, sought, high = found
+    aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles
+    power = 1 if aim.half_width is None else 2
+    name = UNIFORM if study.protocol == PARTITIONED else TARGETED if settled else SHARED
+    models = len(study.asked_for) if name == SHARED else 1
+    items = _round(max(1.0, words.count_items(sought)))
+    K, near = round(float(pilot.data.n_options.mean())), min(0.98, max(0.02, round(mean, 2)))
+    varies = log_spread(name, K, near, models, items, aim.level)
+    learned = float(ndtri(REACHED)) * math.log(high / sought) / z_value(aim.level)
+    wider = _WIDER if not settled else _SETTLED if side == NONE else _STRATA
+    return wider**power * math.exp(math.hypot(learned, power * varies))
+
+
+def _round(items: float) -> int:
+    """To two digits, as rehearsals of nearly as many items tell the same."""
+    digits = int(10 ** max(0, math.floor(math.log10(items)) - 1))
+    return max(1, round(items / digits) * digits)
+
+
+def _widen(sought: float, spread: tuple[float, float], ratio: FoundRatio | None) -> tuple[float, float]:
+    """Ends of what is sought, uncertain as the accuracy is and as what was learned is."""
+    learned = math.log(ratio.high / ratio.value) if ratio else 0.0
+    low, high = (math.hypot(math.log(each), learned) for each in spread)
+    return sought * math.exp(-low), sought * math.exp(high)
+
+
+def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: str) -> dict[str, str]:
+    """What there is to make use of, with the reason why it is not known or not of use, else empty."""
+    settled = "every question settles a prediction, and {} nothing" if pilot.settles else ""
+    if study.protocol == SEQUENTIAL and study.is_silent:
+        pool_why = pool_why or "where experts are silent, the interval of resolved items knows no strata"
+    several, found = pilot.votes.shape[1] > 1, dict[str, str]()
+    if several:
+        found[VOTES] = settled.format("votes add") or few
+    if pilot.judges:
+        found[JUDGE] = settled.format("a judge adds") or few
+    if study.protocol == PARTITIONED:
+        found[POOL] = pool_why or "the interval of uniformly drawn options knows no strata"
+    else:
+        found[POOL] = pool_why
+    if several and not pilot.settles:
+        found[POOL_VOTES] = pool_why
+    if pilot.judges and study.protocol != SEQUENTIAL:
+        found[POOL_JUDGE] = pool_why
+    return found
+
+
+def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
+    """How many times as small and as large what is sought may be, the accuracy lying between these ends."""
+    edge = 1 / (len(pilot.option) + 2)
+    low, high = (min(1 - edge, max(edge, end)) for end in ends)
+    now = accuracy_variance(pilot, mean)
+    ratios = [accuracy_variance(pilot, float(m)) / now for m in np.linspace(low, high, _ACCURACIES)]
+    power = 1.0 if aim.half_width is not None else 0.5
+    return max(1.0, min(1.0, *ratios) ** -power), max(1.0, *ratios) ** power
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PilotPlan(Shown):
+    """Questions by model and by what is made use of beside experts' answers.
+
+    Attributes
+    ----------
+    rows
+        One a model and use.
+    protocol
+        Of the study that is planned.
+    aim
+        What was asked for.
+    """
+
+    rows: tuple[PlannedRow, ...]
+    protocol: str
+    aim: Aim
+
+    picture: ClassVar[str] = "plan"
+
+    def __str__(self) -> str:
+        """One line a model and use."""
+        return "\n".join(f"{row.model}: {row.sentence}" for row in self.rows)
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a model and use."""
+        return [asdict(row) for row in self.rows]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        rows = [(row.model, row.sentence) for row in self.rows]
+        title = f"Plan, {self.protocol}, {self.aim.level:.0%}"
+        return (HtmlTable(title=title, columns=("model", "plan"), rows=rows),)
+
+
+def plan_from_pilot(
+    models: Mapping[str, AnyPredictions],
+    labels: AnyLabels,
+    *,
+    judges: Mapping[str, AnyPredictions] | None = None,
+    protocol: str | None = None,
+    asked_for: Sequence[str] | None = None,
+    half_width: float | None = None,
+    questions: int | None = None,
+    level: float = 0.95,
+    epsilon: float = 0.1,
+    n_options: IntArray | None = None,
+    voters: Mapping[str, AnyPredictions] | None = None,
+) -> PilotPlan:
+    """Questions that a half-width costs, from predictions and the answers to a pilot study.
+
+    Parameters
+    ----------
+    models, judges
+        Predictions by name, of all items of which more are to be asked about.
+    labels
+        Of the pilot: a part of the items drawn at random, such as `label route --questions` draws.
+    protocol
+        Of the study to plan: ``partitioned``, ``targeted`` or ``sequential``; None is the pilot's own.
+    asked_for
+        Models whose predictions targeted and sequential questions look at; None for all.
+    half_width, questions
+        Give one: 0.03 is ± 3 points (the default); or the questions there is money for.
+    level
+        Confidence level.
+    epsilon
+        Uniform share of targeted propensities for several models.
+    n_options
+        Shape (N,): K of every item, with predictions as columns; None where all have the same.
+    voters
+        Models that vote; None for those in `models`.
+
+    Raises
+    ------
+    EstimateError
+        If an argument is out of range, items share clusters, or the labels tell no accuracy.
+    """
+    check_mapping("models", models, "name to predictions")
+    check_mapping("judges", judges or {}, "name to predictions")
+    check_mapping("voters", voters or {}, "name to predictions")
+    check_names("asked_for", asked_for or ())
+    check_level(level)
+    check_sought(half_width, questions)
+    width = 0.03 if half_width is None and questions is None else half_width
+    aim = Aim(half_width=width, questions=questions, level=level)
+    more = {"judge": judges or {}, "voter": voters or {}}
+    every = [*models.values(), *more["judge"].values(), *more["voter"].values()]
+    columns, said = align_pool(every, labels)
+    refuse("plan", said.conditions)
+    named = dict(zip(models, columns, strict=False))
+    wise = dict(zip(more["judge"], columns[len(named) :], strict=False))
+    voting = dict(zip(more["voter"], columns[len(named) + len(wise) :], strict=False)) or named
+    own = SEQUENTIAL if said.is_resolved else PARTITIONED if said.is_uniform else TARGETED
+    chosen = own if protocol is None else protocol
+    if chosen not in (PARTITIONED, TARGETED, SEQUENTIAL):
+        known = f"{PARTITIONED}, {TARGETED} and {SEQUENTIAL}"
+        raise EstimateError(f"protocol: a pilot tells what {known} cost, not {chosen!r}")
+    looked_at = list(models) if asked_for is None else list(asked_for)
+    for name in looked_at:
+        if name not in named | voting:
+            raise EstimateError(f"asked_for: {name!r} is not among the models: {', '.join(named | voting)}")
+    study = PilotStudy(
+        models=named,
+        judges=wise,
+        labels=said,
+        voters=named | voting,
+        asked_for=looked_at,
+        protocol=chosen,
+        epsilon=epsilon,
+        n_options=n_options,
+    )
+    rows = [row for name in named for row in plan_model(study, name, aim)]
+    return PilotPlan(rows=tuple(rows), protocol=chosen, aim=aim)

@@ -1,0 +1,883 @@
+"""Which options of items are asked about, with what probability, and the answers as arrays over a pool.
+
+The input of the estimators for routed questions, checked once: items are rows of a pool, answers
+point into it, and every option of every item has the probability with which it was asked about.
+Targets, the quantities to estimate, are matrices of the same shape.
+
+Propensities are fixed before any answer.
+
+A yes/no question about option k of an item costs one expert answer. What a question is worth
+depends on the models' predictions, which cost no expert: that is what these functions use.
+Predictions have shape (N, M), one column a model, −1 for unreadable.
+
+Sequential resolution: ask until every model's answer to the item is known right or wrong.
+
+Ask about the predicted options of an item by decreasing posterior until one is confirmed or all are
+refuted. After that the correctness of every model on the item is known exactly, whatever the
+posterior: estimates are those of ordinary labels (binomial, McNemar) with no propensities. The
+posterior only sets the order, hence the cost. One yes settles all models, because exactly one
+option is true; and when all options but one are refuted, the last is true without a question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, key_of, mark
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_equal, fix_constant
+from oversight.harness.seeding import derive_seed
+from oversight.harness.types import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedSample:
+    """What was asked of a pool of N items, and what came back: n answers.
+
+    Parameters
+    ----------
+    item, asked, answer
+        Shape (n,): row of the item in the pool, option asked about (from 0), 1 for yes and 0 for
+        no. Abstentions are missing data and do not belong here: leave out the item, and count it.
+    propensities
+        Shape (N, K), in [0, 1]: π_k, the probability that option k of the item is asked about, as
+        known before the answers. A row sums to the expected number of questions on the item: 1 for
+        one question, m for m drawn without replacement, ρ where the item itself was sampled with
+        probability ρ, 0 where nothing was asked on purpose.
+    n_options
+        Shape (N,) or a number, in 2..K; columns beyond an item's number are ignored. Default K.
+    posterior
+        Shape (N, K), rows sum to 1 over the item's options; default flat. It must not have been
+        fitted with the same item's answers.
+    sampled
+        True if items were themselves drawn (row sums are then not numbers of questions). If False,
+        every row must have exactly as many answers as its propensities sum up to.
+    error_free
+        False if experts may err, so that two yes on one item are possible.
+
+    Raises
+    ------
+    EstimateError
+        Naming the first row and value that break a bound, including two answers to one question
+        and two yes on one item.
+    """
+
+    item: IntArray
+    asked: IntArray
+    answer: FloatArray
+    propensities: FloatArray
+    n_options: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    posterior: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    sampled: bool = False
+    error_free: bool = True
+
+    def __post_init__(self) -> None:
+        pi = np.atleast_2d(np.asarray(self.propensities, dtype=np.float64))
+        n, width = pi.shape
+        options = np.asarray(self.n_options, dtype=np.int64)
+        options = np.full(n, width) if options.size == 0 else np.broadcast_to(options, (n,))
+        posterior = np.asarray(self.posterior, dtype=np.float64)
+        if posterior.size == 0:
+            posterior = flat_posterior(options, width)
+        values = {
+            "item": np.asarray(self.item, dtype=np.int64).ravel(),
+            "asked": np.asarray(self.asked, dtype=np.int64).ravel(),
+            "answer": np.asarray(self.answer, dtype=np.float64).ravel(),
+            "propensities": pi,
+            "n_options": options,
+            "posterior": posterior,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        _check_pool(self)
+        _check_answers(self)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Shape (N, K): which columns are options of the item."""
+        return np.arange(self.propensities.shape[1]) < self.n_options[:, None]
+
+    @property
+    def counts(self) -> Counts:
+        """Yes and no among the answers."""
+        yes = int(self.answer.sum())
+        return Counts(ordinary=yes, complementary=len(self.answer) - yes)
+
+    @property
+    def by_item(self) -> tuple[IntArray, FloatArray]:
+        """Option asked about, −1 for none, and answer of every item, both (N,); of several the last."""
+        asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
+        asked[self.item], yes[self.item] = self.asked, self.answer
+        return asked, yes
+
+    def take(self, items: IntArray) -> RoutedSample:
+        """Some of the items, in this order, with their answers."""
+        place = np.full(len(self.propensities), -1)
+        place[items] = np.arange(len(items))
+        answers = np.flatnonzero(place[self.item] >= 0)
+        return RoutedSample(
+            item=place[self.item[answers]],
+            asked=self.asked[answers],
+            answer=self.answer[answers],
+            propensities=self.propensities[items],
+            n_options=self.n_options[items],
+            posterior=self.posterior[items],
+            sampled=self.sampled,
+            error_free=self.error_free,
+        )
+
+
+def flat_posterior(n_options: ArrayLike, width: int) -> FloatArray:
+    """p_k = 1/K over each item's own options: shape (N, width), zero beyond them."""
+    options = np.asarray(n_options, dtype=np.int64)
+    return np.where(np.arange(width) < options[:, None], 1.0 / options[:, None], 0.0)
+
+
+def accuracy_target(predicted: ArrayLike, width: int) -> FloatArray:
+    """c_k = 1{k = ŷ}, shape (N, width).
+
+    ``predicted`` has shape (N,); −1 is an unreadable prediction, whose row is all zero: it is wrong
+    whatever the truth.
+
+    Raises
+    ------
+    EstimateError
+        If a prediction lies outside −1..width−1.
+    """
+    predicted = np.asarray(predicted, dtype=np.int64)
+    bad = np.flatnonzero((predicted < -1) | (predicted >= width))
+    if bad.size:
+        raise EstimateError(
+            f"predicted[{bad[0]}] must lie in -1..{width - 1} (-1: unreadable), is {predicted[bad[0]]}"
+        )
+    target: FloatArray = (np.arange(width) == predicted[:, None]).astype(np.float64)
+    return target
+
+
+def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> RoutedSample:
+    """Items known right or wrong, shape (N,), as if each had been asked about its prediction for certain.
+
+    Of an unreadable prediction, −1, there is no answer; its item's K does not matter.
+    """
+    asked = np.flatnonzero(option >= 0)
+    width = int(max(n_options.max(initial=2), option.max(initial=-1) + 1))
+    return RoutedSample(
+        item=asked,
+        asked=option[asked],
+        answer=right[asked].astype(np.float64),
+        propensities=accuracy_target(option, width),
+        n_options=np.where(option < 0, width, n_options),
+    )
+
+
+def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatArray:
+    """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero throughout where the two agree, so nothing need be asked."""
+    return accuracy_target(first, width) - accuracy_target(second, width)
+
+
+def check_predicted(predicted: IntArray, data: RoutedSample) -> None:
+    """Require shape (N,) and every prediction in −1..K−1 of its own item."""
+    if predicted.shape != data.n_options.shape:
+        raise EstimateError(f"predicted must have shape {data.n_options.shape}, has {predicted.shape}")
+    for row in np.flatnonzero((predicted < -1) | (predicted >= data.n_options)):
+        raise EstimateError(
+            f"predicted[{row}] must lie in -1..{data.n_options[row] - 1}, is {predicted[row]}"
+        )
+
+
+def _check_pool(data: RoutedSample) -> None:
+    pi, p, options = data.propensities, data.posterior, data.n_options
+    if pi.shape[1] < 2 or pi.shape[0] == 0:
+        raise EstimateError(f"propensities must have shape (N >= 1, K >= 2), has {pi.shape}")
+    if p.shape != pi.shape:
+        raise EstimateError(f"posterior must have shape {pi.shape}, has {p.shape}")
+    for row in np.flatnonzero((options < 2) | (options > pi.shape[1])):
+        raise EstimateError(f"n_options[{row}] must lie in 2..{pi.shape[1]}, is {options[row]}")
+    for row, k in np.argwhere(~((pi >= 0) & (pi <= 1 + 1e-9)) | (~data.valid & (pi != 0))):
+        raise EstimateError(f"propensities[{row}, {k}] must lie in [0, 1] (0 beyond K), is {pi[row, k]}")
+    for row, k in np.argwhere(~((p >= 0) & (p <= 1 + 1e-9)) | (~data.valid & (p != 0))):
+        raise EstimateError(f"posterior[{row}, {k}] must lie in [0, 1] (0 beyond K), is {p[row, k]}")
+    for row in np.flatnonzero(np.abs(p.sum(axis=1) - 1) > 1e-6):
+        raise EstimateError(f"posterior[{row}] must sum to 1, sums to {p[row].sum()}")
+
+
+def _check_answers(data: RoutedSample) -> None:
+    item, asked, answer = data.item, data.asked, data.answer
+    n, width = data.propensities.shape
+    if not item.shape == asked.shape == answer.shape:
+        raise EstimateError(f"item, asked, answer differ in length: {len(item)}, {len(asked)}, {len(answer)}")
+    for j in np.flatnonzero((item < 0) | (item >= n)):
+        raise EstimateError(f"item[{j}] must lie in 0..{n - 1}, is {item[j]}")
+    for j in np.flatnonzero((asked < 0) | (asked >= data.n_options[item])):
+        raise EstimateError(f"asked[{j}] must lie in 0..{data.n_options[item[j]] - 1}, is {asked[j]}")
+    for j in np.flatnonzero((answer != 0) & (answer != 1)):
+        raise EstimateError(f"answer[{j}] must be 0 or 1, is {answer[j]}")
+    for j in np.flatnonzero(data.propensities[item, asked] <= 0):
+        raise EstimateError(f"answer {j}: item {item[j]} was asked about option {asked[j]} of propensity 0")
+    times = np.bincount(item * width + asked, minlength=n * width)
+    for cell in np.flatnonzero(times > 1):
+        raise EstimateError(f"item {cell // width} has {times[cell]} answers about option {cell % width}")
+    for row in np.flatnonzero((np.bincount(item, answer, minlength=n) > 1) & data.error_free):
+        raise EstimateError(f"item {row} has two yes-answers; exactly one option is true")
+    expected, got = data.propensities.sum(axis=1), np.bincount(item, minlength=n)
+    for row in np.flatnonzero((np.abs(expected - got) > 1e-6) & (not data.sampled)):
+        raise EstimateError(
+            f"propensities[{row}] sum to {expected[row]:.6g}, but the item has {got[row]} answer(s); "
+            "leave out items whose expert abstained, or say sampled=True if items were drawn"
+        )
+
+
+_NOT_ASKED = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemAnswers:
+    """Answers by item and option.
+
+    Attributes
+    ----------
+    truth
+        Shape (N,): the true option, confirmed or the only one not refuted; −1 where that is not known.
+    keys, kinds
+        Every pair of item and option asked about, in order, and what was said of it last.
+    """
+
+    truth: IntArray
+    keys: IntArray
+    kinds: IntArray
+
+    def correctness(self, predicted: IntArray, items: IntArray) -> IntArray:
+        """1 right, 0 wrong, `UNKNOWN`; of predictions of shape (n, models), −1 for unreadable, on n items.
+
+        A model is wrong if its option was refuted, another was confirmed, or it named none.
+        """
+        truth = self.truth[items][:, None]
+        unknown = np.where((predicted < 0) | (self._said(predicted, items) == NO), 0, UNKNOWN)
+        found: IntArray = np.where(truth >= 0, predicted == truth, unknown)
+        return found
+
+    def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
+        """1 where the question about the prediction was answered, `UNKNOWN` if not, 0 if never put."""
+        said = self._said(predicted, items)
+        found: IntArray = np.select(
+            [said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1
+        )
+        return found
+
+    def _said(self, predicted: IntArray, items: IntArray) -> IntArray:
+        if not self.keys.size:
+            return np.full(predicted.shape, _NOT_ASKED)
+        wanted = key_of(items[:, None], predicted)
+        place = np.minimum(np.searchsorted(self.keys, wanted), self.keys.size - 1)
+        hit = (self.keys[place] == wanted) & (predicted >= 0)
+        found: IntArray = np.where(hit, self.kinds[place], _NOT_ASKED)
+        return found
+
+
+def read_item_answers(labels: LabelColumns) -> ItemAnswers:
+    """Gather the answers by item.
+
+    Raises
+    ------
+    EstimateError
+        If two options of an item were confirmed, or all refuted: an expert erred.
+    """
+    keys, last = np.unique(labels.questions.key[::-1], return_index=True)
+    rows = len(labels) - 1 - last
+    item, option, kind = labels.item[rows], labels.option[rows], labels.kind[rows]
+    size = labels.index.size
+    n_options = np.full(size, 2)
+    n_options[labels.item] = labels.questions.n_options
+    yes, no = item[kind == YES], item[kind == NO]
+    confirmed, refuted = np.bincount(yes, minlength=size), np.bincount(no, minlength=size)
+    for place in np.flatnonzero(confirmed > 1):
+        names = option[(item == place) & (kind == YES)].tolist()
+        raise EstimateError(f"exactly one option is true, but {sorted(names)} were all confirmed")
+    for place in np.flatnonzero((refuted == n_options) & (confirmed == 0)):
+        raise EstimateError(f"exactly one option is true, but all {n_options[place]} were refuted")
+    truth = np.full(size, -1)
+    left = np.flatnonzero((refuted == n_options - 1) & (confirmed == 0))
+    total = np.bincount(no, weights=option[kind == NO], minlength=size)[left]
+    truth[left] = n_options[left] * (n_options[left] - 1) // 2 - np.rint(total).astype(np.int64)
+    truth[yes] = option[kind == YES]
+    return ItemAnswers(truth=truth, keys=keys, kinds=kind)
+
+
+FEW_OPEN = 0.02
+"""Share of what was asked that may be open and is left out like what experts were silent about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """What a sequential study knows of N items and M models.
+
+    Attributes
+    ----------
+    correct
+        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` where an expert was silent or, for a few, has not answered.
+    own
+        Shape (N, M): 1 where the question about the model's own prediction was answered, `UNKNOWN` where it
+        was not, 0 where it was never put.
+    items
+        Their places, shape (N,).
+    waiting
+        Number of items with an open question.
+    """
+
+    correct: IntArray
+    own: IntArray
+    items: IntArray
+    waiting: int
+
+
+def routed_pool(
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    error_free: bool = True,
+) -> tuple[RoutedSample, AnyIntArray, IntArray]:
+    """Make the pool of items for equation (G), and all predictions on it.
+
+    Parameters
+    ----------
+    labels
+        What experts said; an item with an abstention is left out. Items that were not asked about stay with
+        propensities 0: passed over on purpose, they count only where that is allowed (an unreadable
+        prediction, two models that agree). While answers are missing, as large a share of them is left out,
+        by a hash of their ids.
+    models
+        Items where one of them failed are left out.
+    error_free
+        As in `RoutedSample`.
+
+    Returns
+    -------
+    RoutedSample, array, array
+        The pool of N items, predictions of shape (N, models), −1 for unreadable, and the items' places.
+
+    Raises
+    ------
+    EstimateError
+        If no answered item is left.
+    """
+    everywhere = np.logical_and.reduce([m.ran for m in models])
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    rows = np.flatnonzero((everywhere & ~silent)[labels.item])
+    if not rows.size:
+        raise EstimateError("labels: no answered item has a prediction of every model; there are 0")
+    said = labels.questions.take(rows)
+    first, turn = np.unique(said.item, return_index=True)
+    answered = first[np.argsort(turn)]
+    items = np.concatenate([answered, _passed_over(labels, everywhere, answered.size)])
+    predicted = np.asfortranarray(np.stack([m.option[items] for m in models]).astype(np.int16).T)
+    place = np.empty(labels.index.size, np.int64)
+    place[items] = np.arange(items.size)
+    # an unasked item says its K by its predictions alone
+    width = max(int(said.n_options.max()), 2, int(predicted[answered.size :].max(initial=0)) + 1)
+    n_options = np.full(items.size, width)
+    n_options[place[said.item]] = said.n_options
+    propensities = np.zeros((items.size, width))
+    alike = said.offered.number == 0
+    inside = (np.arange(width) < said.n_options[:, None]) & alike[:, None]
+    row, column = np.nonzero(inside)
+    propensities[place[said.item[row]], column] = said.propensity[row]
+    number = said.offered.number
+    row, start = np.repeat(np.arange(len(said)), number), np.repeat(said.offered.start[:-1], number)
+    column = np.arange(said.offered.values.size) - start
+    propensities[place[said.item[row]], column] = said.offered.values
+    data = RoutedSample(
+        item=place[said.item],
+        asked=said.option,
+        answer=(labels.kind[rows] == YES).astype(np.float64),
+        propensities=propensities,
+        n_options=n_options,
+        error_free=error_free,
+    )
+    return data, predicted, items
+
+
+def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
+    """Items that were not asked about, as large a share of them as is answered of the others."""
+    passed = np.flatnonzero(everywhere & ~labels.asked_items)
+    if not passed.size:
+        return passed
+    ids = labels.index.ids
+    put = np.count_nonzero(everywhere & labels.asked_items)
+    order = np.argsort([derive_seed(0, "pool", ids[i]) for i in passed.tolist()], kind="stable")
+    return passed[order[: round(passed.size * answered / put)]]
+
+
+def resolved_correctness(
+    labels: LabelColumns,
+    models: Sequence[PredictionColumns],
+    *,
+    on_differences: bool = False,
+) -> Resolution:
+    """Exact correctness of every model on every item of a sequential study.
+
+    An item without a question is wrong where no prediction is readable (nothing had to be asked), else it is
+    not part of the study.
+
+    Parameters
+    ----------
+    on_differences
+        Take an item that is not resolved as known where all models predict the same: a comparison
+        counts only the difference, which is 0 there.
+
+    Raises
+    ------
+    EstimateError
+        If more than a few items wait for an answer: those resolved early are no random sample.
+    """
+    options = np.stack([m.option for m in models], axis=1).astype(np.int64)
+    ran = np.logical_and.reduce([m.ran for m in models])
+    items = np.flatnonzero(ran & (labels.asked_items | (options.max(axis=1) < 0)))
+    predicted = options[items]
+    answers = read_item_answers(labels)
+    correct = answers.correctness(predicted, items)
+    if on_differences:
+        agreed = (predicted == predicted[:, :1]).all(axis=1) & (correct == UNKNOWN).any(axis=1)
+        correct[agreed] = 0
+    silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size)
+    waiting = items[(correct == UNKNOWN).any(axis=1) & ~silent[items]]
+    if waiting.size > FEW_OPEN * items.size or not items.size:
+        example = f", such as {labels.index.ids[waiting[0]]!r}," if waiting.size else ""
+        raise EstimateError(
+            f"{waiting.size} of {items.size} items{example} are not resolved yet: ask their next question "
+            "(oversight label route) before estimating"
+        )
+    own = answers.was_heard(predicted, items, correct)
+    return Resolution(correct=correct, own=own, items=items, waiting=int(waiting.size))
+
+
+_WORTH = 4
+"""Least number of items a kind, on average, for which counting pays."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PoolKinds:
+    """Kinds of items with at most one answer each: equal propensities, K, option asked about and answer.
+
+    Attributes
+    ----------
+    data
+        A pool with one item of every kind.
+    kind
+        Which of them every item of the whole pool is, shape (N,).
+    """
+
+    data: RoutedSample
+    kind: IntArray
+
+    @classmethod
+    def of(cls, data: RoutedSample) -> PoolKinds | None:
+        """The kinds of a pool; None where an item has several answers, or most items are their own kind."""
+        n = len(data.propensities)
+        if np.bincount(data.item, minlength=n).max(initial=0) > 1:
+            return None
+        asked, answer = data.by_item
+        first, kind = find_equal(np.column_stack([data.propensities, data.n_options, asked, answer]))
+        if len(first) * _WORTH > n:
+            return None
+        return cls(data=data.take(first), kind=kind)
+
+    def count(self, *predicted: AnyIntArray) -> tuple[RoutedSample, tuple[IntArray, ...], IntArray]:
+        """Items by kind and by what models predict of them.
+
+        Parameters
+        ----------
+        predicted
+            Shape (N,) each, −1 for unreadable.
+
+        Returns
+        -------
+        RoutedSample, arrays, array
+            A pool of C items that differ in kind or prediction, the predictions, shape (C,) each, and how
+            many items of the whole pool each of them is, shape (C,).
+
+        Raises
+        ------
+        EstimateError
+            If a prediction is an option of no item.
+        """
+        width = self.data.propensities.shape[1] + 1
+        code = self.kind
+        for column in predicted:
+            if column.min(initial=0) < -1 or column.max(initial=0) >= width - 1:
+                raise EstimateError(
+                    f"a prediction must lie in -1..{width - 2}, one is {np.abs(column).max()}"
+                )
+            code = code * width + column + 1
+        space = len(self.data.propensities) * width ** len(predicted)
+        if space > len(code):
+            cells, number = np.unique(code, return_counts=True)
+        else:
+            every = np.bincount(code, minlength=space)
+            cells = np.flatnonzero(every)
+            number = every[cells]
+        steps = [cells // width**power for power in range(len(predicted) + 1)]
+        columns = [low - high * width - 1 for low, high in pairwise(steps)]
+        return _repeat(self.data, steps[-1]), tuple(reversed(columns)), number
+
+
+def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
+    """A pool of some items, which may come several times, with what was asked of each and answered."""
+    asked, answer = data.by_item
+    asked, answer = asked[rows], answer[rows]
+    item = np.flatnonzero(asked >= 0)
+    return RoutedSample(
+        item=item,
+        asked=asked[item],
+        answer=answer[item],
+        propensities=data.propensities[rows],
+        n_options=data.n_options[rows],
+        sampled=data.sampled,
+        error_free=data.error_free,
+    )
+
+
+def targeted_propensities(predicted: ArrayLike, width: int) -> FloatArray:
+    """π_ŷ = 1: always ask the expert of the predicted option. Shape (N, width).
+
+    For one model no routing does better. Derivation: 1/V* = t/s_ŷ + (1 − t)/(Σ_{j≠ŷ} √s_j)² is
+    linear in t = π_ŷ, and s_ŷ = Var(Σ_{j≠ŷ} 1{y=j}) ≤ (Σ_{j≠ŷ} √s_j)², so t = 1 is best (with
+    equality only at K = 2). Unreadable predictions are wrong whatever the truth: their row is 0.
+    """
+    return accuracy_target(predicted, width)
+
+
+def predicted_counts(predicted: ArrayLike, width: int) -> FloatArray:
+    """n_k: how many models predict option k of each item; shape (N, width)."""
+    columns = np.asarray(predicted, dtype=np.int64)
+    if columns.ndim != 2 or columns.shape[1] == 0:
+        raise EstimateError(f"predicted must have shape (N, M >= 1), has {columns.shape}")
+    counts: FloatArray = np.sum([accuracy_target(column, width) for column in columns.T], axis=0)
+    return counts
+
+
+def shared_propensities(
+    predicted: ArrayLike,
+    n_options: ArrayLike,
+    width: int,
+    *,
+    posterior: FloatArray | None = None,
+    epsilon: float = 0.1,
+) -> FloatArray:
+    """π_k = (1 − ε) √(n_k s_k)/Σ_j √(n_j s_j) + ε/K: one question that serves several models.
+
+    Derivation: with C = 0 the models' summed variance is Σ_k n_k s_k/π_k, least at π_k ∝ √(n_k s_k)
+    (Cauchy–Schwarz), s_k = p_k(1 − p_k). The share ε goes uniformly over the item's K options, so
+    that the answers also serve models that come later, and bounds 1/π by K/ε.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N, M).
+    n_options
+        Shape (N,) or a number: K of each item.
+    posterior
+        Shape (N, width); flat if not given, then π_k ∝ √n_k.
+    epsilon
+        In [0, 1]. At 0, options nobody predicts are never asked about.
+
+    Raises
+    ------
+    EstimateError
+        If epsilon is out of range. An item no model gives a readable answer to is asked uniformly
+        with the whole share (or not at all at ε = 0).
+    """
+    if not 0 <= epsilon <= 1:
+        raise EstimateError(f"epsilon must lie in [0, 1], is {epsilon}")
+    counts = predicted_counts(predicted, width)
+    flat = flat_posterior(np.broadcast_to(np.asarray(n_options, dtype=np.int64), len(counts)), width)
+    p = flat if posterior is None else posterior
+    # A certain posterior would give weight 0 to what is predicted, hence unbounded 1/π.
+    s = np.maximum(p * (1 - p), 1e-4)
+    weight = np.sqrt(counts * s)
+    total = weight.sum(axis=1, keepdims=True)
+    rest = flat if epsilon > 0 else np.zeros_like(flat)
+    shares = np.divide(weight, total, out=rest.copy(), where=total > 0)
+    pi: FloatArray = (1 - epsilon) * shares + epsilon * flat
+    return pi
+
+
+def propensities_for(
+    predicted: ArrayLike,
+    n_options: ArrayLike,
+    width: int,
+    *,
+    epsilon: float = 0.1,
+    posterior: FloatArray | None = None,
+) -> FloatArray:
+    """π of targeted routing for the models in ``predicted``, shape (N, M): of one, or shared by several.
+
+    Parameters as of `shared_propensities`; the posterior is by default that of the models' votes.
+    """
+    columns = np.asarray(predicted, dtype=np.int64)
+    if columns.shape[1] == 1:
+        return targeted_propensities(columns[:, 0], width)
+    if posterior is None:
+        posterior = vote_posterior(columns, n_options, width)
+    return shared_propensities(columns, n_options, width, posterior=posterior, epsilon=epsilon)
+
+
+def vote_posterior(
+    predicted: ArrayLike,
+    n_options: ArrayLike,
+    width: int,
+    *,
+    accuracy: ArrayLike | None = None,
+    temper: float | None = None,
+) -> FloatArray:
+    """p_k ∝ [Π_m (A_m (K−1)/(1−A_m))^{1{ŷ_m = k}}]^τ: what the models' votes say of the truth.
+
+    The posterior of models that err independently and uniformly, raised to a power τ ≤ 1 because
+    models err together: τ = 1 for one model, and 1/√M by default for M. As a working posterior it
+    need not be right, and orders the options. Derivation: Bayes' rule with a flat prior.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N, M), −1 counts for nothing.
+    accuracy
+        Shape (M,), guesses, cut to [.01, .99]; default ½ each (a little more at K = 2). Below 1/K a
+        vote speaks against its option.
+    temper
+        τ in (0, 1].
+    """
+    columns = np.asarray(predicted, dtype=np.int64)
+    models = columns.shape[1]
+    tau = 1 / np.sqrt(models) if temper is None else temper
+    if not 0 < tau <= 1:
+        raise EstimateError(f"temper must lie in (0, 1], is {tau}")
+    k = np.broadcast_to(np.asarray(n_options, dtype=np.int64), len(columns))
+    guesses = np.full(models, 0.5) if accuracy is None else np.asarray(accuracy, dtype=np.float64)
+    log_odds = np.zeros((len(columns), width))
+    for model in range(models):
+        least = 0.01 if accuracy is not None else 1 / k + 0.01
+        guess = np.clip(guesses[model], least, 0.99)
+        gain = np.log(guess * (k - 1) / (1 - guess))
+        log_odds += accuracy_target(columns[:, model], width) * gain[:, None]
+    valid = np.arange(width) < k[:, None]
+    weight = np.where(valid, np.exp(tau * (log_odds - log_odds.max(axis=1, keepdims=True))), 0.0)
+    posterior: FloatArray = weight / weight.sum(axis=1, keepdims=True)
+    return posterior
+
+
+def neyman_rates(variance: FloatArray, cost: FloatArray, budget: float, *, floor: float = 0.02) -> FloatArray:
+    """ρ(x) ∝ √(V(x)/cost(x)), within [floor, 1], with Σ ρ·cost = budget; shape (N,).
+
+    Derivation: the variance of an item-sampled mean is Σ V_i/ρ_i /N² up to a constant; Lagrange's
+    condition under Σ ρ_i cost_i = budget gives the proportionality (Neyman 1934, JRSS 97, with
+    costs). The floor keeps every item possible, which unbiasedness needs.
+
+    Parameters
+    ----------
+    variance
+        Shape (N,), ≥ 0: what is uncertain about the item, e.g. the mean of p_ŷ(1 − p_ŷ).
+    cost
+        Shape (N,), > 0: expected number of questions; items of cost 0 get ρ = 1.
+    budget
+        Expected number of questions in all.
+
+    Raises
+    ------
+    EstimateError
+        If the budget cannot pay for the floor, or an argument is out of range.
+    """
+    if not 0 < floor <= 1:
+        raise EstimateError(f"floor must lie in (0, 1], is {floor}")
+    for name, values in (("variance", variance), ("cost", cost)):
+        for row in np.flatnonzero(~(values >= 0)):
+            raise EstimateError(f"{name}[{row}] must be at least 0, is {values[row]}")
+    least, most = floor * float(cost.sum()), float(cost.sum())
+    if budget < least:
+        raise EstimateError(f"budget must be at least {least:.1f} (floor {floor}), is {budget}")
+    free = cost > 0
+    if budget >= most or not free.any():
+        return np.ones(len(cost))
+    score = np.sqrt(np.divide(variance, cost, out=np.ones(len(cost)), where=free))
+    score = np.maximum(score, 1e-12)
+    low, high = 0.0, 1.0 / float(score[free].min())
+    for _ in range(200):
+        scale = (low + high) / 2
+        spent = float((np.clip(scale * score, floor, 1) * cost).sum())
+        low, high = (scale, high) if spent < budget else (low, scale)
+    return np.where(free, np.clip(high * score, floor, 1), 1.0)
+
+
+def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw one option per item with its propensities; −1 (ask nothing) with what is left of 1.
+
+    Shape (N,). Raises `EstimateError` if a row sums to more than 1.
+    """
+    cumulative = np.cumsum(propensities, axis=1)
+    for row in np.flatnonzero(cumulative[:, -1] > 1 + 1e-9):
+        raise EstimateError(f"propensities[{row}] must sum to at most 1, sum to {cumulative[row, -1]}")
+    total = np.where(np.abs(cumulative[:, -1] - 1) < 1e-9, np.inf, cumulative[:, -1])
+    u = rng.random(len(propensities))
+    option = (u[:, None] >= cumulative).sum(axis=1)
+    last = propensities.shape[1] - 1 - np.argmax(propensities[:, ::-1] > 0, axis=1)
+    return np.where(u < total, np.minimum(option, last), -1)
+
+
+def disagreement(predicted: ArrayLike) -> NDArray[np.bool_]:
+    """Items on which not all models predict the same option; elsewhere every difference is 0.
+
+    Shape (N,). Two unreadable predictions agree: both are wrong.
+    """
+    columns = np.asarray(predicted, dtype=np.int64)
+    differ: NDArray[np.bool_] = (columns != columns[:, :1]).any(axis=1)
+    return differ
+
+
+RESOLUTION_ASSUMPTIONS = (
+    "each item's predicted options were asked about until one was confirmed or all refuted",
+    "experts answer without error",
+    "no model has seen the experts' answers",
+)
+
+
+def next_option(
+    predicted: Sequence[int],
+    posterior: Sequence[float] | FloatArray,
+    answers: Mapping[int, bool],
+    abstained: Collection[int] = (),
+) -> int | None:
+    """One step of the sequence for one item: the option to ask about, or None if nothing is left.
+
+    Parameters
+    ----------
+    predicted
+        Every model's option, −1 for unreadable.
+    posterior
+        Length K; ties are broken by the number of models, then by the lower option.
+    answers
+        Option → yes (True) or no (False), so far.
+    abstained
+        Options whose expert did not say; they are not asked about again.
+
+    Raises
+    ------
+    EstimateError
+        If an option lies outside 0..K−1 or two options were confirmed.
+    """
+    K = len(posterior)
+    for option in (*answers, *(p for p in predicted if p != -1)):
+        if not 0 <= option < K:
+            raise EstimateError(f"option must lie in 0..{K - 1}, is {option}")
+    if true_option(answers, K) is not None:
+        return None
+    open_options = {p for p in predicted if p != -1} - set(answers) - set(abstained)
+    # the last digits differ between processors, which may not show in what is asked
+    likely = [round(float(p), 9) for p in posterior]
+    return min(open_options, key=lambda k: (-likely[k], -predicted.count(k), k), default=None)
+
+
+def true_option(answers: Mapping[int, bool], K: int) -> int | None:
+    """The true option if the answers tell: the confirmed one, or the only one not refuted.
+
+    Raises
+    ------
+    EstimateError
+        If two options were confirmed, or all K refuted: an expert erred.
+    """
+    confirmed = [k for k, yes in answers.items() if yes]
+    if len(confirmed) > 1:
+        raise EstimateError(f"exactly one option is true, but {sorted(confirmed)} were all confirmed")
+    if confirmed:
+        return confirmed[0]
+    left = set(range(K)) - set(answers)
+    if not left:
+        raise EstimateError(f"exactly one option is true, but all {K} were refuted")
+    return left.pop() if len(left) == 1 else None
+
+
+def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -> IntArray:
+    """Every model's 1 (right), 0 (wrong) or `UNKNOWN` on one item, shape (M,).
+
+    A model is wrong if its option was refuted, another was confirmed, or it named none.
+    """
+    truth = true_option(answers, K)
+    if truth is not None:
+        return np.array([int(p == truth) for p in predicted], dtype=np.int64)
+    known = [0 if p == -1 or p in answers else UNKNOWN for p in predicted]
+    return np.array(known, dtype=np.int64)
+
+
+def asking_order(
+    predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
+) -> tuple[IntArray, BoolArray]:
+    """Options by turn, shape (N, K), and where a turn has a question: the K-th is known by elimination."""
+    width = posterior.shape[1]
+    counts = predicted_counts(predicted, width)
+    order = np.lexsort((-counts, -np.where(counts > 0, posterior, -1.0)), axis=1)
+    k = np.broadcast_to(np.asarray(width if n_options is None else n_options), len(order))
+    asked = (np.take_along_axis(counts, order, axis=1) > 0) & (np.arange(width) < k[:, None] - 1)
+    return order, asked
+
+
+def expected_questions(
+    predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
+) -> FloatArray:
+    """E[T] = Σ_j (1 − Σ_{i<j} p_(i)): questions to resolve each item, if p is right; shape (N,).
+
+    The j-th predicted option is asked about unless an earlier one was confirmed.
+    """
+    order, asked = asking_order(predicted, posterior, n_options)
+    p = np.take_along_axis(posterior, order, axis=1)
+    cost: FloatArray = np.where(asked, np.clip(1 - np.cumsum(p, axis=1) + p, 0, 1), 0.0).sum(axis=1)
+    return cost
+
+
+def questions_asked(
+    predicted: ArrayLike, posterior: FloatArray, truth: ArrayLike, n_options: ArrayLike | None = None
+) -> IntArray:
+    """How many questions each item takes when the truth is known; shape (N,). For simulations."""
+    order, asked = asking_order(predicted, posterior, n_options)
+    hit = order == np.asarray(truth, dtype=np.int64)[:, None]
+    number: IntArray = (asked & (np.cumsum(hit, axis=1) - hit == 0)).sum(axis=1)
+    return number
+
+
+def optimal_constant(
+    c: FloatArray, propensities: FloatArray, posterior: FloatArray, valid: NDArray[np.bool_]
+) -> FloatArray:
+    """C* = Σ_k (c_k s_k/π_k) / Σ_k (s_k/π_k), s_k = p_k(1 − p_k): the C of least variance, shape (N,).
+
+    All arguments have shape (N, K); ``valid`` marks the options of each item.
+    Derivation: with one question, Var(g | x) = Σ_k (c_k − C)² s_k/π_k, a weighted sum of squares
+    around C. An option that is never asked about (π_k = 0) must have c_k = C, which then fixes C.
+
+    Raises
+    ------
+    NotIdentified
+        If options that are never asked about differ in c: no number of such answers tells θ.
+    """
+    fixed = fix_constant(c, valid & (propensities <= 0))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    s = posterior * (1 - posterior)
+    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
+    weight = s / pi
+    total = weight.sum(axis=1)
+    free: FloatArray = np.divide((c * weight).sum(axis=1), total, out=np.zeros(len(c)), where=total > 0)
+    return np.where(np.isnan(fixed), free, fixed)
+
+
+def item_variance(c: FloatArray, propensities: FloatArray, posterior: FloatArray) -> FloatArray:
+    """Var(g | x) = Σ_k (c_k − C*)² s_k/π_k of one question per item, shape (N,); for planning.
+
+    For an accuracy this is [π_ŷ/s_ŷ + 1/Σ_{j≠ŷ}(s_j/π_j)]⁻¹. Raises `NotIdentified` as
+    `optimal_constant` does.
+    """
+    constant = optimal_constant(c, propensities, posterior, np.ones(c.shape, dtype=np.bool_))
+    pi = np.where(propensities > 0, propensities, np.inf)
+    variance: FloatArray = ((c - constant[:, None]) ** 2 * posterior * (1 - posterior) / pi).sum(axis=1)
+    return variance

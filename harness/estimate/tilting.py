@@ -1,0 +1,552 @@
+"""The score interval from one yes or no per item, its rows, and their working distributions.
+
+The working distribution of items whose options were drawn with unequal propensities.
+
+q_i(k) ∝ π_ik^(γ + δ|c_ik|) e^{β|c_ik| + η c_ik}. The propensities order the options by what the draw thought
+likely. γ says how far the answers bear that out, and is negative where they contradict it; δ says how much
+more or less they do for options that the target names. β and η are levels of these options; the tilt of the
+interval moves them anyway. The four are the posterior mode under normal priors. At the true mean the
+derivative of the score by any of them has expectation 0, so fitting them to the same answers changes its
+distribution only by O(1/N).
+
+Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
+
+Where options were drawn with unequal propensities π, q is fitted to π and the answers
+(`oversight.harness.estimate.tilting`). Where they were drawn uniformly, the options named by
+c weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
+
+Score interval of a mean of +1, 0 and −1 by truth, from one yes/no question per item.
+
+The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the prediction) or, on items where two
+models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
+item has a working distribution q over its options; the null hypotheses are its exponential tilts
+p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
+With g of equation (G) at p = p_λ (`oversight.harness.estimate.routed_means`),
+
+    U(λ) = Σ_i w_i g_i − θ(λ)
+    M(λ) = Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],   S(λ) = Σ_i w_i² (g_i − θ − U)²
+    W(λ) = M + ε max{0, S − M}
+
+(of items in clusters: see `oversight.harness.estimate.intervals`; of items drawn in proportion
+within strata: both around the means of the strata, see `oversight.harness.estimate.intervals`)
+
+and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
+distribution costs width, not validity. The model's variance M keeps samples without an error, or without
+a miss, from looking certain; the observed one S widens the interval where the answers contradict q. It
+counts in full (ε = 1) for clusters and for a q fixed before the answers, and by half for a q fitted to
+them. The estimate is where U = 0.
+
+`oversight.harness.estimate.tilting` says which q. Simulated in `benchmarks/coverage_matrix.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate.core import find_equal, find_root, fix_constant
+from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
+
+_PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
+_PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])
+"""Of γ, δ, β and η. Intervals cover .94 in places without δ, and .90 where its prior has a deviation of 1."""
+_LEAST = 1e-3
+"""Options asked about more rarely, or never, count as asked about with this propensity."""
+_ROUNDS = 60
+_ENOUGH = 1e-10
+
+
+def fit_working(
+    c: FloatArray,
+    propensities: FloatArray,
+    own: BoolArray,
+    asked: IntArray,
+    yes: FloatArray,
+    count: FloatArray,
+) -> FloatArray:
+    """Fit q to the answers; shape (N, K), rows sum to 1.
+
+    Parameters
+    ----------
+    c, propensities, own
+        Shape (N, K): the target, π, and which columns are options of the item.
+    asked, yes, count
+        Shape (N,): option asked about (−1 for none), 1 for yes and 0 for no, number of equal items.
+    """
+    features = _describe(c, propensities, own)
+    drawn = np.flatnonzero(asked >= 0)
+    theta = _PRIOR_MEAN.copy()
+    if drawn.size:
+        first, number = _join_alike(
+            [x[drawn] for x in features], own[drawn], asked[drawn], yes[drawn], count[drawn]
+        )
+        rows = drawn[first]
+        theta = _find_mode([x[rows] for x in features], own[rows], asked[rows], yes[rows], number)
+    return _distribute(features, own, theta)
+
+
+def prior_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> FloatArray:
+    """Make q before any answer, q ∝ π; shapes as in `fit_working`."""
+    return _distribute(_describe(c, propensities, own), own, _PRIOR_MEAN)
+
+
+def _describe(c: FloatArray, propensities: FloatArray, own: BoolArray) -> list[FloatArray]:
+    """What γ, δ, β and η multiply."""
+    total = np.where(own, propensities, 0.0).sum(axis=1, keepdims=True)
+    share = np.divide(propensities, total, out=np.zeros_like(propensities), where=total > 0)
+    log_share, named = np.log(np.maximum(share, _LEAST)), np.abs(c)
+    return [log_share, named * log_share, named, c]
+
+
+def _distribute(features: list[FloatArray], own: BoolArray, theta: FloatArray) -> FloatArray:
+    log_q = np.where(own, sum(t * x for t, x in zip(theta.tolist(), features, strict=True)), -np.inf)
+    q = np.exp(log_q - log_q.max(axis=1, keepdims=True))
+    q = np.where(own, np.maximum(q, 1e-9), 0.0)
+    working: FloatArray = q / q.sum(axis=1, keepdims=True)
+    return working
+
+
+def _join_alike(
+    features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Join rows that the likelihood cannot tell apart: the first row of every kind, and its number of items.
+
+    They have the same options in any order, the same option asked about, and the same answer. Few kinds are
+    left of very many items, because propensities follow from how many models predict an option.
+    """
+    cell = _mix(own.astype(np.uint64), *(np.round(x, 9).view(np.uint64) for x in features))
+    told = cell[np.arange(len(asked)), asked]
+    key = _mix(told, yes.astype(np.uint64), *np.sort(cell, axis=1).T)
+    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int64), np.bincount(kind, count).astype(np.float64)
+
+
+def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A 64-bit hash of values in their order, element by element (the finaliser of SplitMix64)."""
+    mixed = start
+    for value in values:
+        mixed = (mixed ^ value) + np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = mixed ^ (mixed >> np.uint64(27))
+    return mixed
+
+
+def _find_mode(
+    features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
+) -> FloatArray:
+    """γ, δ, β and η of the largest posterior density, by Fisher scoring with halved steps."""
+    row = np.arange(len(asked))
+    told = np.stack([x[row, asked] for x in features])
+    precision = _PRIOR_SD**-2.0
+
+    def density(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        q = _distribute(features, own, theta)
+        p = np.clip(q[row, asked], 1e-12, 1 - 1e-12)
+        likelihood = float(count @ np.where(yes > 0, np.log(p), np.log1p(-p)))
+        return likelihood - float(precision @ (theta - _PRIOR_MEAN) ** 2) / 2, q, p
+
+    theta, size = _PRIOR_MEAN.copy(), 1.0
+    best, q, p = density(theta)
+    for _ in range(_ROUNDS):
+        slope = told - np.stack([(q * x).sum(axis=1) for x in features])
+        odds = p / (1 - p)
+        gradient = slope @ (count * np.where(yes > 0, 1.0, -odds)) - precision * (theta - _PRIOR_MEAN)
+        step = np.linalg.solve((slope * (count * odds)) @ slope.T + np.diag(precision), gradient)
+        step *= size / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < _ENOUGH:
+            break
+        found, q_next, p_next = density(theta + step)
+        if found > best - 1e-10 * (1 + abs(best)):  # near the mode the density is flat, the steps are not
+            theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
+        else:
+            size /= 4
+    return np.round(theta, 6)  # the same whatever the order of the items
+
+
+_EXCESS = 0.5
+"""Share of the observed variance beyond the model's that counts where q is fitted: where votes mislead, 0
+covers as little as .81 and .25 covers .93; 1 makes intervals a tenth wider."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiltedRows:
+    """Items with one answer each, equal ones in one row; all fields have shape (R,).
+
+    Attributes
+    ----------
+    up, down, rest
+        q of the option with c = +1, of that with c = −1 (0 without one), and of all others.
+    inverse_up, inverse_down
+        1/π of these options, 0 where they are never asked about.
+    linear, square
+        Σ q/π and Σ q²/π over the others that can be asked about.
+    constant
+        C where an option that is never asked about fixes it, else NaN.
+    asked_c, asked_q, asked_inverse, yes
+        c, q and 1/π of the option asked about (0 where nothing was), and whether the answer was yes (1) or
+        no (0).
+    weight, count
+        w of each item, Σ count·weight = 1, and the number of items in the row.
+    cluster
+        Number of the item's cluster, where items of one cluster may be right together; else empty.
+    stratum
+        Number of the stratum that the item was drawn from, 0 of all without any.
+    excess
+        Share of the observed variance beyond the model's that counts.
+    """
+
+    up: FloatArray
+    down: FloatArray
+    rest: FloatArray
+    inverse_up: FloatArray
+    inverse_down: FloatArray
+    linear: FloatArray
+    square: FloatArray
+    constant: FloatArray
+    asked_c: FloatArray
+    asked_q: FloatArray
+    asked_inverse: FloatArray
+    yes: FloatArray
+    weight: FloatArray
+    count: FloatArray
+    cluster: IntArray
+    stratum: IntArray
+    excess: FloatArray
+
+
+def collapse_rows(rows: TiltedRows) -> TiltedRows:
+    """The same items with equal ones in one row; clusters keep every item in a row of its own."""
+    if rows.cluster.size:
+        return rows
+    names = [f.name for f in fields(rows) if f.name not in ("count", "cluster")]
+    # NaN, "not fixed", differs from itself; no constant is infinite
+    table = np.nan_to_num(np.stack([getattr(rows, name) for name in names], axis=1), nan=np.inf)
+    first, inverse = find_equal(table + 0.0)  # no two zeros
+    count = np.bincount(inverse, weights=rows.count)
+    kept = table[first]
+    order = np.lexsort(kept.T[::-1])  # one order of sums, whatever the order of the items
+    kept, count = kept[order], count[order]
+    kept[np.isinf(kept)] = np.nan
+    columns = {name: kept[:, j] for j, name in enumerate(names)}
+    stratum = columns.pop("stratum").astype(np.int64)
+    return TiltedRows(**columns, count=count, cluster=rows.cluster, stratum=stratum)
+
+
+def tilt_items(
+    c: FloatArray,
+    propensities: FloatArray,
+    n_options: IntArray,
+    asked: IntArray,
+    yes: FloatArray,
+    *,
+    cluster: IntArray | None = None,
+    stratum: IntArray | None = None,
+    count: IntArray | None = None,
+    working: FloatArray | None = None,
+) -> TiltedRows:
+    """Rows of N items of equal weight, from what was asked of each.
+
+    Parameters
+    ----------
+    c
+        Shape (N, K), at most one +1 and one −1 in a row, else 0.
+    propensities
+        Shape (N, K): π of every option, 0 beyond the item's own. With `working`, items of a pool that were
+        not drawn may have 0 throughout, for unknown chances; those drawn then stand for 1/ρ in Σ Var(g), ρ
+        being the sum of their row.
+    n_options, asked, yes
+        Shape (N,): K, option asked about (−1 for items of a pool that were not drawn, π being the
+        probability that item and option are), and 1 for yes, 0 for no.
+    cluster
+        Shape (N,), if items are not independent.
+    stratum
+        Shape (N,), if items were drawn from strata.
+    count
+        Shape (N,), if an entry stands for so many equal items.
+    working
+        Shape (N, K), rows sum to 1: q of every option, above 0, made without the item's own answer; None
+        takes what the module says, fitted to all answers.
+
+    Raises
+    ------
+    EstimateError
+        If there is no item.
+    NotIdentified
+        If options that are never asked about differ in c.
+    """
+    n, width = c.shape
+    if n == 0:
+        raise EstimateError("a score interval needs at least 1 item, there are 0")
+    own = np.arange(width) < n_options[:, None]
+    can = own & (propensities > 0)
+    inverse = np.divide(1.0, propensities, out=np.zeros_like(propensities), where=can)
+    plus, minus, zero = c > 0, c < 0, own & (c == 0)
+    told, never = np.ones(n, np.bool_), own & ~can
+    if working is not None:
+        told = propensities.sum(axis=1) > 0
+        never &= told[:, None]
+    stands = np.ones(n) if told.all() else np.where(told, propensities.sum(axis=1), 1.0)
+    at, drawn = (np.arange(n), asked), asked >= 0
+    if not can[at][drawn].all():
+        row = int(np.flatnonzero(~can[at] & drawn)[0])
+        raise EstimateError(f"item {row} was asked about option {asked[row]} of propensity 0")
+    none = np.zeros(0, np.int64)
+    number = np.ones(n) if count is None else count.astype(np.float64)
+    q, excess = working, np.ones(n)
+    if q is None:
+        q, uniform = _uniform_working(c, propensities, own)
+        fitted = np.flatnonzero(~uniform)
+        excess[fitted] = _EXCESS
+        said = asked[fitted], np.asarray(yes, dtype=np.float64)[fitted], number[fitted]
+        if fitted.size:
+            q[fitted] = fit_working(c[fitted], propensities[fitted], own[fitted], *said)
+    return TiltedRows(
+        up=(q * plus).sum(axis=1),
+        down=(q * minus).sum(axis=1),
+        rest=(q * zero).sum(axis=1),
+        inverse_up=(inverse * plus).sum(axis=1) / stands,
+        inverse_down=(inverse * minus).sum(axis=1) / stands,
+        linear=(q * inverse * zero).sum(axis=1) / stands,
+        square=(q * q * inverse * zero).sum(axis=1) / stands,
+        constant=fix_constant(c, never),
+        asked_c=np.where(drawn, c[at], 0.0),
+        asked_q=np.where(drawn, q[at], 0.0),
+        asked_inverse=np.where(drawn, inverse[at], 0.0),
+        yes=np.asarray(yes, dtype=np.float64),
+        weight=np.full(n, 1 / float(number.sum())),
+        count=number,
+        cluster=none if cluster is None else cluster,
+        stratum=np.zeros(n, np.int64) if stratum is None else stratum,
+        excess=excess,
+    )
+
+
+def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -> FloatArray:
+    """Make the q that `tilt_items` takes before any answer; shape (N, K), parameters alike."""
+    own = np.arange(c.shape[1]) < n_options[:, None]
+    q, uniform = _uniform_working(c, propensities, own)
+    return np.where(uniform[:, None], q, prior_working(c, propensities, own))
+
+
+def _uniform_working(c: FloatArray, propensities: FloatArray, own: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Make q of items whose options were drawn uniformly, shape (N, K), and mark these items, (N,)."""
+    high = np.where(own, propensities, 0.0).max(axis=1)
+    low = np.where(own, propensities, np.inf).min(axis=1)
+    others = np.maximum((own & (c == 0)).sum(axis=1, keepdims=True), 1)
+    q = np.where(own, np.where(c != 0, others, 1.0), 0.0)
+    return q / q.sum(axis=1, keepdims=True), high - low < 1e-9
+
+
+def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> TiltedRows:
+    """Rows of items of K options one of which was drawn uniformly, from their counts.
+
+    Parameters
+    ----------
+    counts
+        Predicted option asked about: yes, no; another: no, yes.
+    weight
+        w of each item.
+    """
+    other = 1 / (2 * (K - 1))
+    hit = np.array([1.0, 1.0, 0.0, 0.0])
+    one = np.ones(4)
+    return TiltedRows(
+        up=one / 2,
+        down=0 * one,
+        rest=one / 2,
+        inverse_up=K * one,
+        inverse_down=0 * one,
+        linear=K / 2 * one,
+        square=K * other / 2 * one,
+        constant=np.full(4, np.nan),
+        asked_c=hit,
+        asked_q=np.where(hit > 0, 0.5, other),
+        asked_inverse=K * one,
+        yes=np.array([1.0, 0.0, 0.0, 1.0]),
+        weight=weight * one,
+        count=np.array(counts, dtype=np.float64),
+        cluster=np.zeros(0, np.int64),
+        stratum=np.zeros(4, np.int64),
+        excess=one,
+    )
+
+
+def join_rows(parts: list[TiltedRows]) -> TiltedRows:
+    """One set of rows of several."""
+    return replace(
+        parts[0],
+        **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(parts[0])},
+    )
+
+
+_FARTHEST = 22.0
+"""Tilts beyond ±22 put less than 1e-9 on what they tilt away from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TiltedMean:
+    """Estimate and interval of θ, and its standard error at the estimate."""
+
+    value: float
+    low: float
+    high: float
+    se: float
+
+
+def tilted_score(
+    rows: TiltedRows, level: float, *, df: float | None = None, strata_share: float = 0.0
+) -> TiltedMean:
+    """Estimate θ and invert its score test at `level`.
+
+    Student's t has `df` degrees of freedom; by default N, of clusters infinitely many. Variances are a share
+    `strata_share` within the rows' strata, which clusters do without.
+
+    An end that no tilt refutes is that of the target's range.
+    """
+    rows = collapse_rows(rows)
+    clusters = _measure_clusters(rows)
+    freedom = (float(rows.count.sum()) if clusters is None else np.inf) if df is None else df
+    t = float(stdtrit(max(1.0, freedom), 0.5 + level / 2))
+
+    def excess(side: int) -> Callable[[float], float]:
+        def at(tilt: float) -> float:
+            null = _score(rows, tilt, strata_share, clusters)
+            return null.gap - side * (t * float(np.sqrt(null.variance)) + null.step)
+
+        return at
+
+    low, best, high = (fall_through_zero(excess(side), side) for side in (1, 0, -1))
+    variance = _score(rows, best, strata_share, clusters).variance
+    least, value, most = (round(_score(rows, tilt).theta, 9) for tilt in (low, best, high))
+    return TiltedMean(value=value, low=least, high=most, se=float(np.sqrt(variance)))
+
+
+def tilted_outcomes(rows: TiltedRows) -> FloatArray:
+    """Outcomes g at the estimate, less the estimate, shape (R,): what the observed variance is made of."""
+    best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
+    g = _outcomes(rows, best)[-1]
+    outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
+    return outcomes
+
+
+def tilt_of(rows: TiltedRows, mean: float) -> float:
+    """The tilt λ at which θ(λ) is this mean, or the nearest that there is."""
+    each = rows.count * rows.weight
+
+    def gap(tilt: float) -> float:
+        up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
+        return mean - float(each @ ((up - down) / (up + down + rows.rest)))
+
+    return fall_through_zero(gap, 0)
+
+
+def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """E_λ c, Var_λ(g) and the outcome g of every row at a tilt; shape (R,) each."""
+    up, down, variance, g = _outcomes(rows, tilt)
+    mean: FloatArray = up - down
+    return mean, variance, g
+
+
+def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
+    """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
+    rows = collapse_rows(rows)
+    null = _score(rows, tilt_of(rows, mean), clusters=_measure_clusters(rows))
+    return (abs(null.gap) - null.step) / float(np.sqrt(null.variance)) if null.variance > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Null:
+    """A null hypothesis θ(λ), U(λ), W(λ), and `skewed_step` of clusters."""
+
+    theta: float
+    gap: float
+    variance: float
+    step: float = 0.0
+
+
+def _measure_clusters(rows: TiltedRows) -> ClusterVariance | None:
+    """What clusters add to the variance, measured at the estimate; None if no two items share one."""
+    if len(np.unique(rows.cluster)) == len(rows.cluster):
+        return None
+    best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
+    up, down, variance, g = _outcomes(rows, best)
+    mean, square = up - down, float(rows.weight @ (up + down))
+    theta = float(rows.weight @ mean)
+    model = float((rows.weight**2) @ (variance + (mean - theta) ** 2))
+    rest = g - float(rows.weight @ g)
+    return ClusterVariance.of(rows.cluster, rows.weight, rest, model, max(0.0, square - theta**2))
+
+
+def _score(
+    rows: TiltedRows, tilt: float, share: float = 0.0, clusters: ClusterVariance | None = None
+) -> _Null:
+    up, down, variance, g = _outcomes(rows, tilt)
+    mean, each = up - down, rows.count * rows.weight
+    theta = float(each @ mean)
+    gap = float(each @ g) - theta
+    squares, residual = (mean - theta) ** 2, (g - theta - gap) ** 2
+    if share and clusters is None:
+        squares = (1 - share) * squares + share * _spread_within(mean - theta, rows)
+        residual = (1 - share) * residual + share * _spread_within(g - theta - gap, rows)
+    model = float((each * rows.weight) @ (variance + squares))
+    if clusters is None:
+        seen = float((each * rows.weight) @ residual)
+        return _Null(theta, gap, model + float(each @ rows.excess) * max(0.0, seen - model))
+    square = float(each @ (up + down))
+    model, together = clusters.at(model, max(0.0, square - theta**2), gap)
+    return _Null(theta, gap, together, skewed_step(model, theta, square, gap))
+
+
+def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """p_λ of the options with c = ±1, Var_λ(g) and g; shape (R,) each."""
+    up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
+    total = up + down + rows.rest
+    # what is left beside an option is summed, not subtracted: where p is nearly 1, 1 − p would be 0
+    not_up, not_down = (down + rows.rest) / total, (up + rows.rest) / total
+    not_other = (up + down + (rows.rest - rows.asked_q)) / total
+    up, down = up / total, down / total
+    v_up, v_down = up * not_up * rows.inverse_up, down * not_down * rows.inverse_down
+    v_rest = np.maximum(rows.linear / total - rows.square / total**2, 0.0)
+    whole = v_up + v_down + v_rest
+    constant = np.divide(v_up - v_down, whole, out=np.zeros_like(whole), where=whole > 0)
+    constant = np.where(np.isnan(rows.constant), constant, rows.constant)
+    variance = (1 - constant) ** 2 * v_up + (1 + constant) ** 2 * v_down + constant**2 * v_rest
+    is_up, is_down = rows.asked_c > 0, rows.asked_c < 0
+    asked = np.where(is_up, up, np.where(is_down, down, rows.asked_q / total))
+    others = np.where(is_up, not_up, np.where(is_down, not_down, not_other))
+    mean = up - down
+    surprise = rows.yes * others - (1 - rows.yes) * asked
+    g = mean + (rows.asked_c - constant) * surprise * rows.asked_inverse
+    return up, down, variance, g
+
+
+def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
+    """Squares of values of mean 0 around the means of their strata; around 0 of an item alone in its own."""
+    size = np.bincount(rows.stratum, rows.count)
+    total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
+    mean = np.divide(total, size, out=np.zeros(len(size)), where=several)
+    scale = np.divide(size, size - 1, out=np.ones(len(size)), where=several)
+    spread: FloatArray = (centred - mean[rows.stratum]) ** 2 * scale[rows.stratum]
+    return spread
+
+
+def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
+    """Where a function falls through 0; an end of the range where it does not.
+
+    The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
+    """
+    left, right = -_FARTHEST, _FARTHEST
+    at_left, at_right = falling(left), falling(right)
+    if side == 0 and at_left < 0 < at_right:
+        return fall_through_zero(lambda tilt: -falling(tilt), side)
+    if at_left < 0 or (at_left == 0 and side >= 0):
+        return left
+    if at_right > 0 or (at_right == 0 and side <= 0):
+        return right
+    return find_root(falling, left, right, (at_left, at_right))

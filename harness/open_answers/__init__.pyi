@@ -1,0 +1,24 @@
+from .draw import (
+    Draw as Draw, SCHEMES as SCHEMES, draw_questions as draw_questions, join_replies as join_replies,
+)
+from .estimates import (
+    OpenEstimate as OpenEstimate, OpenResult as OpenResult, estimate_open as estimate_open,
+    gate_score as gate_score,
+)
+from .experts import ExpertReplies as ExpertReplies, measure_experts as measure_experts
+from .units import (
+    CANNOT_TELL as CANNOT_TELL, Judgements as Judgements, NOT_MY_FIELD as NOT_MY_FIELD,
+    OpenAnswer as OpenAnswer, REPLIES as REPLIES, Unit as Unit, UnitTable as UnitTable,
+    cross_units as cross_units,
+)
+from .answer_frame import (
+    Frame as Frame, claims_run as claims_run, make_frame as make_frame, read_frame as read_frame,
+    show_answer as show_answer,
+)
+from .judged_study import (
+    JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,
+    read_judged as read_judged,
+)
+from .new_open_study import begin_open_study as begin_open_study
+from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text
+from .rubric_files import read_units as read_units, write_units as write_units

@@ -1,0 +1,200 @@
+"""The frame that questions are drawn from: every model's answer to every item, and the units of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from oversight.harness.analysis import find_newest_runs, study_items, study_prices
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, ModelError
+from oversight.harness.llm import (
+    DEFAULT_TERMS,
+    RunTerms,
+    Target,
+    Wanted,
+    cut_thoughts,
+    make_spec,
+    run_alone,
+)
+from oversight.harness.open_answers.rubric_files import name_unit, read_rubrics
+from oversight.harness.open_answers.splitting import CLAIMS_PROMPT, read_claims, split_sentences
+from oversight.harness.open_answers.units import OpenAnswer, Unit, UnitTable, cross_units
+from oversight.harness.output import make_storable
+from oversight.harness.store import Store, StoredAnswer, StoredUnit
+from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, PredictionStatus
+
+NO_ANSWER = "(no answer was given)"
+"""What experts are shown in place of an empty answer."""
+WHOLE_ANSWER = "the whole answer"
+"""Text of the only unit of an answer that is judged as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """All answers and units that questions are drawn from.
+
+    Attributes
+    ----------
+    answers, units
+        As they are stored.
+    """
+
+    answers: Sequence[StoredAnswer]
+    units: Sequence[StoredUnit]
+
+    @property
+    def table(self) -> UnitTable:
+        """Every unit of every answer, in an order that depends on nothing but what is stored."""
+        return cross_units(
+            [Unit(u.id, u.item_id, u.text, u.points, u.field, u.answer or None) for u in self.units],
+            [OpenAnswer(a.id, a.item_id, a.model, a.text) for a in self.answers],
+        )
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models with answers, in alphabetical order."""
+        return tuple(sorted({answer.model for answer in self.answers}))
+
+
+def read_frame(store: Store) -> Frame:
+    """Read the frame that is stored; it is empty before units were made."""
+    return Frame(answers=store.open_answers.read_answers(), units=store.open_answers.read_units())
+
+
+def claims_run(study: Study) -> str:
+    """Name of the run in which the splitter lists the claims of answers."""
+    return f"{study.open.splitter} (claims)"
+
+
+def make_frame(study: Study, store: Store, terms: RunTerms = DEFAULT_TERMS) -> Frame:
+    """Collect the models' answers and make the units of each; nothing is stored but a splitter's replies.
+
+    Raises
+    ------
+    BadInput
+        If no model was run, or the model of ``models`` has no answers yet.
+    DataError
+        If a rubric is wrong.
+    ModelError
+        If the splitter did not answer; what it answered is stored and is not asked for again.
+    """
+    answers = collect_answers(study, store)
+    if study.open.units == "rubric":
+        wanted = {answer.item_id for answer in answers}
+        return Frame(answers=answers, units=_keep_items(read_rubrics(study, _item_ids(study)), wanted))
+    if study.open.units == "answer":
+        parts = {answer.text: [WHOLE_ANSWER] for answer in answers}
+    elif study.open.units == "sentences":
+        parts = {answer.text: split_sentences(answer.text) for answer in answers}
+    else:
+        parts = find_claims(study, store, {answer.text for answer in answers}, terms)
+    units = [
+        StoredUnit(
+            name_unit(answer.item_id, answer.id, place, text), answer.item_id, answer.id, place, text,
+            1.0, None, study.open.units,
+        )
+        for answer in answers
+        for place, text in enumerate(parts[answer.text] or [WHOLE_ANSWER])
+    ]  # fmt: skip
+    return Frame(answers=answers, units=units)
+
+
+def _item_ids(study: Study) -> list[str]:
+    return [item.id for item in study_items(study)]
+
+
+def _keep_items(units: Iterable[StoredUnit], wanted: set[str]) -> list[StoredUnit]:
+    return [unit for unit in units if unit.item_id in wanted]
+
+
+def collect_answers(study: Study, store: Store) -> list[StoredAnswer]:
+    """Read the newest answer of every model to every item; failed calls are left out.
+
+    Raises
+    ------
+    BadInput
+        If no model was run, or one has no answers yet.
+    """
+    aside = [*study.judges, claims_run(study), *([study.open.splitter] if study.open.splitter else [])]
+    chosen = find_newest_runs(store, study.experts.models or None, aside)
+    if chosen.left_out:
+        raise BadInput(f"{chosen.left_out[0]}; run it, or name the other models under [experts]")
+    found = [
+        _make_answer(p.item_id, run["name"], cut_thoughts(p.raw).strip())
+        for run in chosen.runs
+        for p in store.runs.read_predictions(run["id"])
+        if p.status is not PredictionStatus.FAILED
+    ]
+    return sorted(found, key=lambda answer: (answer.item_id, answer.model))
+
+
+def _make_answer(item_id: str, model: str, text: str) -> StoredAnswer:
+    told = "\x1f".join((item_id, model, text))
+    return StoredAnswer(item_id, model, sha256(told.encode()).hexdigest()[:12], text)
+
+
+def find_claims(
+    study: Study, store: Store, texts: Iterable[str], terms: RunTerms = DEFAULT_TERMS
+) -> dict[str, list[str]]:
+    """Have the study's splitter list the claims of texts; text → claims.
+
+    Its replies are stored as a run of its own, so that no text is paid for twice.
+
+    Raises
+    ------
+    ModelError
+        If a reply is missing.
+    """
+    settings = study.model(study.open.splitter).model_copy(update={"structured": "never"})
+    by_id = {_name_text(text): text for text in sorted(texts) if text}
+    items = [Item(name, text, (OPEN_ANSWER,), (0,)) for name, text in by_id.items()]
+    spec = make_spec(claims_run(study), settings, CLAIMS_PROMPT, None, answer="free")
+    wanted = Wanted(store, store.content.add_items(items), retry_failed=True)
+    [done] = run_alone(wanted, [Target(spec, settings)], prices=study_prices(study), terms=terms)
+    if done.error is not None:
+        raise done.error
+    replies = {p.item_id: p for p in store.runs.read_predictions(done.target.spec.id)}
+    for name in by_id:
+        if name not in replies or replies[name].status is PredictionStatus.FAILED:
+            told = replies[name].reason if name in replies else "no reply"
+            raise ModelError(f"{study.open.splitter}: no claims of an answer ({told}); try again")
+    found = {text: read_claims(cut_thoughts(replies[name].raw)) for name, text in by_id.items()}
+    return {"": [], **found}
+
+
+def _name_text(text: str) -> str:
+    return f"{UNIT_PREFIX}claims-{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str, str]:
+    """What an expert reads and is asked about a unit: neither model nor points.
+
+    Examples
+    --------
+    >>> item = Item("q1", "What is the dose?", (OPEN_ANSWER,), (0,))
+    >>> answer = StoredAnswer("q1", "small", "a1", "Take 5 mg. At night.")
+    >>> unit = StoredUnit("u1", "q1", "a1", 0, "Take 5 mg.", 1.0, None, "sentences")
+    >>> text, question = show_answer(item, answer, unit)
+    >>> text.splitlines()[-1], question
+    ('【Take 5 mg.】 At night.', 'Is this true? Take 5 mg.')
+    """
+    shown = answer.text or NO_ANSWER
+    if not unit.answer:
+        question = f"Does the answer meet this criterion? {unit.text}"
+    elif unit.text == WHOLE_ANSWER:
+        question = "Is the answer right, without an error?"
+    else:
+        question = f"Is this true? {unit.text}"
+        shown = shown.replace(unit.text, f"【{unit.text}】", 1)
+    return make_storable(f"QUESTION\n{item.text}\n\nANSWER\n{shown}"), make_storable(question)
+
+
+def find_fields(units: Sequence[StoredUnit]) -> Mapping[str, int]:
+    """Field → number of its units; units of unknown field are left out."""
+    found = dict[str, int]()
+    for unit in units:
+        if unit.field is not None:
+            found[unit.field] = found.get(unit.field, 0) + 1
+    return found

@@ -1,0 +1,368 @@
+"""Which units of which answers experts are asked about, with recorded chances.
+
+Schemes "equal" and "judge" draw *cells*: a criterion of an item, which is then asked about for every answer
+that differs, so that models are compared on the same criteria; or a claim, once for all answers that make it.
+A cell has one chance π, the joint one of all its questions: the largest that any of its answers asks for, of
+sizes
+
+    z = ⅔ u/Σu + ⅓/U       within an answer of U units,  u = |points|, or |points| √(p(1 − p)) of a judge
+
+Of "judge", answers share the questions in proportion to Σu by the positive points of the item. π is c z, at
+most 1, with c so that n questions are expected. One systematic pass over all cells (items in random order,
+units of an item in random order) draws each with exactly its chance, and from every item the whole number of
+cells just below or above its sum of chances (Madow 1949, Ann. Math. Stat. 20). The third that does not
+follow the points keeps weights of every other share within bounds.
+
+Scheme "first no" draws whole items, all answers of each. Units of an answer are in random order, the same for
+all answers of the item, or in a judge's: most likely errors first. An *error* is a unit with positive points
+that is not met, or one with negative points that is. The order says in advance what is asked next until an
+error is found; the recorded chance is that of standing first.
+
+A unit of unknown field has a line of experts, each of another field, in random order. Whoever says "not my
+field" passes it on. If one field alone accepts it, an expert of that field is among T of F in line with
+chance T/F, whatever the others say: the recorded chance is π T/F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.open_answers.units import Judgements, ObjectArray, UnitTable, number_values
+
+EQUAL, JUDGE, FIRST_NO = "equal", "judge", "first no"
+SCHEMES = (EQUAL, JUDGE, FIRST_NO)
+_FLAT = 1 / 3
+"""Share of an answer's questions that is spread over its units alike."""
+_CERTAIN = 1 - 1e-9
+_SHARED = ("item", "model", "answer", "unit", "points", "field", "question")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """Questions to ask; one row per question and expert in line for it. Columns have shape (Q,).
+
+    A question that stands in several answers has a row in each if units are asked until the first "no", else
+    one row.
+
+    Attributes
+    ----------
+    question
+        Number of the question, as in `UnitTable`.
+    row
+        Row of the unit table whose answer and unit are shown.
+    answer, unit
+        Ids of these.
+    propensity, order
+        As in `Judgements`.
+    expert
+        Whom to ask.
+    attempt
+        1 for who is asked first. Who has a higher number is asked if all before said "not my field".
+    """
+
+    question: IntArray
+    row: IntArray
+    answer: ObjectArray
+    unit: ObjectArray
+    propensity: FloatArray
+    order: IntArray
+    expert: ObjectArray
+    attempt: IntArray
+
+    def __len__(self) -> int:
+        return len(self.question)
+
+
+def draw_questions(
+    table: UnitTable,
+    n: int,
+    scheme: str,
+    seed: int,
+    *,
+    experts: Mapping[str, str],
+    judge: FloatArray | None = None,
+    attempts: int | None = None,
+) -> Draw:
+    """Draw about n questions.
+
+    Parameters
+    ----------
+    table
+        Every unit of every answer.
+    n
+        Number of questions. For "first no": most questions, if no error is found.
+    scheme
+        "equal": as many per answer; "judge": more where the judge is unsure; "first no": whole answers,
+        each until its first error.
+    experts
+        Expert → field.
+    judge
+        Shape (R,): a judge's probability that the reply is "yes". "judge" needs it; "first no" puts likely
+        errors first if it is given, else units are in random order.
+    attempts
+        How many experts, each of another field, are in line for a unit of unknown field; default all.
+
+    Raises
+    ------
+    EstimateError
+        If n < 1, the scheme is unknown, a probability is missing, or a field has no expert.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units
+    >>> units = [Unit(f"c{i}{j}", f"i{i}", "criterion", field="law") for i in range(6) for j in range(4)]
+    >>> answers = [OpenAnswer(f"a{i}", f"i{i}", "model", f"text {i}") for i in range(6)]
+    >>> drawn = draw_questions(cross_units(units, answers), 6, "equal", 1, experts={"ann": "law"})
+    >>> sorted(drawn.answer.tolist())
+    ['a0', 'a1', 'a2', 'a3', 'a4', 'a5']
+    >>> sorted(set(drawn.propensity.tolist()))
+    [0.25]
+    """
+    if n < 1:
+        raise EstimateError(f"n, the number of questions, must be at least 1, is {n}")
+    if scheme not in SCHEMES:
+        raise EstimateError(f"scheme must be one of {', '.join(SCHEMES)}, is {scheme!r}")
+    if judge is None and scheme == JUDGE:
+        raise EstimateError('scheme "judge" needs a probability of every unit')
+    if judge is not None:
+        good = (judge >= 0) & (judge <= 1)
+        for row in np.flatnonzero(~good)[:1]:
+            raise EstimateError(f"judge[{row}] must lie in [0, 1], is {judge[row]}")
+    rng = np.random.default_rng(seed)
+    if scheme == FIRST_NO:
+        row, propensity, order = _draw_items(table, n, judge, rng)
+    else:
+        row, propensity = _draw_cells(table, n, judge if scheme == JUDGE else None, rng)
+        order = np.zeros(len(row), dtype=np.int64)
+    return _assign(table, row, propensity, order, experts, attempts, rng)
+
+
+def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
+    """The chance π of every unit of the table to be asked about, shape (R,), before unknown fields count."""
+    cell = _find_cells(table)
+    return _cell_chances(table, cell, n, judge)[cell]
+
+
+def _find_cells(table: UnitTable) -> IntArray:
+    """Number of every row's cell: rows of one criterion, else rows of one question."""
+    item, unit = number_values(table.item)[0], number_values(table.unit)[0]
+    pair = item * (unit.max(initial=0) + 1) + unit
+    _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
+    shared = count[code] > 1
+    key = np.where(shared, code, len(count) + table.question)
+    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+
+
+def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | None) -> FloatArray:
+    answer = number_values(table.answer)[0]
+    size = np.abs(table.points)
+    if judge is not None:
+        size = size * np.sqrt(judge * (1 - judge))
+    units, whole = np.bincount(answer), np.bincount(answer, size)
+    positive = np.bincount(answer, np.maximum(table.points, 0.0))
+    flat = 1 / units[answer]
+    of_answer = np.where(whole[answer] > 0, size / np.maximum(whole[answer], 1e-300), flat)
+    share = np.ones(len(answer))
+    if judge is not None:
+        unsure = whole / np.maximum(positive, 1e-300)
+        mean = unsure[positive > 0].mean() if (positive > 0).any() else 0.0
+        share = (unsure / mean if mean > 0 else np.ones(len(units)))[answer]
+    wanted = (1 - _FLAT) * share * of_answer + _FLAT * flat
+    cells = int(cell.max()) + 1
+    largest = np.zeros(cells)
+    np.maximum.at(largest, cell, wanted)
+    pairs = np.unique(np.column_stack([cell, table.question]), axis=0)
+    cost = np.bincount(pairs[:, 0], minlength=cells)
+    return _fill(largest, cost, n)
+
+
+def _fill(size: FloatArray, cost: IntArray, n: int) -> FloatArray:
+    """π = min(1, c·size) with Σ cost·π = n; all 1 if n is enough for every question."""
+    if n >= cost.sum():
+        return np.ones(len(size))
+    certain = np.zeros(len(size), dtype=bool)
+    while True:
+        left = n - float(cost[certain].sum())
+        scale = left / float((cost * size)[~certain].sum())
+        over = ~certain & (scale * size >= 1)
+        if not over.any():
+            chances: FloatArray = np.where(certain, 1.0, scale * size)
+            return chances
+        certain |= over
+
+
+def _draw_cells(
+    table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """One row of every question drawn, with its chance."""
+    cell = _find_cells(table)
+    chance = _cell_chances(table, cell, n, judge)
+    first = np.unique(cell, return_index=True)[1]
+    item = number_values(table.item)[0][first]
+    place = rng.permutation(int(item.max()) + 1)[item]
+    order = np.lexsort([rng.random(len(first)), place])
+    taken = np.zeros(len(first), dtype=bool)
+    taken[order] = systematic(chance[order], float(rng.random()))
+    rows = np.flatnonzero(taken[cell])
+    rows = rows[np.unique(table.question[rows], return_index=True)[1]]
+    return rows.astype(np.int64), chance[cell[rows]]
+
+
+def systematic(chance: FloatArray, start: float) -> BoolArray:
+    """Which of the units in a row are drawn, each with its chance, if `start` is uniform on [0, 1)."""
+    certain = chance >= _CERTAIN
+    reached = np.floor(np.cumsum(np.where(certain, 0.0, chance)) + start + 1e-12)
+    drawn: BoolArray = certain | (np.diff(reached, prepend=np.floor(start)) > 0)
+    return drawn
+
+
+def _draw_items(
+    table: UnitTable, n: int, judge: FloatArray | None, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """All rows of items drawn at random while their questions are at most n; chance and place of each."""
+    item, names = number_values(table.item)
+    pairs = np.unique(np.column_stack([item, table.question]), axis=0)
+    cost = np.bincount(pairs[:, 0], minlength=len(names))
+    reached = int(np.searchsorted(np.sort(cost)[::-1].cumsum(), n, side="right"))
+    if reached == 0:
+        raise EstimateError(f"{n} questions are too few for all units of one item, which has {cost.max()}")
+    taken = rng.permutation(len(names))[:reached]
+    rows = np.flatnonzero(np.isin(item, taken))
+    unit, unit_names = number_values(table.unit)
+    by_chance = rng.random(len(unit_names))[unit[rows]]
+    good = np.zeros(len(rows))
+    if judge is not None:
+        good = np.where(table.points[rows] < 0, 1 - judge[rows], judge[rows])
+    answer = number_values(table.answer[rows])[0]
+    sorted_rows = np.lexsort([by_chance, good, answer])
+    size = np.bincount(answer)
+    start = np.repeat(np.cumsum(size) - size, size)
+    order = np.empty(len(rows), dtype=np.int64)
+    order[sorted_rows] = np.arange(len(rows)) - start + 1
+    drawn = reached / len(names)
+    first = drawn / size[answer] if judge is None else np.where(order == 1, drawn, 0.0)
+    return rows.astype(np.int64), first, order
+
+
+def _assign(
+    table: UnitTable,
+    row: IntArray,
+    propensity: FloatArray,
+    order: IntArray,
+    experts: Mapping[str, str],
+    attempts: int | None,
+    rng: np.random.Generator,
+) -> Draw:
+    """Put a line of experts to every question."""
+    fields = sorted(set(experts.values()))
+    people = [sorted(name for name, of in experts.items() if of == field) for field in fields]
+    number = {field: j for j, field in enumerate(fields)}
+    in_line = len(fields) if attempts is None else min(attempts, len(fields))
+    if in_line < 1:
+        raise EstimateError(f"attempts and experts must be at least 1, are {attempts} and {len(experts)}")
+    questions, asked = np.unique(table.question[row], return_inverse=True)
+    of_question = np.empty(len(questions), dtype=object)
+    of_question[asked] = table.field[row]
+    try:
+        known = np.array([-1 if field is None else number[field] for field in of_question], dtype=np.int64)
+    except KeyError as error:
+        raise EstimateError(f"no expert judges the field {error.args[0]!r}") from None
+    line = rng.random((len(questions), len(fields))).argsort(axis=1)[:, :in_line]
+    line[:, 0] = np.where(known >= 0, known, line[:, 0])
+    person = np.empty((len(questions), in_line), dtype=object)
+    for j, names in enumerate(people):
+        column = np.empty(len(names), dtype=object)
+        column[:] = names
+        here = line == j
+        person[here] = column[rng.integers(len(names), size=int(here.sum()))]
+    length = np.where(known >= 0, 1, in_line)[asked]
+    where = np.repeat(np.arange(len(row)), length)
+    attempt = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
+    reached = np.where(known >= 0, 1.0, in_line / len(fields))[asked]
+    return Draw(
+        question=table.question[row][where],
+        row=row[where],
+        answer=table.answer[row][where],
+        unit=table.unit[row][where],
+        propensity=(propensity * reached)[where],
+        order=order[where],
+        expert=person[asked[where], attempt],
+        attempt=attempt + 1,
+    )
+
+
+def join_replies(
+    table: UnitTable,
+    drawn: Draw,
+    replies: Mapping[tuple[int, str], str | None] | Sequence[str | None] | NDArray[Any],
+    *,
+    gold: ObjectArray | None = None,
+) -> Judgements:
+    """Put replies beside the units of every answer that they settle.
+
+    Parameters
+    ----------
+    replies
+        (question, expert) → reply, None for a question that was put and not answered, for those that were
+        put; or shape (Q,): replies by row of `drawn`, "" for what was not put to the expert.
+    gold
+        Shape (R,): true replies of units of the table, None where unknown.
+
+    Examples
+    --------
+    >>> from oversight.harness.open_answers import OpenAnswer, Unit, cross_units
+    >>> table = cross_units([Unit("c", "i", "true?", field="law")], [OpenAnswer("a", "i", "m", "text")])
+    >>> drawn = draw_questions(table, 1, "equal", 1, experts={"ann": "law"})
+    >>> join_replies(table, drawn, {(0, "ann"): "no"}).reply.tolist()
+    ['no']
+    """
+    if isinstance(replies, Mapping):
+        pairs = zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True)
+        said = _objects([replies.get(pair, "") for pair in pairs])
+    else:
+        said = _objects(list(replies))
+    questions = int(table.question.max()) + 1
+    width = int(drawn.attempt.max(initial=1))
+    reply = np.full((questions, width), "", dtype=object)
+    put = np.flatnonzero(said != "")
+    reply[drawn.question[put], drawn.attempt[put] - 1] = said[put]
+    # of a draw until the first "no" every row of the table has its own place; else its question has one
+    is_ordered = bool((drawn.order > 0).any())
+    key = np.arange(len(table)) if is_ordered else table.question
+    mine = drawn.row if is_ordered else drawn.question
+    first = np.flatnonzero(drawn.attempt == 1)
+    at = np.full(int(key.max()) + 1, -1)
+    at[mine[first]] = first
+    start = at[key]
+    length = np.ones(len(at), dtype=np.int64)
+    np.add.at(length, mine[drawn.attempt > 1], 1)
+    where = np.repeat(np.arange(len(table)), length[key])
+    begin = np.cumsum(length[key]) - length[key]
+    step = np.arange(len(where)) - np.repeat(begin, length[key])
+    is_drawn = start[where] >= 0
+    source = np.where(is_drawn, start[where] + step, 0)
+    told = np.where(is_drawn, reply[table.question[where], np.minimum(step, width - 1)], "")
+    asked = told != ""
+    truth = np.full(len(table), None, dtype=object) if gold is None else gold
+    return Judgements(
+        **{name: getattr(table, name)[where] for name in _SHARED},
+        asked=asked,
+        propensity=np.where(is_drawn, drawn.propensity[source], np.nan),
+        order=np.where(is_drawn, drawn.order[source], 0),
+        expert=np.where(is_drawn, drawn.expert[source], None),
+        reply=np.where(asked, told, None),
+        gold=truth[where],
+    )
+
+
+def _objects(values: Sequence[Any]) -> ObjectArray:
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column

@@ -1,0 +1,312 @@
+"""Estimates of models on open answers, from judgements of some of their units.
+
+`oversight.harness.open_answers.means` says what is estimated, `…intervals` how sure it is. Missing judgements
+(asked about, no yes or no) are left out of the number. `worst_low` and `worst_high` hold whatever they would
+be. If these ends are hardly wider, they are the interval; if not, `why` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from oversight.harness.arrays import FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import check_level
+from oversight.harness.open_answers.experts import ExpertReplies, measure_experts
+from oversight.harness.open_answers.means import (
+    HIGH,
+    LOW,
+    SEEN,
+    ItemMean,
+    Withheld,
+    clipped_score,
+    mean_score,
+    share_met,
+    without_error,
+)
+from oversight.harness.open_answers.reading import BAD, MISSING, ModelUnits, read_units
+from oversight.harness.open_answers.units import Judgements
+
+SCORE, BY_ITEM, MET, NO_ERROR = "score", "score_by_item", "met", "no_error"
+METRICS = (SCORE, MET, NO_ERROR)
+CLIPS = ("mean", "item", "none")
+_MEANS: dict[str, Callable[[ModelUnits, str, str | None, list[Any]], ItemMean]] = {
+    SCORE: mean_score,
+    BY_ITEM: clipped_score,
+    MET: share_met,
+    NO_ERROR: without_error,
+}
+_WIDER = 1.25
+"""How much wider than the interval of what was judged one may be that allows for missing judgements."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenEstimate:
+    """One number of a model, or of the difference of two, with its interval.
+
+    Attributes
+    ----------
+    metric
+        "score" (mean over items of points of what is met by the sum of positive points), "score_by_item"
+        (the same with every item's score clipped to [0, 1]), "met" (share of units met), or "no_error"
+        (share of answers without an error).
+    model, other
+        The model; the model that it is compared with (model − other), else None.
+    field
+        None for all fields.
+    value, low, high
+        Estimate and interval from the units that were judged; None if withheld.
+    worst_low, worst_high
+        Ends of an interval that holds whatever missing judgements would be; None if withheld for few items.
+    items, judged, missing
+        Items with a judged unit; units judged; units asked about without a yes or no ("no_error": answers
+        that may have an error or not).
+    method
+        How the interval was made.
+    why
+        Why the interval may not hold; empty if it does.
+    withheld
+        Why there is no number; empty if there is one.
+    """
+
+    metric: str
+    model: str
+    other: str | None = None
+    field: str | None = None
+    value: float | None
+    low: float | None
+    high: float | None
+    worst_low: float | None
+    worst_high: float | None
+    level: float
+    items: int
+    judged: int
+    missing: int
+    method: str
+    why: str = ""
+    withheld: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the interval covers the truth as often as its level says."""
+        return not self.why and not self.withheld
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenResult:
+    """All estimates of a study of open answers, and what is known of its experts."""
+
+    estimates: tuple[OpenEstimate, ...]
+    experts: tuple[ExpertReplies, ...]
+    level: float
+
+    def find(
+        self, metric: str, model: str, *, other: str | None = None, field: str | None = None
+    ) -> OpenEstimate:
+        """One estimate by its names.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        wanted = (metric, model, other, field)
+        for estimate in self.estimates:
+            if (estimate.metric, estimate.model, estimate.other, estimate.field) == wanted:
+                return estimate
+        raise KeyError(wanted)
+
+
+def estimate_open(
+    judgements: Judgements,
+    *,
+    experts: Mapping[str, str],
+    level: float = 0.95,
+    metrics: Sequence[str] = METRICS,
+    by_field: bool = True,
+    differences: bool = True,
+    judge: FloatArray | None = None,
+    clip: str = "mean",
+    anytime: bool = False,
+) -> OpenResult:
+    """Estimate every model's numbers, and the differences of every two models.
+
+    Items none of whose questions were put yet are left out, which needs that questions are put in random
+    order; of an item that was begun, questions that were not put count as missing.
+
+    Parameters
+    ----------
+    judgements
+        All units of all answers, and what was said of them.
+    experts
+        Expert → field.
+    metrics
+        Some of `METRICS`.
+    judge
+        Shape (R,): a judge's probability that the reply is "yes", NaN where unknown: a control variate of
+        "score" and "met". Not used at any time.
+    clip
+        "mean": the mean score is clipped to [0, 1]; "item": every item's score is, which gives the metric
+        "score_by_item" and needs complete items; "none".
+    anytime
+        Make intervals that hold however often one looks.
+
+    Raises
+    ------
+    EstimateError
+        If the level, a metric or `clip` is unknown, an expert has no field, or an item has no positive
+        points.
+    """
+    check_level(level)
+    for metric in metrics:
+        if metric not in METRICS:
+            raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
+    if clip not in CLIPS:
+        raise EstimateError(f"clip must be one of {', '.join(CLIPS)}, is {clip!r}")
+    if judge is not None and judge.shape != (len(judgements),):
+        raise EstimateError(f"judge must have {len(judgements)} rows, has the shape {judge.shape}")
+    models, items = read_units(judgements, experts, None if anytime else judge)
+    fields = sorted({field for units in models.values() for field in units.field if field is not None})
+    names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
+    maker = _Maker(models=models, items=items, level=level, anytime=anytime, clips=clip == "mean")
+    pairs = list(combinations(models, 2)) if differences else []
+    estimates = [
+        maker.make(metric, model, other, field)
+        for field in [None, *(fields if by_field else [])]
+        for metric in names
+        for model, other in [*((model, None) for model in models), *pairs]
+    ]
+    return OpenResult(
+        estimates=tuple(estimates), experts=measure_experts(judgements, level=level), level=level
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Maker:
+    """Makes estimates of a study."""
+
+    models: Mapping[Any, ModelUnits]
+    items: list[Any]
+    level: float
+    anytime: bool
+    clips: bool
+
+    def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
+        """One number, of one model or of the difference of two, or why there is none."""
+        sides = [self.models[name] for name in (model, other) if name is not None]
+        if len(sides) == 2:
+            common = np.intersect1d(sides[0].item, sides[1].item)
+            sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
+        nothing = self._count(metric, field, sides, model, other)
+        try:
+            return self._fill(nothing, sides)
+        except Withheld as error:
+            return replace(nothing, withheld=str(error))
+
+    def _count(
+        self, metric: str, field: str | None, sides: list[ModelUnits], model: str, other: str | None
+    ) -> OpenEstimate:
+        """An estimate without numbers: its names, and what it rests on."""
+        rows = [units.of_field(field) for units in sides]
+        if metric in (SCORE, MET):
+            rows = [units.take(np.flatnonzero(units.order <= 1)) for units in rows]
+        state = np.concatenate([units.state for units in rows])
+        item = np.concatenate([units.item for units in rows])
+        return OpenEstimate(
+            metric=metric,
+            model=model,
+            other=other,
+            field=field,
+            value=None,
+            low=None,
+            high=None,
+            worst_low=None,
+            worst_high=None,
+            level=self.level,
+            items=len(np.unique(item[state <= BAD])),
+            judged=int((state <= BAD).sum()),
+            missing=int((state == MISSING).sum()),
+            method="anytime" if self.anytime else "item bootstrap",
+        )
+
+    def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
+        """The estimate with its numbers."""
+
+        def combine(*fills: str) -> ItemMean:
+            make = _MEANS[nothing.metric]
+            means = [
+                make(units, fill, nothing.field, self.items)
+                for units, fill in zip(sides, fills, strict=False)
+            ]
+            return means[0] if len(means) == 1 else means[0].minus(means[1])
+
+        def ends(mean: ItemMean) -> list[float]:
+            return [self._clip(nothing, end) for end in mean.interval(self.level, anytime=self.anytime)]
+
+        least = combine(LOW, HIGH)
+        is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
+        is_known = not (least.open if is_bounded else nothing.missing)
+        most = least if is_known else combine(HIGH, LOW)
+        low, high = ends(least)
+        worst_low, worst_high = low, high if is_known else ends(most)[1]
+        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
+        if is_bounded:
+            return _between(found, least, most, len(sides))
+        if is_known:
+            return replace(found, value=self._clip(nothing, least.value), low=low, high=high)
+        mean = combine(SEEN, SEEN)
+        low, high = ends(mean)
+        found = replace(found, value=self._clip(nothing, mean.value), low=low, high=high)
+        if worst_high - worst_low <= _WIDER * (high - low):
+            return replace(found, low=worst_low, high=worst_high, method=f"{found.method}+worst-case")
+        asked = nothing.missing + nothing.judged
+        why = f"{nothing.missing} of {asked} questions have no yes or no, which could move it too far"
+        return replace(found, why="; ".join(filter(None, [why, found.why])))
+
+    def _clip(self, named: OpenEstimate, value: float) -> float:
+        if not self.clips or named.metric != SCORE or named.other is not None:
+            return value
+        return min(1.0, max(0.0, value))
+
+
+def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:
+    """The number between those in which every open answer is as bad, and as good, as it can be."""
+    answers = models * len(least.item)
+    found = replace(found, missing=least.open)
+    if found.metric == BY_ITEM and least.open:
+        why = f"{least.open} of {answers} items are not judged completely, and clipping is not linear"
+        return replace(found, withheld=why)
+    if 2 * least.open > answers:
+        return replace(found, withheld=f"{least.open} of {answers} answers may have an error or not")
+    value = (least.value + most.value) / 2
+    method = f"{found.method}+worst-case" if least.open else found.method
+    return replace(found, value=value, low=found.worst_low, high=found.worst_high, method=method)
+
+
+def gate_score(
+    judgements: Judgements,
+    bar: float,
+    model: str,
+    *,
+    experts: Mapping[str, str],
+    other: str | None = None,
+    metric: str = SCORE,
+    level: float = 0.95,
+) -> str:
+    """Whether a number, or a difference, is above a bar, at any time: "pass", "fail" or "undecided".
+
+    Missing judgements count for the other side. Whatever looks there are, a verdict is wrong with
+    probability at most 1 − level.
+    """
+    result = estimate_open(
+        judgements, experts=experts, level=level, metrics=(metric,), by_field=False, clip="none", anytime=True
+    )
+    found = result.find(metric, model, other=other)
+    if found.worst_low is None or found.worst_high is None:
+        return "undecided"
+    return "pass" if found.worst_low > bar else "fail" if found.worst_high < bar else "undecided"

@@ -1,0 +1,164 @@
+"""Intervals of means over items from one value per item, for few items and values near the ends too.
+
+θ solves Σ_i (a_i − θ b_i) = 0 over items: a mean has b = 1, a ratio has its denominator there. The upper end
+is the θ at which
+
+    P( Σ_i E_i (a_i − θ b_i) + E_0 s (h − θ) ≥ 0 ) = α/2,   E independent standard exponentials,
+
+h the largest value of an item; the lower end mirrors it with the smallest. This is the Bayesian
+bootstrap (Rubin 1981, Ann. Stat. 9) with one more item at the end of the range, as heavy as the items are,
+s = Σb²/Σb. For items that are right or wrong it is the interval of Clopper & Pearson; for independent values
+in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
+distribution and was never seen to fail (Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail
+probability is that of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), r the
+terms in front of E.
+
+The sequence that holds at every moment bets on the same residuals (`betting_sequence`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate import find_equal, find_root
+
+_ROUNDS = 60
+_NEAR_ZERO = 1e-5
+_LEAST, _ROUNDING = 1e-30, 1e-15
+_HALVINGS = 24
+_BETS = np.geomspace(0.01, 0.999, 16)
+"""Shares of the largest bet that cannot ruin."""
+_SHARES = 400
+
+
+def chance_below(residual: FloatArray, count: FloatArray) -> float:
+    """P(Σ E r ≤ 0) with independent standard exponentials E, `count` of them per residual r.
+
+    Parameters
+    ----------
+    residual, count
+        Shape (R,).
+
+    Examples
+    --------
+    >>> round(chance_below(np.array([1.0, -1.0]), np.array([1.0, 1.0])), 3)
+    0.5
+    """
+    low, high = float(residual.min()), float(residual.max())
+    if high <= 0 or low >= 0:
+        return float(high <= 0)
+    left, right = 1 / low, 1 / high
+    t = 0.0
+    for _ in range(_ROUNDS):
+        part = residual / (1 - t * residual)
+        slope = float(count @ part)
+        if slope > 0:
+            right = t
+        else:
+            left = t
+        step = slope / float(count @ (part * part))
+        following = t - step
+        if not left < following < right:
+            following = (left + right) / 2
+        if abs(following - t) < 1e-10 * (abs(t) + 1e-3 * min(-1 / low, 1 / high)):
+            t = following
+            break
+        t = following
+    part = residual / (1 - t * residual)
+    spread = t * math.sqrt(float(count @ (part * part)))
+    exponent = float(count @ np.log1p(-t * residual))
+    signed = math.copysign(math.sqrt(max(0.0, 2 * exponent)), t)
+    if min(abs(spread), abs(signed)) < _NEAR_ZERO:
+        return 0.5
+    density = math.exp(-signed * signed / 2) / math.sqrt(2 * math.pi)
+    return min(1.0, max(0.0, float(ndtr(signed)) - density * (1 / spread - 1 / signed)))
+
+
+def bootstrap_interval(
+    a: FloatArray,
+    b: FloatArray,
+    ends: tuple[float, float],
+    level: float,
+    *,
+    limits: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """Interval of the θ that solves Σ (a − θ b) = 0.
+
+    Parameters
+    ----------
+    a, b
+        Shape (N,): values of the items, with Σb > 0.
+    ends
+        Smallest and largest value that θ can have.
+    limits
+        Values of the items that are added at either end, by default `ends`.
+
+    Examples
+    --------
+    >>> low, high = bootstrap_interval(np.zeros(20), np.ones(20), (0.0, 1.0), 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.168)
+    """
+    first, inverse = find_equal(np.round(np.column_stack([a, b]), 12) + 0.0)
+    count = np.append(np.bincount(inverse).astype(np.float64), 1.0)
+    a, b = a[first], b[first]
+    total, times = float(b @ count[:-1]), count[:-1]
+    weight = float(times @ (b * b)) / total
+    value = float(times @ a) / total
+    at = float(ndtri((1 - level) / 2))
+
+    def end(last: float, limit: float, sign: int) -> float:
+        reach = sign * (last - value)
+        if reach <= 0:
+            return last
+
+        def excess(step: float) -> float:
+            theta = value + sign * step
+            residual = sign * np.append(theta * b - a, weight * (theta - limit))
+            # on the normal scale it is nearly a straight line, which the search for its root needs
+            chance = min(1 - _ROUNDING, max(_LEAST, chance_below(residual, count)))
+            return float(ndtri(chance)) - at
+
+        at_ends = excess(0.0), excess(reach)
+        return (
+            value + sign * find_root(excess, 0.0, reach, at_ends, halvings=_HALVINGS)
+            if at_ends[1] < 0
+            else last
+        )
+
+    lowest, highest = limits or ends
+    return end(ends[0], lowest, -1), end(ends[1], highest, 1)
+
+
+def betting_sequence(
+    a: FloatArray, b: FloatArray, ends: tuple[float, float], level: float
+) -> tuple[float, float]:
+    """Interval of the θ that solves Σ (a − θ b) = 0, valid however often one looks while items come in.
+
+    Items bet that θ is larger, or smaller, than each of many values. A residual a − θ b has mean 0 at the
+    truth and lies within (θ − h) and (l − θ) times the largest b; Π (1 + λ residual) is then a martingale
+    that reaches 1/α with probability at most α (Ville 1939), and so is its mean over λ and both directions
+    (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). Parameters as in `bootstrap_interval`.
+    """
+    first, inverse = find_equal(np.round(np.column_stack([a, b]), 12) + 0.0)
+    times = np.bincount(inverse).astype(np.float64)
+    a, b = a[first], b[first]
+    low, high = ends
+    grid = low + (high - low) * np.sin(np.pi * np.arange(_SHARES + 1) / (2 * _SHARES)) ** 2
+    residual = a - grid[:, None] * b
+    logs = []
+    for sign, room in ((1, grid - low), (-1, high - grid)):
+        # at an end of the range any residual of the other sign refutes it
+        largest = np.maximum(room, _ROUNDING)[:, None] * float(b.max())
+        gain = np.maximum(sign * residual / largest, -1.0)
+        logs += [np.log1p(bet * gain) @ times for bet in _BETS.tolist()]
+    evidence = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+    places = np.flatnonzero(evidence < -math.log1p(-level))
+    if not places.size:
+        value = float(times @ a / (times @ b))
+        return value, value
+    return float(grid[max(0, places[0] - 1)]), float(grid[min(_SHARES, places[-1] + 1)])

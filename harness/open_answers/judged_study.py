@@ -1,0 +1,161 @@
+"""A study of open answers as the table of judgements that estimates are made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from oversight.harness.arrays import FloatArray
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput
+from oversight.harness.open_answers.answer_frame import Frame, read_frame
+from oversight.harness.open_answers.draw import Draw, join_replies
+from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
+from oversight.harness.open_answers.rubric_files import read_probabilities
+from oversight.harness.open_answers.units import CANNOT_TELL, NO, NOT_MY_FIELD, YES, Judgements, UnitTable
+from oversight.harness.store import DrawnExpert, Store
+from oversight.harness.types import Verdict
+
+_REPLIES = {
+    Verdict.YES.value: YES,
+    Verdict.NO.value: NO,
+    Verdict.UNSURE.value: CANNOT_TELL,
+    Verdict.SKIP.value: NOT_MY_FIELD,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedStudy:
+    """What experts said about the answers of a study.
+
+    Attributes
+    ----------
+    frame
+        All answers and units.
+    drawn
+        Who is in line for which question.
+    judgements
+        Every unit of every answer, with what was said of it.
+    experts
+        Expert → field. One who was drawn for several fields has a name per field.
+    judge
+        A judge's probability of each row of `judgements`; None without a judge.
+    answered
+        Number of questions with a reply.
+    """
+
+    frame: Frame
+    drawn: Sequence[DrawnExpert]
+    judgements: Judgements
+    experts: Mapping[str, str]
+    judge: FloatArray | None
+    answered: int
+
+
+def read_judged(study: Study, store: Store) -> JudgedStudy:
+    """Read a study's judgements.
+
+    Raises
+    ------
+    BadInput
+        If no question was drawn yet.
+    """
+    frame, drawn = read_frame(store), store.open_answers.read_draw()
+    if not drawn:
+        raise BadInput("no questions yet; draw them with: oversight label route")
+    said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
+    table, names = frame.table, _name_experts(drawn)
+    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said))
+    probabilities = match_probabilities(study, frame, table)
+    return JudgedStudy(
+        frame=frame,
+        drawn=drawn,
+        judgements=judgements,
+        experts={name: row.field for name, row in zip(names, drawn, strict=True)},
+        answered=len(said),
+        judge=None if probabilities is None else _spread(probabilities, table, judgements),
+    )
+
+
+def _name_experts(drawn: Sequence[DrawnExpert]) -> list[str]:
+    """Name of the expert of each row; the field is part of it if the expert was drawn for several."""
+    fields = defaultdict[str, set[str]](set)
+    for row in drawn:
+        fields[row.expert].add(row.field)
+    return [f"{r.expert} ({r.field})" if len(fields[r.expert]) > 1 else r.expert for r in drawn]
+
+
+def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
+    return Draw(
+        question=np.array([row.number for row in drawn], np.int64),
+        row=np.array([row.row for row in drawn], np.int64),
+        answer=np.array([row.answer for row in drawn], dtype=object),
+        unit=np.array([row.unit_id for row in drawn], dtype=object),
+        propensity=np.array([row.propensity for row in drawn]),
+        order=np.array([row.place for row in drawn], np.int64),
+        expert=np.array(names, dtype=object),
+        attempt=np.array([row.attempt for row in drawn], np.int64),
+    )
+
+
+def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
+    """The reply of each row: None if it is outstanding, empty if the question was not put to the expert.
+
+    Whoever said "not my field" said so as an expert of each of their fields.
+    """
+    passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
+    found = list[str | None]()
+    for row in drawn:
+        if row.question_id:
+            found.append(_REPLIES.get(said.get(row.question_id, "")))
+        else:
+            found.append(NOT_MY_FIELD if (row.number, row.expert) in passed else "")
+    return found
+
+
+def match_probabilities(study: Study, frame: Frame, table: UnitTable) -> FloatArray | None:
+    """A judge's probability that each unit of the table is met; None without a judge.
+
+    Raises
+    ------
+    BadInput
+        If the judge says nothing of a unit.
+    """
+    said = read_probabilities(study)
+    if not said:
+        return None
+    texts = {unit.id: unit.text for unit in frame.units}
+    found = np.empty(len(table))
+    rows = zip(table.item.tolist(), table.model.tolist(), table.unit.tolist(), strict=True)
+    for row, (item, model, unit) in enumerate(rows):
+        value = said.get((item, model, unit), said.get((item, model, texts[unit])))
+        if value is None:
+            told = f"no probability for the unit {texts[unit]!r} of {model!r}, item {item!r}"
+            raise BadInput(f"{study.open.judge}: {told}")
+        found[row] = value
+    return found
+
+
+def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements) -> FloatArray:
+    """The probabilities by row of the judgements, where a unit has a row per expert in line."""
+    keys = zip(table.answer.tolist(), table.unit.tolist(), strict=True)
+    known = dict(zip(keys, probabilities.tolist(), strict=True))
+    rows = zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)
+    return np.array([known[row] for row in rows])
+
+
+def estimate_study(
+    study: Study, judged: JudgedStudy, *, level: float | None = None, anytime: bool = False
+) -> OpenResult:
+    """Estimate scores, shares of units met and of answers without an error, and differences of models."""
+    return estimate_open(
+        judged.judgements,
+        experts=judged.experts,
+        level=level or study.estimate.level,
+        metrics=METRICS,
+        judge=judged.judge,
+        anytime=anytime,
+    )

@@ -1,0 +1,132 @@
+"""Estimates about open answers as JSON and as text: the verdict first, then the numbers, then fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from oversight.harness.open_answers.estimates import METRICS, OpenEstimate, OpenResult
+from oversight.harness.open_answers.judged_study import JudgedStudy
+from oversight.harness.output import counted, plain_table
+from oversight.harness.types import percent
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_TITLES = {"score": "score", "met": "units met", "no_error": "without error"}
+
+
+def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
+    """All estimates as JSON holds them: per model, per field, and differences of models."""
+    return {
+        "level": result.level,
+        **_count(judged),
+        "models": {
+            model: {
+                metric: _to_json(e) for metric in METRICS for e in _pick(result, metric, model, field=None)
+            }
+            for model in judged.frame.models
+        },
+        "fields": {
+            field: {
+                model: {
+                    metric: _to_json(e)
+                    for metric in METRICS
+                    for e in _pick(result, metric, model, field=field)
+                }
+                for model in judged.frame.models
+            }
+            for field in find_fields(result)
+        },
+        "differences": [asdict(e) for e in result.estimates if e.other is not None and e.field is None],
+        "experts": [asdict(expert) for expert in result.experts],
+    }
+
+
+def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableType]:
+    """All estimates as the terminal shows them."""
+    from rich.text import Text
+
+    models, lines = judged.frame.models, list[str]()
+    lines += [_say_score(e) for model in models for e in _pick(result, "score", model, field=None)]
+    compared = [e for e in result.estimates if e.metric == "score" and e.other and e.field is None]
+    lines += [_say_difference(e) for e in compared]
+    parts: list[RenderableType] = [Text("\n".join(lines) + "\n"), _table(result, models, None)]
+    for field in find_fields(result):
+        parts += [Text(f"\n{field}"), _table(result, models, field)]
+    found = _count(judged)
+    told = f"{found['answered']} of {counted(found['put'], 'question')} answered, {found['drawn']} drawn"
+    parts.append(Text("\n" + "\n".join([told, *_find_doubts(result)])))
+    return parts
+
+
+def find_fields(result: OpenResult) -> list[str]:
+    """Fields with results of their own, in alphabetical order."""
+    return sorted({e.field for e in result.estimates if e.field is not None})
+
+
+def _count(judged: JudgedStudy) -> dict[str, int]:
+    put = {row.question_id for row in judged.drawn if row.question_id}
+    drawn = {row.number for row in judged.drawn}
+    return {"drawn": len(drawn), "put": len(put), "answered": judged.answered}
+
+
+def _pick(result: OpenResult, metric: str, model: str, *, field: str | None) -> Iterator[OpenEstimate]:
+    wanted = (metric, model, None, field)
+    return (e for e in result.estimates if (e.metric, e.model, e.other, e.field) == wanted)
+
+
+def _to_json(estimate: OpenEstimate) -> dict[str, Any]:
+    told = asdict(estimate)
+    return {name: value for name, value in told.items() if name not in ("metric", "model", "other", "field")}
+
+
+def describe(estimate: OpenEstimate) -> str:
+    """Value and interval, with a mark if the interval may not hold; or why there is none."""
+    if estimate.value is None:
+        return f"no number: {estimate.withheld}"
+    ends = [estimate.low, estimate.high]
+    interval = "" if None in ends else f" [{', '.join(percent(end) for end in ends if end is not None)}]"
+    return f"{percent(estimate.value)}{interval}{'' if estimate.holds else ' (!)'}"
+
+
+def _say_score(estimate: OpenEstimate) -> str:
+    judged = f"{counted(estimate.judged, 'unit')} judged in {counted(estimate.items, 'item')}"
+    return f"{estimate.model}: score {describe(estimate)}, {judged}"
+
+
+def _say_difference(estimate: OpenEstimate) -> str:
+    low, high = estimate.low, estimate.high
+    if low is None or high is None:
+        verdict = "no verdict"
+    elif low > 0:
+        verdict = f"{estimate.model} is better"
+    elif high < 0:
+        verdict = f"{estimate.other} is better"
+    else:
+        verdict = "undecided"
+    return f"{estimate.model} − {estimate.other}: {describe(estimate)}, {verdict}"
+
+
+def _table(result: OpenResult, models: Sequence[str], field: str | None) -> Table:
+    table = plain_table()
+    table.add_column("model", overflow="fold")
+    for metric in METRICS:
+        table.add_column(_TITLES[metric], justify="right")
+    for model in models:
+        cells = []
+        for metric in METRICS:
+            found = next(_pick(result, metric, model, field=field), None)
+            cells.append("" if found is None else describe(found) if found.value is not None else "–")
+        table.add_row(model, *cells)
+    return table
+
+
+def _find_doubts(result: OpenResult) -> list[str]:
+    """Why intervals of all fields together may not hold, and why numbers are withheld, each reason once."""
+    whole = [e for e in result.estimates if e.field is None]
+    doubts = dict.fromkeys(e.why for e in whole if e.why)
+    withheld = dict.fromkeys(e.withheld for e in whole if e.withheld)
+    return [f"(!) {why}" for why in doubts] + [f"–: {why}" for why in withheld]

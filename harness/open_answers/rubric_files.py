@@ -1,0 +1,240 @@
+"""Files about units: rubrics, units that people correct by hand, and a judge's probabilities."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from oversight.harness.config import Study
+from oversight.harness.datasets import Row, read_rows
+from oversight.harness.errors import BadInput, DataError
+from oversight.harness.machine import write_whole
+from oversight.harness.output import did_you_mean, guard_cell, shorten, unguard_cell
+from oversight.harness.store import StoredAnswer, StoredUnit
+
+RUBRIC = "rubric"
+"""Origin of a criterion."""
+_LISTS = ("rubrics", "rubric")
+"""Columns that hold a list of criteria, if study.toml names none."""
+_ITEM_IDS = ("item", "id", "prompt_id")
+_NUMBERED = re.compile(r"criterion_(\d+)")
+_FIELD_TAGS = ("field:", "axis:")
+"""Beginnings of the tag that names the field of a criterion, most specific first."""
+_FILES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz")
+UNIT_COLUMNS = ("unit", "item", "answer", "text", "points", "field")
+
+
+def name_unit(item_id: str, answer: str, place: int, text: str) -> str:
+    """Hash what defines a unit: 16 hexadecimal digits of SHA-256.
+
+    Examples
+    --------
+    >>> name_unit("q1", "", 0, "names the dose")
+    '6dfb8c9c6fd4ddb5'
+    """
+    told = "\x1f".join((item_id, answer, str(place), text))
+    return sha256(told.encode()).hexdigest()[:16]
+
+
+def read_rubrics(study: Study, item_ids: Iterable[str]) -> list[StoredUnit]:
+    """Read the criteria of all items, from a file of rubrics or from the items' own columns.
+
+    A file has a row per criterion (columns item, criterion, points, field), or a row per item with a list of
+    criteria, as HealthBench has it (``prompt_id`` and ``rubrics`` with ``criterion``, ``points``, ``tags``).
+    The items' own columns are such a list, or ``criterion_1``, ``points_1``, ``field_1`` and so on.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field: a criterion without text, points that are no number or 0, a rubric of an
+        unknown item; an item without a criterion, or without one of positive points.
+    """
+    ids, units = dict.fromkeys(item_ids), list[StoredUnit]()
+    is_file = (study.open.rubric or "").lower().endswith(_FILES)
+    source = study.path(study.open.rubric or "") if is_file else _find_items_file(study)
+    names = (study.items.id,) if not is_file else tuple(dict.fromkeys((*_ITEM_IDS, study.items.id)))
+    counts = dict.fromkeys(ids, 0)
+    for row in read_rows(source):
+        item = _find_item(row, names)
+        if item not in ids:
+            if not is_file:
+                continue  # beyond the limit, or left out as a wrong row
+            known = did_you_mean(item, ids)
+            raise row.error(names[0], f"a rubric of {item!r}, which is no item of the study{known}")
+        for text, points, field in _read_criteria(row, study, is_file=is_file):
+            place = counts[item]
+            counts[item] += 1
+            name = name_unit(item, "", place, text)
+            units.append(StoredUnit(name, item, "", place, text, points, field, RUBRIC))
+    _check_scores(counts, units, source)
+    return units
+
+
+def _find_items_file(study: Study) -> Path:
+    if not study.items.file:
+        raise BadInput('[open] rubric: name the file with the rubrics, as in rubric = "rubrics.jsonl"')
+    return study.path(study.items.file)
+
+
+def _find_item(row: Row, names: Sequence[str]) -> str:
+    for name in names:
+        if name in row.fields:
+            return row.text(name).strip()
+    raise row.error(names[0], "a rubric needs the id of its item")
+
+
+def _check_scores(counts: Mapping[str, int], units: Sequence[StoredUnit], source: Path) -> None:
+    positive = {unit.item_id for unit in units if unit.points > 0}
+    for item, n in counts.items():
+        if not n:
+            raise DataError(f"the item {item!r} has no rubric", file=source)
+        if item not in positive:
+            told = f"no criterion of the item {item!r} has positive points, so it has no score"
+            raise DataError(told, file=source, field="points")
+
+
+_Criterion = tuple[str, float, str | None]
+
+
+def _read_criteria(row: Row, study: Study, *, is_file: bool) -> Iterator[_Criterion]:
+    named = None if is_file else study.open.rubric
+    column = named or next((name for name in _LISTS if name in row.fields), None)
+    if column is not None:
+        yield from _read_list(row, column)
+    elif "criterion" in row.fields:
+        yield _read_criterion(row, row.fields, ("criterion", "points", "field"))
+    else:
+        places = sorted(int(found[1]) for name in row.fields if (found := _NUMBERED.fullmatch(name)))
+        if not places:
+            told = "there is neither a list of criteria (rubrics), nor a column criterion, nor criterion_1"
+            raise row.error("rubrics", told)
+        for place in places:
+            if row.fields[f"criterion_{place}"] not in (None, ""):
+                columns = (f"criterion_{place}", f"points_{place}", f"field_{place}")
+                yield _read_criterion(row, row.fields, columns)
+
+
+def _read_list(row: Row, column: str) -> Iterator[_Criterion]:
+    value = row.value(column)
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise row.error(column, "must be a JSON list of criteria") from None
+    if not isinstance(value, list):
+        raise row.error(column, f"must be a list of criteria, is {shorten(value)}")
+    for each in value:
+        if not isinstance(each, dict):
+            raise row.error(column, f"a criterion must be an object, is {shorten(each)}")
+        yield _read_criterion(row, each, ("criterion" if "criterion" in each else "text", "points", "field"))
+
+
+def _read_criterion(row: Row, fields: Mapping[str, Any], columns: tuple[str, str, str]) -> _Criterion:
+    plain = {name: unguard_cell(v) if isinstance(v := fields.get(name), str) else v for name in columns}
+    part = Row(row.file, row.line, plain)
+    text = part.text(columns[0]).strip()
+    if not text:
+        raise row.error(columns[0], "a criterion is empty")
+    points = part.number(columns[1])
+    if points == 0:
+        raise row.error(columns[1], "a criterion needs points other than 0")
+    field = part.text(columns[2]).strip() or _find_field(fields.get("tags"))
+    return text, 1.0 if points is None else points, field or None
+
+
+def _find_field(tags: Any) -> str:
+    """The field that tags such as ``axis:accuracy`` name; empty if none does."""
+    names = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    for start in _FIELD_TAGS:
+        for tag in names:
+            if tag.startswith(start):
+                return tag.removeprefix(start).strip()
+    return ""
+
+
+def has_rubrics(columns: Iterable[str]) -> bool:
+    """Whether columns of items hold rubrics, in one of the forms of `read_rubrics`.
+
+    Examples
+    --------
+    >>> has_rubrics(["id", "text", "criterion_1"]), has_rubrics(["id", "text"])
+    (True, False)
+    """
+    names = set(columns)
+    return bool(names & {*_LISTS, "criterion", "criterion_1"})
+
+
+def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Path) -> None:
+    """Write units as CSV for people to correct, each beside the answer that it is from.
+
+    Parameters
+    ----------
+    texts
+        Answer → its text.
+    """
+    if path.exists():
+        raise BadInput(f"{path} is there already; give another --out")
+    out = io.StringIO(newline="")
+    rows = csv.writer(out)
+    rows.writerow((*UNIT_COLUMNS, "whole_answer"))
+    for unit in units:
+        cells = (unit.id, unit.item_id, unit.answer, unit.text, f"{unit.points:g}", unit.field or "")
+        rows.writerow(map(guard_cell, (*cells, texts.get(unit.answer, ""))))
+    write_whole([out.getvalue().encode("utf-8-sig")], path)
+
+
+def read_units(
+    path: str | Path, answers: Sequence[StoredAnswer], item_ids: Iterable[str]
+) -> list[StoredUnit]:
+    """Read units that people corrected, in the form of `write_units`; rows may be added and removed.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field: an unknown item or answer, a unit without text, points that are no
+        number or 0, an answer without a unit.
+    """
+    of_item, items = {a.id: a.item_id for a in answers}, set(item_ids)
+    units, places = list[StoredUnit](), dict[tuple[str, str], int]()
+    for row in read_rows(path):
+        item, answer = (unguard_cell(row.text(name)).strip() for name in ("item", "answer"))
+        if item not in items:
+            raise row.error("item", f"{item!r} is no item of the study{did_you_mean(item, items)}")
+        if answer and of_item.get(answer) != item:
+            raise row.error("answer", f"{answer!r} is no answer to the item {item!r}")
+        text, points, field = _read_criterion(row, row.fields, ("text", "points", "field"))
+        place = places.setdefault((item, answer), 0)
+        places[item, answer] += 1
+        units.append(
+            StoredUnit(name_unit(item, answer, place, text), item, answer, place, text, points, field, "hand")
+        )
+    if any(unit.answer for unit in units):
+        left = of_item.keys() - {unit.answer for unit in units}
+        if left:
+            raise DataError(f"the answer {min(left)!r} has no unit", file=path, field="answer")
+    return units
+
+
+def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
+    """Read a judge's probabilities: item, model and unit (its id, or its text) → probability in [0, 1].
+
+    Raises
+    ------
+    DataError
+        If a probability is missing or outside [0, 1], or one is there twice.
+    """
+    found = dict[tuple[str, str, str], float]()
+    for row in read_rows(study.path(study.open.judge)) if study.open.judge else ():
+        item, model, unit = (unguard_cell(row.text(name)).strip() for name in ("item", "model", "unit"))
+        value = row.number("probability")
+        if value is None or not 0 <= value <= 1:
+            raise row.error("probability", f"must lie between 0 and 1, is {shorten(value)}")
+        if found.setdefault((item, model, unit), value) != value:
+            raise row.error("unit", f"the unit {unit!r} of {model!r} has two probabilities")
+    return found

@@ -1,0 +1,52 @@
+"""Rows of open answers, the units that experts judge, and the questions about them."""
+
+from __future__ import annotations
+
+from sqlmodel import Field
+
+from oversight.harness.store.tables.row_kinds import TableRow
+
+
+class OpenAnswerRow(TableRow, table=True):
+    """A model's answer to an item, as it was when questions were drawn."""
+
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    model: str = Field(primary_key=True)
+    id: str = Field(unique=True)
+    text: str
+
+
+class UnitRow(TableRow, table=True):
+    """A unit that experts judge: a criterion of an item if `answer` is empty, else a part of that answer.
+
+    `origin` says where the unit comes from; `place` keeps the order within the item or the answer.
+    """
+
+    id: str = Field(primary_key=True)
+    item_id: str = Field(foreign_key="item.id", index=True)
+    answer: str = Field(index=True)
+    place: int
+    text: str
+    points: float
+    field: str | None
+    origin: str
+
+
+class UnitDrawRow(TableRow, table=True):
+    """An expert in line for a question, drawn before any answer, with the probability of the question.
+
+    `row`, `number` and `attempt` are as in `oversight.harness.open_answers.Draw`; `place` is the unit's order
+    within its answer. The expert was drawn as one of a `field`. `question_id` is empty until the question is
+    put.
+    """
+
+    row: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    attempt: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    number: int = Field(index=True)
+    answer: str
+    unit_id: str = Field(foreign_key="unit.id")
+    place: int
+    propensity: float
+    expert: str
+    field: str
+    question_id: str = Field(index=True)

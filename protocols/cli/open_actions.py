@@ -1,0 +1,104 @@
+"""The actions of ``oversight label`` on a study of open answers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from oversight.harness import BadInput
+from oversight.harness.cli import emit
+from oversight.harness.config import Study
+from oversight.harness.open_answers import Frame, make_frame, read_frame, read_units, write_units
+from oversight.harness.output import counted
+from oversight.harness.store import Store, refuse_mark
+from oversight.protocols.open_answers import RoutedUnits, route_units, simulate_units
+
+
+def route(args: argparse.Namespace, study: Study) -> int:
+    """Draw units and put the questions that are due."""
+    if args.more or args.second:
+        raise BadInput("--more and --second do not apply to a study of open answers")
+    done = route_units(study, args.questions)
+    payload = {
+        "questions": done.asked.total(), "new": done.new, "experts": dict(done.asked),
+        "drawn": {"questions": done.drawn, "of": done.of}, "waiting": done.waiting,
+        "answers": done.answers, "units": done.units,
+    }  # fmt: skip
+    emit(args, payload, _tell(done))
+    return 0
+
+
+def _tell(done: RoutedUnits) -> str:
+    text = (
+        f"{counted(done.drawn, 'question')} drawn of {done.of:,}, about {counted(done.units, 'unit')} of "
+        f"{counted(done.answers, 'answer')}; {counted(done.asked.total(), 'question')} put to "
+        f"{counted(len(done.asked), 'expert')} ({done.new} new)"
+    )
+    if done.waiting:
+        text += f"; {done.waiting} more may follow from the answers: oversight label route"
+    return f"{text}; next: oversight label export, serve or push"
+
+
+def show_units(args: argparse.Namespace, study: Study) -> int:
+    """Make the units of all answers and store them; write them to a file, or read corrected ones."""
+    refuse_mark(study.store_url)
+    with Store(study.store_url) as store:
+        if args.replace and store.open_answers.read_draw():
+            raise BadInput("--replace: questions about the units were drawn; they cannot change any more")
+        frame = read_frame(store)
+        if not frame.answers:
+            frame = make_frame(study, store)
+        if args.replace:
+            items = {answer.item_id for answer in frame.answers}
+            frame = Frame(answers=frame.answers, units=read_units(args.replace, frame.answers, items))
+        _store_frame(store, frame)
+    if args.out:
+        write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.out))
+    where = f", written to {args.out}" if args.out else ""
+    first = frame.units[0].text if frame.units else ""
+    told = f"{counted(len(frame.units), 'unit')} of {counted(len(frame.answers), 'answer')}"
+    text = f"{told}{where}\nfirst: {first}"
+    emit(args, {"units": len(frame.units), "answers": len(frame.answers), "first": first}, text)
+    return 0
+
+
+def _store_frame(store: Store, frame: Frame) -> None:
+    with store.together(exclusive=True):
+        if not store.open_answers.read_draw():
+            store.open_answers.remove_frame()
+            store.open_answers.add_answers(frame.answers)
+            store.open_answers.add_units(frame.units)
+
+
+def simulate(args: argparse.Namespace, study: Study) -> int:
+    """Answer the open questions from a key, until no further question follows."""
+    if not args.key:
+        raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
+    if args.sensitivity != 1 or args.specificity != 1:
+        raise BadInput("--sensitivity and --specificity do not apply to a study of open answers")
+    seed = study.study.seed if args.seed is None else args.seed
+    new = simulate_units(study, args.key, abstention=args.abstention, seed=seed)
+    emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
+    return 0
+
+
+_OWN = {"route": route, "simulate": simulate, "units": show_units}
+_REFUSED = {"watch": "use oversight label pull, then oversight estimate"}
+"""Actions that do not apply, and what to do instead."""
+Action = Callable[[argparse.Namespace, Study], int]
+
+
+def find_action(name: str, study: Study, usual: Action) -> Action:
+    """The action of a name on a study of open answers, or `usual` if it is the same for all studies.
+
+    Raises
+    ------
+    BadInput
+        If the action does not apply to the study.
+    """
+    if not study.is_open:
+        raise BadInput(f"label {name} is for studies of open answers; this one has options")
+    if name in _REFUSED:
+        raise BadInput(f"label {name} does not apply to a study of open answers; {_REFUSED[name]}")
+    return _OWN.get(name, usual)

@@ -1,0 +1,22 @@
+"""The protocol of open answers, as studies and tables name it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from oversight.harness import ProtocolStatement
+
+
+class OpenAnswers:
+    """Units of models' answers, drawn with recorded probabilities; see `route_units`."""
+
+    statement: ClassVar = ProtocolStatement(
+        estimator="weighted",
+        assumptions=(
+            "units and experts were drawn with the recorded probabilities, before any answer",
+            "an expert who says yes or no is right; what is missing is unrelated to the truth",
+            "items are independent of each other",
+        ),
+        checks=("propensities",),
+        answers=frozenset({"difference"}),
+    )

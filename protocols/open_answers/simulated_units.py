@@ -1,0 +1,85 @@
+"""Experts of open answers who answer from a sealed key."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oversight.harness import BadInput, derive_seed
+from oversight.harness.config import Study
+from oversight.harness.datasets import read_rows
+from oversight.harness.open_answers import read_frame
+from oversight.harness.output import shorten, unguard_cell
+from oversight.harness.store import Response, Store
+from oversight.harness.types import Verdict
+from oversight.protocols.open_answers.unit_route import route_units
+
+
+def simulate_units(study: Study, key: str, *, abstention: float = 0.0, seed: int = 0) -> int:
+    """Answer all open questions from a key, until none follows. Returns how many were answered.
+
+    Experts say "not my field" to units whose field is in the key and is not theirs.
+
+    Parameters
+    ----------
+    key
+        File with columns item, model, unit (id or text), label (yes or no), and if known field.
+    abstention
+        Probability of "cannot tell".
+
+    Raises
+    ------
+    DataError
+        If a label is neither yes nor no.
+    BadInput
+        If the key says nothing of a unit that is asked about.
+    """
+    if not 0 <= abstention < 1:
+        raise BadInput(f"abstention must be a probability below 1, is {abstention}")
+    truth, number = read_unit_key(key), 0
+    while True:
+        replies = _answer_open(study, truth, abstention, seed)
+        if not replies:
+            return number
+        with Store(study.store_url) as store:
+            number += store.replies(panel=False).add_replies(replies)
+        route_units(study)
+
+
+def read_unit_key(key: str) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Read a key: item, model and unit → yes or no, and the unit's field (empty if unknown)."""
+    found = dict[tuple[str, str, str], tuple[str, str]]()
+    for row in read_rows(key):
+        item, model, unit = (unguard_cell(str(row.value(name))).strip() for name in ("item", "model", "unit"))
+        label = row.text("label").strip().lower()
+        if label not in (Verdict.YES.value, Verdict.NO.value):
+            raise row.error("label", f"must be yes or no, is {shorten(label)}")
+        found[item, model, unit] = label, row.text("field").strip()
+    return found
+
+
+def _answer_open(
+    study: Study, truth: dict[tuple[str, str, str], tuple[str, str]], abstention: float, seed: int
+) -> list[Response]:
+    with Store(study.store_url) as store:
+        frame, drawn = read_frame(store), store.open_answers.read_draw()
+        done = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
+    answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
+    found = dict[str, Response]()
+    for row in drawn:
+        name = row.question_id
+        if not name or name in done or name in found:
+            continue
+        answer, unit = answers[row.answer], units[row.unit_id]
+        about = (answer.item_id, answer.model)
+        known = truth.get((*about, unit.id)) or truth.get((*about, unit.text))
+        if known is None:
+            told = f"the key says nothing of the unit {unit.text!r} of {answer.model!r}"
+            raise BadInput(f"{told}, item {answer.item_id!r}")
+        label, field = known
+        draw = derive_seed(seed, "cannot tell", answer.id, unit.id, str(row.attempt))
+        if np.random.default_rng(draw).random() < abstention:
+            label = Verdict.UNSURE.value
+        elif unit.field is None and field and field != row.field:
+            label = Verdict.SKIP.value
+        found[name] = Response(name, row.expert, label, "simulated")
+    return list(found.values())

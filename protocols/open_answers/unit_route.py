@@ -1,0 +1,282 @@
+"""Draw units of open answers once, and put the questions that are due, each to the next expert in line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
+
+from oversight.harness import OPEN_PROTOCOL, BadInput
+from oversight.harness.analysis import DesignFreeze, study_items
+from oversight.harness.config import Study
+from oversight.harness.open_answers import (
+    Frame,
+    draw_questions,
+    make_frame,
+    match_probabilities,
+    read_frame,
+    show_answer,
+)
+from oversight.harness.store import DrawnExpert, Store, refuse_mark
+from oversight.harness.types import UNIT_PREFIX, Item, Question, Verdict, draw_place, question_id, seal_ids
+from oversight.protocols.routing import ANY_CLASS, Roster, read_present
+
+_ANY_FIELD = "any field"
+"""Field of experts who judge everything, if no unit names a field."""
+_SPLIT = "\x1f"
+_fields_of = attrgetter(*(field.name for field in fields(Question)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedUnits:
+    """What a route of an open study gave.
+
+    Attributes
+    ----------
+    asked
+        Expert → number of questions, of all routes.
+    new
+        Number of questions that were put now.
+    drawn, of
+        Number of questions drawn, of how many there could be.
+    answers, units
+        Number of answers and of units in the frame.
+    waiting
+        Drawn questions that are put only if others are answered first.
+    """
+
+    asked: Counter[str]
+    new: int
+    drawn: int
+    of: int
+    answers: int
+    units: int
+    waiting: int
+
+
+def route_units(study: Study, questions: int | None = None) -> RoutedUnits:
+    """Draw units and experts if nothing was drawn yet, and put the questions that are due now.
+
+    Due are the first questions, those whose expert said "not my field" and who has a successor in line, and
+    with ``draw = "first no"`` the next unit of an answer whose units so far are met.
+
+    Parameters
+    ----------
+    questions
+        About how many questions to draw; None draws all.
+
+    Raises
+    ------
+    BadInput
+        If no model was run, or questions were drawn before and `questions` is given.
+    DataError
+        If a rubric is wrong, or nobody in the roster judges a field.
+    """
+    refuse_mark(study.store_url)
+    if questions is not None and questions < 1:
+        raise BadInput(f"--questions must be at least 1, is {questions}")
+    items = {item.id: item for item in study_items(study)}
+    with Store(study.store_url) as store:
+        roster, drawn = read_present(study, store), store.open_answers.read_draw()
+        if drawn and questions is not None:
+            raise BadInput(
+                "questions were drawn before, and the probabilities of a draw cannot change; leave "
+                "--questions out to put the questions that follow, or start a new study for another draw"
+            )
+        frame = read_frame(store)
+        if not frame.answers:
+            frame = make_frame(study, store)
+        with store.together(exclusive=True):
+            freeze = DesignFreeze(study, store)
+            store.content.add_items(items.values())
+            if not drawn:
+                store.open_answers.add_answers(frame.answers)
+                store.open_answers.add_units(frame.units)
+                frame = read_frame(store)
+                drawn = draw_units(study, frame, roster, questions or study.experts.questions)
+                store.open_answers.add_draw(drawn)
+            new = _put_due(study, store, frame, items)
+            freeze.end(new)
+        return _describe(store, frame, new)
+
+
+def draw_units(study: Study, frame: Frame, roster: Roster, questions: int | None) -> list[DrawnExpert]:
+    """Draw the questions and the experts in line for each.
+
+    Raises
+    ------
+    DataError
+        If nobody in the roster judges a field, or an expert would be asked more than the roster allows.
+    """
+    table = frame.table
+    judge = match_probabilities(study, frame, table)
+    named = [field for field in dict.fromkeys(table.field.tolist()) if field is not None]
+    experts = list_experts(roster, named)
+    n = questions or int(table.question.max()) + 1
+    found = draw_questions(table, n, study.open.draw, study.study.seed, experts=experts, judge=judge)
+    drawn = [
+        DrawnExpert(
+            int(found.row[j]), int(found.attempt[j]), int(found.question[j]), str(found.answer[j]),
+            str(found.unit[j]), int(found.order[j]), float(found.propensity[j]),
+            *_split_name(found.expert[j], experts),
+        )
+        for j in range(len(found))
+    ]  # fmt: skip
+    if not drawn:
+        raise BadInput("the draw chose no question; give a larger --questions")
+    _check_loads(roster, drawn)
+    return drawn
+
+
+def list_experts(roster: Roster, named: Sequence[str]) -> dict[str, str]:
+    """Experts present → the field of each; one who judges several fields stands there once per field.
+
+    Parameters
+    ----------
+    named
+        Fields that units name. Experts of other fields may be asked about units of unknown field.
+
+    Raises
+    ------
+    DataError
+        If nobody judges one of the fields.
+    """
+    others = (name for name in roster.classes if name != ANY_CLASS)
+    found = dict[str, str]()
+    for field in dict.fromkeys([*named, *others]) or [_ANY_FIELD]:
+        able = roster.for_class(field)
+        if not able and field in named:
+            hint = f'add it to an expert\'s classes, or give one expert classes = ["{ANY_CLASS}"]'
+            raise roster.error("classes", f"no expert judges the field {field!r} of a unit; {hint}")
+        found |= {f"{expert.name}{_SPLIT}{field}": field for expert in able}
+    return found
+
+
+def _split_name(name: str, experts: Mapping[str, str]) -> tuple[str, str]:
+    return name.partition(_SPLIT)[0], experts[name]
+
+
+def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
+    first = {(row.number, row.expert) for row in drawn if row.attempt == 1}
+    loads = Counter(expert for _, expert in first)
+    for expert in roster.experts:
+        if expert.capacity is not None and loads[expert.name] > expert.capacity:
+            told = f"expert {expert.name!r} would be asked {loads[expert.name]} questions, the capacity is "
+            raise roster.error("capacity", f"{told}{expert.capacity}; raise it, or draw fewer questions")
+
+
+def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]) -> int:
+    """Store the questions that are due and not put yet. Returns how many there are."""
+    answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
+    seed, key = study.study.seed, store.question_key.ensure_key()
+    shown, put = list[Item](), dict[tuple[int, int], Question]()
+    for row in _read_due(store, frame).rows:
+        answer, unit = answers[row.answer], units[row.unit_id]
+        text, question = show_answer(items[answer.item_id], answer, unit)
+        name = UNIT_PREFIX + _hash(unit.id, answer.id, str(row.attempt))
+        shown.append(Item(name, text, (question,), (0,), {"field": row.field}))
+        [sealed] = seal_ids(key, [question_id(OPEN_PROTOCOL, seed, name, 0)])
+        put[row.number, row.attempt] = Question(
+            id=sealed, item_id=name, option=0, expert=row.expert, n_options=1, protocol=OPEN_PROTOCOL,
+            propensity=row.propensity or 1.0, seed=seed, place=draw_place(sealed),
+        )  # fmt: skip
+    store.content.add_items(shown)
+    draws = store.content.count_draws()
+    new = store.content.add_question_fields(map(_fields_of, put.values()), draws)
+    store.open_answers.note_questions({row: question.id for row, question in put.items()})
+    return new
+
+
+def _read_due(store: Store, frame: Frame) -> Due:
+    drawn = store.open_answers.read_draw()
+    said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
+    return find_due(drawn, said, {unit.id: unit.points for unit in frame.units})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What is to be asked next.
+
+    Attributes
+    ----------
+    rows
+        Rows of the draw whose question is to be put now, one per question.
+    waiting
+        Numbers of questions that may become due, because a question before them is outstanding.
+    """
+
+    rows: Sequence[DrawnExpert]
+    waiting: frozenset[int]
+
+
+def find_due(drawn: Sequence[DrawnExpert], said: Mapping[str, str], points: Mapping[str, float]) -> Due:
+    """Find the questions that are to be put now.
+
+    Parameters
+    ----------
+    drawn
+        The draw, by row and attempt.
+    said
+        Question → verdict, of those that are answered.
+    points
+        Unit → its points; a unit with negative points is an error if it is met.
+    """
+    lines = [list(rows) for _, rows in groupby(drawn, key=lambda row: row.row)]
+    due, waiting = dict[int, DrawnExpert](), set[int]()
+    for _, chain in groupby(sorted(lines, key=_order_of), key=lambda rows: rows[0].answer):
+        is_held = False
+        for rows in chain:
+            if is_held:
+                waiting.add(rows[0].number)
+                continue
+            verdict, following = follow_line(rows, said)
+            if following is not None:
+                due.setdefault(following.number, following)
+            error = Verdict.NO if points[rows[0].unit_id] > 0 else Verdict.YES
+            if rows[0].place and verdict == error.value:
+                break
+            is_held = bool(rows[0].place) and verdict is None
+    return Due(rows=list(due.values()), waiting=frozenset(waiting - due.keys()))
+
+
+def _order_of(rows: Sequence[DrawnExpert]) -> tuple[str, int]:
+    return rows[0].answer, rows[0].place
+
+
+def follow_line(
+    rows: Sequence[DrawnExpert], said: Mapping[str, str]
+) -> tuple[str | None, DrawnExpert | None]:
+    """The verdict that settles a question, None while one is outstanding; and who is to be asked now, if any.
+
+    Whoever said "not my field" is not asked again as an expert of another field.
+    """
+    passed = set[str]()
+    for row in rows:
+        if row.expert in passed:
+            continue
+        if not row.question_id:
+            return None, row
+        verdict = said.get(row.question_id)
+        if verdict != Verdict.SKIP.value:
+            return verdict, None
+        passed.add(row.expert)
+    return Verdict.SKIP.value, None
+
+
+def _describe(store: Store, frame: Frame, new: int) -> RoutedUnits:
+    return RoutedUnits(
+        asked=Counter(store.count_asked(panel=False)),
+        new=new,
+        drawn=len({row.number for row in store.open_answers.read_draw()}),
+        of=int(frame.table.question.max()) + 1,
+        answers=len(frame.answers),
+        units=len(frame.units),
+        waiting=len(_read_due(store, frame).waiting),
+    )
+
+
+def _hash(*parts: str) -> str:
+    return sha256("\x1f".join(parts).encode()).hexdigest()[:16]
