@@ -11,7 +11,7 @@ from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.columns import PredictionColumns
 from oversight.harness.errors import EstimateError
 
-LEAST = 1e-3
+LEAST = 1e-6
 """Probabilities are cut to [LEAST, 1 − LEAST] before logarithms are taken: a judge may be sure, and wrong."""
 
 

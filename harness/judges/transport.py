@@ -19,7 +19,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from oversight.harness.arrays import BoolArray, FloatArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED, count_effective
-from oversight.harness.judges.probabilities import LEAST, JudgeProbabilities
+from oversight.harness.judges.probabilities import JudgeProbabilities
 from oversight.harness.judges.questions import JudgedQuestions
 from oversight.harness.judges.shares import Measure, deviation_of_mean
 
@@ -28,6 +28,8 @@ LEAST_ANSWERS = 30
 MOST_QUESTIONS = 100_000
 """Further questions beyond which no number is given."""
 _POWER = 0.8
+_LEAST = 1e-3
+"""Probabilities are cut to [_LEAST, 1 − _LEAST] before logits are taken."""
 _SLOPE_SPREAD = 2.0
 _STEPS = 50
 
@@ -185,7 +187,7 @@ def check_transport(
 
 
 def _logit(p: FloatArray) -> FloatArray:
-    found: FloatArray = logit(np.clip(p, LEAST, 1 - LEAST))
+    found: FloatArray = logit(np.clip(p, _LEAST, 1 - _LEAST))
     return found
 
 

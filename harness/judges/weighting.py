@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import RoutedSample, WorkingMaker, split_items_evenly
@@ -26,11 +27,13 @@ _LEAST = 20
 _MOST = 5_000
 _SEVERAL = 6
 """Judges that are fitted together, at most: those worth most."""
-_GAIN = 2.0
-"""Gain in log-likelihood from which on a judge counts: what two idle parameters gain by chance."""
+_OF_JUDGE = 2
+"""Features of each judge."""
+_GAIN = 3.0
+"""Gain in log-likelihood from which on a judge counts: one in twenty idle judges reaches it."""
 _VOTE = 2.0
-_OWN, _SLOPE = (0.0, 2.0), (0.5, 1.0)
-"""Mean and standard deviation of the priors of the model's own prediction and of a judge's slope."""
+_OWN, _SLOPE, _SCORE = (0.0, 2.0), (0.5, 1.0), (0.0, 1.0)
+"""Mean and standard deviation of the priors: own prediction, logarithm of a probability, rank."""
 _STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 
 
@@ -117,25 +120,38 @@ def judges_working(
 def describe_judges(
     predicted: IntArray, judges: Sequence[JudgeProbabilities], n_options: IntArray, width: int
 ) -> OptionUtilities:
-    """The model's own prediction as the first feature, then what each judge says.
+    """The model's own prediction as the first feature, then two for each judge.
 
-    A judge's probabilities count by their logarithm, a vote by the option that it names.
+    A judge's probabilities count by their logarithm, and of the predicted option also by rank among the
+    items, which no scale distorts. A vote counts by the option that it names.
     """
     n, rows = len(n_options), np.arange(len(n_options))
-    x = np.zeros((n, width, 1 + len(judges)))
+    x = np.zeros((n, width, 1 + _OF_JUDGE * len(judges)))
     own = np.flatnonzero(predicted >= 0)
     x[own, predicted[own], 0] = 1.0
     valid = np.arange(width) < n_options[:, None]
     offset = np.where(valid, x[:, :, 0] * np.log(np.maximum(n_options - 1, 1))[:, None], -np.inf)
-    for j, judge in enumerate(judges, start=1):
+    for j, judge in enumerate(judges):
+        column = 1 + _OF_JUDGE * j
         if judge.stated:
             said = np.log(np.where(valid, _widen(judge.shares, width), 1.0))
-            x[:, :, j] = np.where(judge.speaks[:, None], said, 0.0)
+            x[:, :, column] = np.where(judge.speaks[:, None], said, 0.0)
+            told = own[judge.speaks[own]]
+            x[told, predicted[told], column + 1] = _score_ranks(said[told, predicted[told]])
         else:
             named = judge.named
-            x[rows, np.maximum(named, 0), j] = np.where(named >= 0, _VOTE, 0.0)
-    priors = np.array([_OWN, *[_SLOPE] * len(judges)])
+            x[rows, np.maximum(named, 0), column] = np.where(named >= 0, _VOTE, 0.0)
+    priors = np.array([_OWN, *[_SLOPE, _SCORE] * len(judges)])
     return OptionUtilities(x=x, offset=offset, center=priors[:, 0], spread=priors[:, 1])
+
+
+def _score_ranks(values: FloatArray) -> FloatArray:
+    """Normal scores of ranks, equal values sharing the mean rank; 0 throughout if all are equal."""
+    kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
+    if kinds.size < 2:
+        return np.zeros(len(values))
+    scores: FloatArray = ndtri((np.cumsum(number) - number / 2) / len(values))[place]
+    return scores
 
 
 def _widen(shares: FloatArray, width: int) -> FloatArray:
@@ -148,20 +164,24 @@ def _learn(
     every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
 ) -> tuple[list[int], FloatArray]:
     """Features that count, the own prediction first, and their parameters."""
-    own, judges = [0], range(1, every.x.shape[2])
+    own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
     parameters, base = fit_utilities(every.take(item, own), asked, answer)
     if len(item) < _LEAST:
         return own, parameters
     gains = {}
     for j in judges:
-        gain = fit_utilities(every.take(item, [0, j]), asked, answer)[1] - base
+        gain = fit_utilities(every.take(item, [0, *_features_of(j)]), asked, answer)[1] - base
         if gain > _GAIN:
             gains[j] = gain
     best = sorted(gains, key=lambda j: -gains[j])[:_SEVERAL]
     if not best:
         return own, parameters
-    chosen = [0, *best]
+    chosen = [0, *(feature for j in best for feature in _features_of(j))]
     return chosen, fit_utilities(every.take(item, chosen), asked, answer)[0]
+
+
+def _features_of(judge: int) -> range:
+    return range(1 + _OF_JUDGE * judge, 1 + _OF_JUDGE * (judge + 1))
 
 
 def fit_utilities(
