@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from oversight.agents.programs import DEFAULT_FORMAT, PromptFormat, Role
 from oversight.agents.runtime import Broker, Workbench, answer_items
 from oversight.agents.sandbox import TIERS, open_sandbox
-from oversight.harness import BadInput, DataError
+from oversight.harness import BadInput, DataError, check_names
 from oversight.harness.llm import Budget, Model
 from oversight.harness.output import read_text
 from oversight.harness.types import Item, Prediction, Program
@@ -44,6 +44,9 @@ class Workflow:
     roles: tuple[Role, ...] = ()
     tier: str = TIERS[0]
     search: str = ""
+
+    def __post_init__(self) -> None:
+        check_names("options", self.options)
 
     @classmethod
     def read(cls, file: str | Path) -> Workflow:

@@ -26,9 +26,9 @@ from benchmarks.papers.partitioned_maths import (
     variance_ratio,
     variances_at,
 )
-from oversight.harness.estimate import BinomialSample, plugin_weight
+from oversight.harness.estimate import BinomialSample
 from oversight.harness.estimate.core import success_probability
-from oversight.harness.estimate.estimators import closed_form
+from oversight.harness.estimate.estimators import closed_form, plugin_weight
 from oversight.harness.estimate.intervals import bernstein, hoeffding
 
 

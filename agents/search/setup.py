@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
@@ -51,7 +53,7 @@ _FILLED, _MOST = 0.75, 16
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
-    for name in ("labels", "optimiser_temperature", "optimiser_tokens", "parents")
+    for name in ("labels", "optimiser_temperature", "optimiser_tokens")
 }
 """Settings that searches of before lack: at their defaults they are no part of what a search is."""
 
@@ -106,11 +108,11 @@ def prepare_search(
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
         splits = draw_splits(pool, labels, section.split, seed, rungs)
         feedback, select = (
-            keep_complementary(ExpertLabels.of(splits[part], labels), section.labels, seed)
+            keep_complementary(ExpertLabels.of_items(splits[part], labels), section.labels, seed)
             for part in ("feedback", "select")
         )
         for part in ("select", "confirm", "test"):
-            refuse_unscorable(ExpertLabels.of(splits[part], labels))
+            refuse_unscorable(ExpertLabels.of_items(splits[part], labels))
         splits["select"] = order_by_worth(splits["select"], select)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
@@ -177,7 +179,11 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     counts = spec.get("answered") or count_answers(_all_items(archive), labels)
     rates = find_rates(counts)
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
-    section = SearchSection.model_validate({**spec["section"], **caps})
+    try:
+        section = SearchSection.model_validate({**spec["section"], **caps})
+    except ValidationError as error:
+        setting = ".".join(map(str, error.errors()[0]["loc"]))
+        raise BadInput(f"search {name} was begun by another version, with another {setting!r}") from None
     shape, roles = read_format(spec)
     return SearchContext(
         id=name,
@@ -196,7 +202,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         ),
         labels={
             split: keep_complementary(
-                ExpertLabels.of(part, labels, clusters, rates),
+                ExpertLabels.of_items(part, labels, clusters, rates),
                 "all" if split == "test" else section.labels,
                 spec["seed"],
             )
@@ -270,7 +276,7 @@ def model_name(study: Study, name: str) -> str:
 
 
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
-    yes = int((ExpertLabels.of(items, labels).truth >= 0).sum())
+    yes = int((ExpertLabels.of_items(items, labels).truth >= 0).sum())
     became = "are left out" if section.labels == "no" else "count as a no about another option, drawn"
     told = [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]
     if section.labels == "no" and len({len(item.options) for item in items}) > 1:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 
-from oversight.harness.estimate import BinomialSample, plugin_weight, varies
+from oversight.harness.estimate import BinomialSample
 from oversight.harness.estimate.estimators import (
     closed_form,
     complementary_accuracy,
     complementary_variance,
     information,
     inside,
+    plugin_weight,
+    varies,
 )
 from oversight.harness.estimate.intervals import bernstein, hoeffding, union_radius
 

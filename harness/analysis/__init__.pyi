@@ -45,6 +45,7 @@ from .model_runs import (
     give_up_batches as give_up_batches,
     run_study as run_study, summarise_run as summarise_run,
 )
+from .copied_study import copy_study as copy_study
 from .new_study import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,

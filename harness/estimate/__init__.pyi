@@ -21,16 +21,15 @@ from .core import (
 from .decoding import (
     UNIFORM_ASSUMPTIONS as UNIFORM_ASSUMPTIONS, UNIFORM_CHECKS as UNIFORM_CHECKS, decode as decode,
 )
-from .estimators import (
-    maximum_likelihood as maximum_likelihood, plugin_weight as plugin_weight, varies as varies,
-)
+from .estimators import maximum_likelihood as maximum_likelihood
 from .evaluation import (
     accuracies as accuracies, accuracy as accuracy, check_watchable as check_watchable,
     growing_accuracy as growing_accuracy,
 )
 from .evidence import (
-    Evidence as Evidence, collected_part as collected_part, find_unequal as find_unequal,
-    number_clusters as number_clusters, read_queues as read_queues,
+    Evidence as Evidence, collected_part as collected_part, enough_clusters as enough_clusters,
+    find_unequal as find_unequal, find_weights as find_weights, number_clusters as number_clusters,
+    read_queues as read_queues,
 )
 from .expert_errors import ErrorRanges as ErrorRanges, GoldCounts as GoldCounts
 from .gate import (
@@ -44,7 +43,7 @@ from .item_draws import (
 )
 from .judges import (
     AnswersSoFar as AnswersSoFar, JudgeOpinion as JudgeOpinion, guess_by_judges as guess_by_judges,
-    judge_probabilities as judge_probabilities,
+    judge_probabilities as judge_probabilities, split_items_evenly as split_items_evenly,
 )
 from .model_comparison import (
     COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison, Ranking as Ranking,
@@ -54,10 +53,10 @@ from .paired import (
     Comparison as Comparison, clustered_difference as clustered_difference,
     paired_proportions as paired_proportions,
 )
-from .pilot_plan import PilotPlan as PilotPlan, plan_from_pilot as plan_from_pilot
+from .pilot_plan import PilotPlan as PilotPlan, PlannedRow as PlannedRow, plan_from_pilot as plan_from_pilot
 from .routed_means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, crossfitted_posterior as crossfitted_posterior,
-    pseudo_outcomes as pseudo_outcomes,
+    pseudo_outcomes as pseudo_outcomes, t_quantile as t_quantile,
 )
 from .routed_sample import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, RoutedSample as RoutedSample,
@@ -65,16 +64,18 @@ from .routed_sample import (
     draw_options as draw_options, expected_questions as expected_questions,
     flat_posterior as flat_posterior, item_variance as item_variance, next_option as next_option,
     predicted_counts as predicted_counts, propensities_for as propensities_for,
-    vote_posterior as vote_posterior,
+    read_item_answers as read_item_answers, resolved_correctness as resolved_correctness,
+    routed_pool as routed_pool, vote_posterior as vote_posterior,
 )
 from .sample_size import (
-    REACHED as REACHED, SamplePlan as SamplePlan, plan as plan,
+    QuestionPlan as QuestionPlan, REACHED as REACHED, SamplePlan as SamplePlan, plan as plan,
     synthesise_population as synthesise_population,
 )
 from .second import SecondQuestions as SecondQuestions
 from .side_information import (
-    ExpertErrors as ExpertErrors, Judges as Judges, Setting as Setting, SideInformation as SideInformation,
-    Votes as Votes, estimate_models as estimate_models, model_accuracies as model_accuracies,
+    ExpertErrors as ExpertErrors, JUDGED as JUDGED, Judges as Judges, Setting as Setting,
+    SideInformation as SideInformation, Votes as Votes, WorkingMaker as WorkingMaker,
+    estimate_models as estimate_models, model_accuracies as model_accuracies,
 )
 from .tallies import (
     CONFIDENCE as CONFIDENCE, Estimates as Estimates, ModelEstimates as ModelEstimates, Strata as Strata,

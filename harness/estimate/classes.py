@@ -57,7 +57,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -99,7 +99,15 @@ from oversight.harness.estimate.second import SecondQuestions
 from oversight.harness.estimate.side_information import Setting
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
-from oversight.harness.types import Estimate, HtmlTable, Note, Shown, estimate_table
+from oversight.harness.types import (
+    Estimate,
+    HtmlTable,
+    Note,
+    Shown,
+    estimate_table,
+    interval_text,
+    value_text,
+)
 
 METHOD = "square-and-add"
 """As intervals made of those of their parts are named."""
@@ -801,7 +809,12 @@ class ClassEstimates(Estimates):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
-        return (estimate_table(self, self.undefined, "Results by class", column="result"),)
+        return (estimate_table(self, self.undefined, title="", column="result"),)
+
+    def __str__(self) -> str:
+        """One line a result."""
+        found = [f"{name}: {value_text(e)} [{interval_text(e)}]" for name, e in self.items()]
+        return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1059,9 +1072,12 @@ def classification_report(
     return ClassResults(evidence, classes, costs).report(metrics)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CostComparison(Comparison):
     """The difference in mean cost of two models; the better one costs less."""
+
+    scale: ClassVar[float] = 1.0
+    unit: ClassVar[str] = ""
 
     @property
     def verdict(self) -> str:
@@ -1071,7 +1087,7 @@ class CostComparison(Comparison):
         return self.second if self.difference > 0 else self.first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassComparison(Shown):
     """Differences of results by class between models.
 
@@ -1088,6 +1104,22 @@ class ClassComparison(Shown):
     results: Mapping[str, tuple[Comparison, ...]]
     undefined: Mapping[str, str]
     left_out: Sequence[str] = ()
+
+    picture: ClassVar[str] = "differences"
+
+    @property
+    def pairs(self) -> tuple[Comparison, ...]:
+        """Every pair of every result, the result's name in front of the first model's."""
+        return tuple(
+            replace(pair, first=f"{name}: {pair.first}")
+            for name, pairs in self.results.items()
+            for pair in pairs
+        )
+
+    def __str__(self) -> str:
+        """One line a result and pair."""
+        found = [f"{name}: {pair}" for name, pairs in self.results.items() for pair in pairs]
+        return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
     def records(self) -> list[dict[str, Any]]:
         """A row a result and pair."""

@@ -63,8 +63,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ from oversight.harness.estimate.routed_sample import (
 from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, HtmlTable, Shown
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Shares of the largest bet. Those far below it are for bars that the mean is near to."""
@@ -426,8 +426,8 @@ _FARTHEST = 1_000_000
 """Answers beyond which a forecast says nothing but "very many"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateVerdict:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GateVerdict(Shown):
     """On which side of a bar a model's accuracy, or its difference to another's, lies.
 
     Attributes
@@ -477,6 +477,31 @@ class GateVerdict:
     further: int | None = None
     why: str = ""
     either_side: bool = False
+
+    picture: ClassVar[str] = "gate"
+
+    def __str__(self) -> str:
+        """The verdict, then the value, the bar and the answers; why it is undecided."""
+        value = "no value yet" if math.isnan(self.value) else f"value {self.value:.3f}"
+        ends = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        return (
+            f"{self.verdict}: {value}{ends}, bar {self.bar:g} · {self.method} {self.level:.0%} · "
+            f"{self.answers} answers, {self.open_questions} questions open"
+            + (f" · {self.why}" if self.why else "")
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its one row."""
+        return [asdict(self)]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: how far the answers speak against either side of the bar."""
+        sides = {"below the bar": self.p_below, "above the bar": self.p_above}
+        rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
+        notes = []
+        if self.further is not None:
+            notes.append(f"about {self.further:,} further answers would settle it (a forecast)")
+        return (HtmlTable(columns=("evidence against a value", "p"), rows=rows, notes=notes),)
 
     @classmethod
     def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:

@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -955,7 +955,7 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
     return max(1.0, min(1.0, *ratios) ** -power), max(1.0, *ratios) ** power
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PilotPlan(Shown):
     """Questions by model and by what is made use of beside experts' answers.
 
@@ -972,6 +972,12 @@ class PilotPlan(Shown):
     rows: tuple[PlannedRow, ...]
     protocol: str
     aim: Aim
+
+    picture: ClassVar[str] = "plan"
+
+    def __str__(self) -> str:
+        """One line a model and use."""
+        return "\n".join(f"{row.model}: {row.sentence}" for row in self.rows)
 
     def records(self) -> list[dict[str, Any]]:
         """A row a model and use."""

@@ -39,7 +39,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, ndtri, xlogy
@@ -674,7 +674,7 @@ class PlannedTest:
         return z_value(self.level) + float(ndtri(self.power))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QuestionPlan(Shown):
     """Prices by protocol.
 
@@ -690,6 +690,19 @@ class QuestionPlan(Shown):
     accuracy: tuple[SamplePlan, ...]
     difference: tuple[SamplePlan, ...]
     level: float
+
+    picture: ClassVar[str] = "plan"
+
+    def __str__(self) -> str:
+        """The cheapest protocol for an accuracy and for a difference."""
+        lines = []
+        for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
+            best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
+            lines.append(
+                f"{title}, best of {len(plans)} protocols: {best.protocol}, {best.questions:,} questions, "
+                f"±{100 * best.half_width:.1f} points"
+            )
+        return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
         """A row a protocol and quantity."""

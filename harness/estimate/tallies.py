@@ -92,6 +92,9 @@ from oversight.harness.types import (
     NoteKind,
     Shown,
     estimate_table,
+    estimator_name,
+    main_estimate,
+    main_name,
 )
 
 
@@ -529,8 +532,10 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
 
-class Estimates(dict[str, Estimate], Shown):
+class Estimates(Shown, dict[str, Estimate]):
     """Estimates by estimator name; `undefined` says why an estimator is not among them."""
+
+    picture = "estimates"
 
     def __init__(self, estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> None:
         super().__init__(estimates)
@@ -543,11 +548,25 @@ class Estimates(dict[str, Estimate], Shown):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
-        return (estimate_table(self, self.undefined),)
+        return (estimate_table(self, self.undefined, title=""),)
+
+    @property
+    def headline(self) -> str:
+        """The estimate to quote, or why there is none."""
+        quoted = main_estimate(self)
+        reasons = "; ".join(dict.fromkeys(self.undefined.values()))
+        return f"no accuracy: {reasons}" if quoted is None else str(quoted)
+
+    def __str__(self) -> str:
+        """The estimate to quote, and the names of the others."""
+        others = [estimator_name(name) for name in self if name != main_name(self)]
+        return "\n".join([self.headline, *([f"other estimates: {', '.join(others)}"] if others else [])])
 
 
-class ModelEstimates(dict[str, Estimates], Shown):
+class ModelEstimates(Shown, dict[str, Estimates]):
     """All estimates of several models, by the model's name."""
+
+    picture = "estimates"
 
     def records(self) -> list[dict[str, Any]]:
         """A row an estimate."""
@@ -556,6 +575,10 @@ class ModelEstimates(dict[str, Estimates], Shown):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows: a table a model."""
         return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
+
+    def __str__(self) -> str:
+        """One line a model, with the estimate to quote."""
+        return "\n".join(f"{name}: {made.headline}" for name, made in self.items())
 
 
 def all_estimators(

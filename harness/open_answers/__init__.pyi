@@ -15,9 +15,11 @@ from .answer_frame import (
     Frame as Frame, claims_run as claims_run, make_frame as make_frame, read_frame as read_frame,
     show_answer as show_answer,
 )
+from .judged_answers import read_judged_answers as read_judged_answers
 from .judged_study import (
     JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,
     read_judged as read_judged,
 )
+from .new_open_study import begin_open_study as begin_open_study
 from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text
 from .rubric_files import read_units as read_units, write_units as write_units

@@ -170,7 +170,7 @@ def metrics(study: Study) -> float:
 
 def search(study: Study) -> float:
     clusters = dict(study.labels.design.clusters)
-    labelled = ExpertLabels.of(ITEMS, study.labels, clusters or None)
+    labelled = ExpertLabels.of_items(ITEMS, study.labels, clusters or None)
     refuse_unscorable(labelled)
     return float(np.nanmean(score_items(np.zeros((1, N), np.int64), labelled)))
 

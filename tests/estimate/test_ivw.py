@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import BinomialSample, plugin_weight
+from oversight.harness.estimate import BinomialSample
 from oversight.harness.estimate.core import success_probability
 from oversight.harness.estimate.estimators import (
     complementary_accuracy,
     complementary_variance,
     moment_weights,
+    plugin_weight,
 )
 
 

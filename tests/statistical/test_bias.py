@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from oversight.harness.columns import PredictionColumns
-from oversight.harness.estimate import BinomialSample, plugin_weight, run_checks
+from oversight.harness.estimate import BinomialSample, run_checks
 from oversight.harness.estimate.core import success_probability
-from oversight.harness.estimate.estimators import closed_form, information
+from oversight.harness.estimate.estimators import closed_form, information, plugin_weight
 from oversight.harness.estimate.tallies import Tallies, estimate_tallies, tally
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 from tests.label_columns import label_columns
