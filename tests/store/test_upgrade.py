@@ -153,7 +153,7 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
     with Store(f"sqlite:///{to}" if is_file else name_schema(url, to)) as store:
         assert [(p.item_id, p.guessed) for p in store.runs.read_samples(run) if p.guessed] == [("i0", 2)]
         assert store.runs.read_served_as(run) == "m-2026"
-        account = store.reservations
+        account = store.calls
         assert account.read_charge(run) == Usage(3, 30, 12, answers=2)
         assert account.read_spent(run) == Usage(5, 50, 20)
         assert account.charge_calls_left(run) == Usage(3, 115, 46, answers=3)
