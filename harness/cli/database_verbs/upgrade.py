@@ -17,7 +17,7 @@ import stat
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit
-from oversight.harness.cli.database_verbs.store import name_store
+from oversight.harness.cli.database_verbs.named_store import name_store
 from oversight.harness.config import read_study
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
