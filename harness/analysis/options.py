@@ -42,7 +42,8 @@ def refuse_panel(study: Study, use: str) -> None:
 
     if study.is_open:
         told = "does not apply to a study of open answers; see: oversight estimate"
-        raise BadInput(f"oversight {use} {told}")
+        name = "report_study" if use == "estimate" else f"oversight {use}"
+        raise BadInput(f"{name} {told}")
 
     if study.experts.is_panel:
         refuse(use, {"ratings"})

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
-from oversight.harness.cli.retired_options import RETIRED_VERBS
+from oversight.harness.cli.retired_options import RENAMED_VERBS, rename_verb
 from oversight.harness.cli.verb_parser import VerbParser
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
@@ -101,20 +101,17 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     if words[0] == "--version":
         sys.stdout.write(f"oversight {VERSION}\n")
         return 0
+    if words[0] in RENAMED_VERBS:
+        sys.stderr.write(f"oversight: {words[0]} is now: oversight {RENAMED_VERBS[words[0]]}\n")
+        words = rename_verb(words)
     verb = words[0]
     if verb == "--completion":
         return _complete(" ".join(words[1:]))
     if verb not in VERBS:
-        sys.stderr.write(f"oversight: there is no verb {verb!r}; {_name_other(verb)}\n")
+        others = f"there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
+        sys.stderr.write(f"oversight: there is no verb {verb!r}; {others}\n")
         return 2
     return _call(verb, words[1:], loaded)
-
-
-def _name_other(verb: str) -> str:
-    """What to write in place of a verb that does not exist."""
-    if verb in RETIRED_VERBS:
-        return f"it is now: oversight {RETIRED_VERBS[verb]}"
-    return f"there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
 
 
 def _complete(shell: str) -> int:

@@ -9,17 +9,29 @@ _FILE = "name the file without it, as in: oversight {} FILE"
 _FOLDER = "name the folder without it, as in: oversight {} FOLDER"
 _PYTHON = "in Python: ov.{}(..., {}=...)"
 
-RETIRED_VERBS = {
+RENAMED_VERBS = {
     "agree": "panel agree",
     "certify": "panel certify",
-    "completion": "--completion bash",
-    "label-studio": "server start label-studio",
-    "model": "server start model",
+    "completion": "--completion",
+    "label-studio": "server ACTION label-studio",
+    "model": "server ACTION model",
     "parity": "panel parity",
     "upgrade": "store upgrade",
     "verify": "store verify",
 }
-"""Former verb: what to write in its place."""
+"""Former verb: its present words. The former name still works in this version."""
+
+
+def rename_verb(words: list[str]) -> list[str]:
+    """Return the present words of a command that begins with a former verb.
+
+    >>> rename_verb(["model", "start", "--port", "8001"])
+    ['server', 'start', 'model', '--port', '8001']
+    """
+    present, rest = RENAMED_VERBS[words[0]].split(), words[1:]
+    if "ACTION" in present and rest:
+        present[present.index("ACTION")] = rest.pop(0)
+    return [*present, *rest]
 
 
 def _list_panel_options(action: str) -> dict[str, str]:
@@ -107,6 +119,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--intraclass": _PYTHON.format("plan", "intraclass"),
         "--level": _SETTING.format("estimate.level"),
         "--power": _PYTHON.format("plan", "power"),
+        "--protocol": _SETTING.format("experts.protocol"),
         "--sensitivity": _PYTHON.format("plan", "sensitivity"),
         "--specificity": _PYTHON.format("plan", "specificity"),
     },
@@ -133,6 +146,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_CLUSTER,
     },
     "server": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
+    "store": {"--to": _FILE.format("store upgrade")},
     "view": {"--no-browser": "use --json, with which no browser opens"},
 }
 """Verb, also with its action, and option: what to use in its place."""

@@ -120,7 +120,7 @@ def test_a_test_that_failed_as_a_whole_says_so(tmp_path: Path, oversight: Any) -
 
 
 EDITS = {
-    "parent": "update candidate_parent set parent = 'gone'",
+    "parent": """update candidate set parents = '["gone"]'""",
     "winner": "update search_event set data = '[1]' where key = 'winner'",
     "finalists": """update search_event set data = '{"candidate": 1, "finalists": 7}' where key='winner'""",
     "slot": "update search_event set data = '{\"tokens\": \"many\"}' where key = 'slot/1'",

@@ -23,7 +23,9 @@ def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.mark.parametrize(("page", "blocks"), [("accuracy", 7), ("compare", 2), ("gate", 2)])
+@pytest.mark.parametrize(
+    ("page", "blocks"), [("accuracy", 7), ("compare", 2), ("gate", 2), ("open-answers", 1)]
+)
 def test_a_tour_prints_what_its_page_shows(tour: None, page: str, blocks: int) -> None:
     assert play_page(DOCS / f"{page}.md") == blocks
 

@@ -22,7 +22,7 @@ from oversight.protocols.collect import AnswerDesk
 from oversight.protocols.collect.label_studio.queues import plan_tasks
 from oversight.protocols.collect.label_studio.task_payload import TaskSheet
 from oversight.protocols.routing import read_pending
-from tests.conftest import ROOT
+from tests.studies.opened import copy_study
 
 CLASSES = ("red", "green", "blue")
 EXPERTS = [f"{name}-{n}" for name in CLASSES for n in (1, 2)]
@@ -175,12 +175,9 @@ def test_init_draws_a_seed_that_nobody_guesses(
 def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import shutil
-
     from oversight.harness.cli.main import main
 
-    shutil.copytree(ROOT / "tests/studies/partitioned", tmp_path / "study")
-    monkeypatch.chdir(tmp_path / "study")
+    monkeypatch.chdir(copy_study("partitioned", tmp_path))
     assert main(["label", "route", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["new"] == 0
     assert main(["store", "verify"]) == 0

@@ -10,6 +10,7 @@ import argparse
 
 from oversight.harness.analysis import report_study, study_truth
 from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
 from oversight.harness.view import ExportOptions, remember_columns, write_page
 
@@ -25,6 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
     study, report = study_of(args), None
+    if study.is_open:
+        raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")
     with Store(study.store_url) as store:
         remember_columns(store)
         if not study.experts.is_panel:

@@ -11,7 +11,6 @@ const CEILING_SIGNS = { U_star: "U*", U_e: "U(e)", U_panel: "U(p)", U_t: "U(t)" 
 
 export function drawCertificate({ name, file, certificate: found, undefined: why }, ceilings) {
   return [
-    el("p", { class: found.holds ? "notice" : "notice caution" }, found.verdict),
     found.conditions.length > 0 && el("ul", {}, found.conditions.map((condition) =>
       el("li", {}, `Not known: ${condition.unseen}. It would be refuted by ${condition.refuted_by}.`))),
     boundsPicture(name, file, found),
