@@ -4,7 +4,8 @@ from .models import (
     RunSpec as RunSpec, Section as Section, api_key as api_key, check_pattern as check_pattern,
 )
 from .study import (
-    SearchSection as SearchSection, EstimateSection as EstimateSection, Study as Study,
+    CostsSection as CostsSection, SearchSection as SearchSection,
+    EstimateSection as EstimateSection, Study as Study,
     refuse_password as refuse_password,
 )
 from .study_file import (
