@@ -98,7 +98,6 @@ def served(folder: Path) -> Iterator[str]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
         "--port",
         "0",
         "--json",

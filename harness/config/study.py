@@ -419,6 +419,32 @@ class PricesSection(Section):
     file: str | None = None
 
 
+class CostsSection(Section):
+    """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
+
+    Attributes
+    ----------
+    question_usd
+        Dollars per question to an expert.
+    question_minutes
+        Minutes that an expert takes for a question.
+    judge_usd
+        Dollars per item that a judge judges.
+    judge_minutes
+        Minutes that a judge takes for an item.
+    """
+
+    question_usd: float = Field(default=0, ge=0)
+    question_minutes: float = Field(default=0, ge=0)
+    judge_usd: float = Field(default=0, ge=0)
+    judge_minutes: float = Field(default=0, ge=0)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything costs something."""
+        return any(self.model_dump().values())
+
+
 class LabelStudioSection(Section):
     """Labelling in Label Studio or on the answer page; URL and token come from the environment alone.
 
@@ -432,7 +458,7 @@ class LabelStudioSection(Section):
         File with a labelling page of one's own for Label Studio.
     isolated
         Whether every expert has a server of their own on this machine started by
-        ``oversight label-studio start``, so that nobody sees another's answers.
+        ``oversight server start label-studio``, so that nobody sees another's answers.
     """
 
     instructions: str = ""
@@ -461,7 +487,7 @@ class EstimateSection(Section):
     level
         Confidence level of intervals.
     interval
-        Kind of interval: ``"exact"``, or a name of those that ``oversight estimate --interval`` takes.
+        Kind of interval: ``"exact"``, or a name of those in docs/estimators.md.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
         panel.
@@ -482,6 +508,11 @@ class EstimateSection(Section):
     looks: int | None = Field(default=None, ge=1)
     metrics: list[str] = Field(default=[])
     costs: str | None = None
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _split_metrics(cls, named: Any) -> Any:
+        return [name.strip() for name in named.split(",")] if isinstance(named, str) else named
 
     @model_validator(mode="after")
     def _one_kind_of_strata(self) -> EstimateSection:
@@ -505,6 +536,7 @@ class Study(Section):
     models: dict[str, ModelSection] = Field(default={})
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
     prices: PricesSection = PricesSection()
+    costs: CostsSection = CostsSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()

@@ -17,10 +17,12 @@ from oversight.harness.cli import emit
 from oversight.harness.config import Study
 from oversight.harness.output import counted, reveal, say
 from oversight.harness.store import AnswerLink, Store, has_database
-from oversight.protocols.collect import list_links, make_links, read_public_url, revoke_links
+from oversight.harness.web import read_public_url
+from oversight.protocols.collect import list_links, make_links, revoke_links
 
 if TYPE_CHECKING:
-    from oversight.protocols.collect import MadeLink, PublicAddress
+    from oversight.harness.web import PublicAddress
+    from oversight.protocols.collect import MadeLink
 
 _DAYS = 30.0
 """For which a link opens the page, if nobody says otherwise."""
@@ -46,7 +48,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         links = list_links(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
         made: list[MadeLink] = []
-        if without and _is_logged(args):
+        if without and _is_logged():
             number = counted(len(without), "expert")
             say(f"{number} without a link; make links with: oversight label links --all")
         elif without:
@@ -63,9 +65,9 @@ def serve(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
-def _is_logged(args: argparse.Namespace) -> bool:
-    """Whether what is printed goes to a log, as that of a service of systemd does, where no link belongs."""
-    return args.no_links or "INVOCATION_ID" in os.environ
+def _is_logged() -> bool:
+    """Whether the output goes to the log of a systemd service, where no link belongs."""
+    return "INVOCATION_ID" in os.environ
 
 
 def _tell_served(

@@ -100,7 +100,7 @@ def world_of() -> World:
     ]
     splits = {**world.state.archive.splits, "feedback": feedback}
     world.state.archive.splits = splits
-    known = {**world.state.labels, "feedback": ExpertLabels.of(feedback, labels)}
+    known = {**world.state.labels, "feedback": ExpertLabels.of_items(feedback, labels)}
     world.state = replace(world.state, programs=programs, labels=known)
     return world
 
@@ -214,7 +214,7 @@ def test_unrefuted_answers_are_scored_with_the_right_uncertainty() -> None:
 
     async def go() -> float | None:
         await search(world.state, Adas(Optimizer(never, "", "")))
-        return world.state.board().avoided[world.library[0].id]
+        return world.state.board().avoided(world.library[0].id)
 
     async def never(*_: object) -> Any:
         raise AssertionError

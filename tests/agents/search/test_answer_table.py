@@ -16,6 +16,7 @@ from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus
 
 ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))
+IDS = [item.id for item in ITEMS]
 SAID = [
     Prediction("i1", 2, input_tokens=3, output_tokens=4),
     Prediction("i3", None, PredictionStatus.TRUNCATED, "cut", output_tokens=9),
@@ -24,9 +25,9 @@ SAID = [
 
 
 def test_the_table_holds_exactly_the_answers() -> None:
-    table = AnswerTable()
-    table.put("p", 0, SAID)
-    table.put("p", 1, SAID[:1])
+    table = AnswerTable(IDS)
+    table.put_answers("p", 0, SAID)
+    table.put_answers("p", 1, SAID[:1])
     assert table.options(["p", "q"], ITEMS).tolist() == [
         [FAILED, 2, FAILED, UNREADABLE, UNREADABLE],
         [FAILED] * 5,
@@ -48,9 +49,9 @@ def at(second: int) -> dict[str, str]:
 
 @pytest.mark.parametrize(("second", "excused"), [(0, True), (60, True), (61, False)])
 def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, excused: bool) -> None:
-    table = AnswerTable()
+    table = AnswerTable(IDS)
     for name in "pq":
-        table.put(name, 0, SAID)
+        table.put_answers(name, 0, SAID)
     table.add_failures(("p", 0), at(100))
     table.add_failures(("p", 1), at(100))  # another replicate of the same program
     assert table.options(["p"], ITEMS)[0, 4] == UNREADABLE
@@ -67,10 +68,9 @@ def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, e
 
 
 def test_a_later_answer_stands() -> None:
-    table = AnswerTable()
-    table.expect(1, [item.id for item in ITEMS])
-    table.put("p", 0, SAID)
-    table.put("p", 0, [Prediction("i4", 1), Prediction("elsewhere", 0)])
+    table = AnswerTable(IDS)
+    table.put_answers("p", 0, SAID)
+    table.put_answers("p", 0, [Prediction("i4", 1)])
     assert table.options(["p"], ITEMS[3:]).tolist() == [[UNREADABLE, 1]]
     assert table.changes == {("p", 0): 2}
 
@@ -79,12 +79,13 @@ def test_a_later_answer_stands() -> None:
     ("kind", "estimator"), [*(("natural", name) for name in ESTIMATORS), ("routed", "ml")]
 )
 def test_scores_that_were_kept_are_those_of_all_at_once(kind: Kind, estimator: str) -> None:
-    world, table, kept = World(kind=kind), AnswerTable(), ScoredRows()
+    world, kept = World(kind=kind), ScoredRows()
     items, labels = world.state.items("select"), world.state.labels["select"]
+    table = AnswerTable(item.id for item in items)
     ids = [program.id for program in world.library]
     for j, program in enumerate(world.library):  # one more at a time, as slots do
         answers = world.task.answers(program)
-        table.put(
+        table.put_answers(
             program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * (j % 3)]]
         )
         found = kept.score(table, ids[: j + 1], items, labels, estimator=estimator, replicate=0)

@@ -1,5 +1,6 @@
 /** The application: which page is shown, the way between pages, and when it is drawn again. */
 
+import { showAnswersPage } from "./answers/answers.js";
 import { showCollectionPage } from "./collection/collection.js";
 import { showComparePage } from "./models/compare.js";
 import { el, replaceContent } from "./core/dom.js";
@@ -19,6 +20,7 @@ import { beginSession } from "./core/session.js";
 import { exportNote, isExported, readPart } from "./core/source.js";
 
 const PAGES = {
+  answers: { title: "Answers", show: showAnswersPage },
   overview: { title: "Overview", show: showOverviewPage },
   model: { title: "Model", show: showModelPage, under: "overview" },
   items: { title: "Items", show: showItemsPage },
@@ -42,7 +44,8 @@ async function start() {
   try {
     if (!isExported) await beginSession();
     frame = await readPart("frame");
-    if (!location.hash && !frame.pages.includes("overview")) goTo(frame.pages[0], {}, { replace: true });
+    const asked = currentRoute().page;
+    if (asked === "overview" && !frame.pages.includes(asked)) goTo(frame.pages[0], {}, { replace: true });
   } catch (error) {
     replaceContent(place("main"), trouble(error));
     return;

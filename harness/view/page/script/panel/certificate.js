@@ -105,7 +105,7 @@ function assumptionLines(name, found) {
   const check = found.check
     ? [`Of ${plural(found.check.oracle_items, "item")} the truth is known: annotators ${percent(found.check.human_accuracy)}, `
       + `model ${percent(found.check.model_accuracy)}, vote ${percent(found.check.aggregate_accuracy)} right.`]
-    : ["Not checked: no item's truth is known here. oversight certify --oracle FILE, with the truth of some items drawn "
+    : ["Not checked: no item's truth is known here. oversight panel certify --oracle FILE, with the truth of some items drawn "
       + "at random, looks at them."];
   return el("details", {}, el("summary", {},
     `What ${name}'s certificate assumes (${found.assumptions.length}), and published scores`),

@@ -38,7 +38,7 @@ function panelStrip(found) {
     details: [
       `${verdicts.length ? `${agreement}. ` : ""}${plural(found.annotators, "annotator")} gave `
         + `${plural(found.ratings, "rating")} to ${plural(found.items, "item")}.`,
-      "Numbers are those of oversight agree, certify and parity with their defaults.",
+      "Numbers are those of oversight panel agree, certify and parity with their defaults.",
     ],
   });
 }
