@@ -95,7 +95,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
         assert not NAMED.search(str([*sheet.iter_rows(values_only=True)]))
         for row in sheet.iter_rows(min_row=2):
             cells = dict(zip(head, row, strict=True))
-            cells["answer"].value = key[cells["question_id"].value[2:18]][0]
+            cells["answer"].value = key[str(cells["question_id"].value)[2:18]][0]
         book.save(name)
     oversight("label", "import", *files)
     status = oversight("label", "status")
@@ -107,7 +107,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
         assert score["low"] <= truth <= score["high"], model
     assert found["differences"][0]["low"] > 0  # amber is better than birch
     assert set(found["fields"]) == {"finance", "medicine", "physics"}
-    assert oversight("verify")["findings"] == []
+    assert oversight("store", "verify")["findings"] == []
 
 
 def test_equal_answers_are_asked_once(
@@ -196,7 +196,8 @@ def test_second_draw_and_wrong_verbs_are_refused(
         ("compare",): "oversight compare does not apply",
         ("gate", "--at-least", "0.5"): "oversight gate does not apply",
         ("plan",): "oversight plan does not apply",
-        ("estimate", "--metrics", "recall"): "--metrics does not apply",
+        ("estimate", "--gold", "{}"): "--gold does not apply",
+        ("estimate", "--set", "estimate.strata=x"): "strata does not apply",
         ("items", "remove", "open-01", "--reason", "x"): "items remove does not apply",
         ("run", "--workflow", "cot"): "--workflow does not apply",
     }

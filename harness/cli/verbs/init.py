@@ -79,7 +79,7 @@ def _begin_open(args: argparse.Namespace) -> int:
     items = _find_items(args.folder, args.items, asks=False)
     if items is None:
         raise BadInput("--open: name the file with the questions, as in --items questions.csv")
-    done = begin_open_study(args.folder, items, name=args.name, text=args.text, seed=args.seed)
+    done = begin_open_study(args.folder, items, text=args.text, seed=args.seed)
     payload = {"written": [str(path) for path in done.written], "items": items, "units": done.units}
     payload["fields"] = list(done.fields)
     told = f"{items}: units: {done.units}; fields: {', '.join(done.fields) or 'unknown'}"
