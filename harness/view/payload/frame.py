@@ -18,6 +18,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "overview": True,
         "items": rows["item"] > 0 and not panel,
         "compare": len(models) > 1 and not panel,
+        "judges": bool(study.judges) and rows["answer"] > 0 and not panel,
         "panel": panel,
         "collection": True,
         "search": bool(searches),
