@@ -138,8 +138,8 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--yes, --no and --unsure are for files filled in with yes or no")
     if args.skip_bad and args.label_studio:
         raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
-    if args.change and (panel or args.label_studio):
-        raise BadInput("--change is for files filled in with yes or no")
+    if args.change and args.label_studio:
+        raise BadInput("--change is for filled-in files, not for exports of Label Studio")
     words = make_words(args.yes, args.no, args.unsure)
     skipped = BadRows() if args.skip_bad else None
     read, new = import_answers(
