@@ -1,7 +1,7 @@
 """Open answers: do intervals from judgements of some units hold, and what do orders and judges save?
 
-Every study draws items from a large population of known means, asks about some of their units through
-`draw_questions`, and estimates with `estimate_open`. Each number of each design is a cell: the share of studies
+Every study draws items from a large population of known means, asks about some of their units with
+`draw_questions`, and estimates with `estimate_open`. Each number of a design is a cell: the share of studies
 whose interval holds the population's value. Cells below .95 by more than 2.6 standard errors are drawn again
 with ten times the studies. The last line is JSON; factors are of 8 units per answer, good with a share from
 Beta(6, 1.5), and of a judge with area .8.
@@ -11,11 +11,17 @@ Beta(6, 1.5), and of a judge with area .8.
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
 import sys
-from dataclasses import asdict, dataclass
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +30,17 @@ from scipy.special import betaincinv, expit, logit, ndtr
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from oversight.harness.open_answers import UnitTable, draw_questions, estimate_open, join_replies
+from oversight.harness.open_answers import (
+    OpenEstimate,
+    UnitTable,
+    draw_questions,
+    estimate_open,
+    join_replies,
+)
 
 LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
-POPULATION = 4000
+_FACTOR_STUDIES = 2_000
+POPULATION = 20_000
 AREA = 1.190  # distance of two normal scores with area .8 between them
 JUDGES = {"good": 1.5, "fair": AREA, "useless": 0.0, "reversed": -1.5}
 
@@ -61,6 +74,13 @@ class Design:
     def __str__(self) -> str:
         default = asdict(Design())
         return " ".join(f"{k}={v}" for k, v in asdict(self).items() if v != default[k] or k == "items")
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Numbers that such a draw identifies."""
+        if not self.scheme.startswith("first no"):
+            return ("score", "met")
+        return ("no_error",) if "order" in self.scheme else ("score", "met", "no_error")
 
     @property
     def is_sound(self) -> bool:
@@ -98,7 +118,8 @@ def make_world(design: Design) -> World:
     mixed = math.sqrt(0.5) * rng.standard_normal((size, 1)) + math.sqrt(0.5) * rng.standard_normal((size, M))
     shift = 0.25 * np.arange(M)
     share = betaincinv(*design.share, ndtr(mixed - shift))[:, :, None]
-    hard = np.exp(design.slope * (np.abs(points) - np.abs(points).mean()) / 5 + 0.3 * (field % 3 - 1))
+    by_field = 0.3 * (field % 3 - 1) * (design.fields > 1)
+    hard = np.exp(design.slope * (np.abs(points) - np.abs(points).mean()) / 5 + by_field)
     good = rng.random((size, M, most)) < np.clip(share, 1e-9, 1) ** hard[:, None, :]
     same = rng.random(size) < design.same
     good[same] = good[same][:, :1]
@@ -170,15 +191,14 @@ def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[
     return table, good == (points >= 0), true_field, world.judge[item, model, unit]
 
 
-def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], tuple[float, float, str, str]]:
-    """Draw, ask and estimate once: (low, high, why, withheld) of every number."""
+def ask(design: Design, seed: int) -> tuple[Any, ...]:
+    """One study: its table of units, whether each is met, the draw, the replies, and the judge."""
     world = make_world(design)
     rng = np.random.default_rng([seed, design.items])
     table, met, true_field, judge = draw_study(design, world, rng)
-    experts = {f"e{f}": f"f{f}" for f in range(design.fields)}
+    experts = find_experts(design)
     scheme = design.scheme.split(",")[0]
-    answers = design.items * design.models
-    n = max(1, round(design.ask * answers)) if scheme != "first no" else len(table)
+    n = max(1, round(design.ask * design.items * design.models)) if scheme != "first no" else len(table)
     uses_judge = scheme == "judge" or "order" in design.scheme
     drawn = draw_questions(
         table,
@@ -190,32 +210,56 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], tuple[float, f
         attempts=design.attempts,
     )
     is_met = met[drawn.row]
-    reply = np.where(is_met, "yes", "no").astype(object)
-    field = true_field[drawn.row]
-    own = np.array([experts[e] for e in drawn.expert], dtype=object) == field
     silent = rng.random(len(drawn)) < design.abstain * np.where(is_met, 0.6, 1.6)
+    own = np.array([experts[name] for name in drawn.expert], dtype=object) == true_field[drawn.row]
+    reply = np.where(is_met, "yes", "no").astype(object)
     reply = np.where(own, np.where(silent, "cannot tell", reply), "not my field")
     if design.unknown:
-        before = np.zeros(int(drawn.question.max()) + 1, dtype=np.int64)
-        before[drawn.question[own]] = drawn.attempt[own]
-        reached = before[drawn.question]
+        accepted = np.zeros(int(drawn.question.max()) + 1, dtype=np.int64)
+        accepted[drawn.question[own]] = drawn.attempt[own]
+        reached = accepted[drawn.question]
         reply = np.where((reached > 0) & (drawn.attempt > reached), "", reply)
     if scheme == "first no":
         reply = stop_at_first_error(drawn, table, met, reply)
+    return table, met, drawn, reply, judge
+
+
+def find_experts(design: Design) -> dict[str, str]:
+    """One expert per field."""
+    return {f"e{f}": f"f{f}" for f in range(design.fields)}
+
+
+def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
+    """Draw, ask and estimate once; every number by metric, models and field."""
+    table, _, drawn, reply, judge = ask(design, seed)
     judgements = join_replies(table, drawn, reply)
-    place = {key: row for row, key in enumerate(zip(table.answer.tolist(), table.unit.tolist(), strict=True))}
-    rows = [place[key] for key in zip(judgements.answer.tolist(), judgements.unit.tolist(), strict=True)]
+    most = int(table.unit.max()) + 1
+    place = np.full((int(table.answer.max()) + 1) * most, -1)
+    place[(table.answer * most + table.unit)] = np.arange(len(table))
+    rows = place[judgements.answer * most + judgements.unit]
     result = estimate_open(
         judgements,
-        experts=experts,
+        experts=find_experts(design),
         level=LEVEL,
-        metrics=("no_error",) if scheme == "first no" and uses_judge else ("score", "met", "no_error"),
+        metrics=design.metrics,
         by_field=design.fields > 1,
         judge=judge[rows] if design.judge else None,
         clip=design.clip,
         anytime=design.anytime,
     )
     return {(e.metric, e.model, e.other, e.field): e for e in result.estimates}
+
+
+def count_questions(design: Design, seed: int) -> int:
+    """Questions that one study asks."""
+    return int((ask(design, seed)[3] != "").sum())
+
+
+def find_error(design: Design, seed: int) -> float:
+    """Estimated mean score minus that of the answers drawn."""
+    met = ask(design, seed)[1]
+    value = run_study(design, seed)["score", "m0", None, None].value
+    return float(value) - float(met.mean()) if value is not None else math.nan
 
 
 def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
@@ -226,3 +270,162 @@ def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
     known = bad & ((reply == "yes") | (reply == "no"))
     np.minimum.at(first, answer[known], drawn.order[known])
     return np.where(drawn.order > first[answer], "", reply)
+
+
+def full_grid() -> list[Design]:
+    """More than 120 designs."""
+    shares = ((6.0, 1.5), (60.0, 0.6), (0.6, 60.0), (0.5, 0.15), (1.0, 1.0))
+    plain = Design(units=(2, 12))
+    grid = [
+        replace(plain, items=n, share=share, points=points)
+        for share, n, points in product(shares, (20, 60, 200, 500), ("alike", "many", "negative"))
+    ]
+    grid += [replace(plain, ask=ask, share=share) for ask, share in product((0.4, 2.5, 12.0), shares[:4])]
+    grid += [
+        replace(plain, models=models, share=share, claims=claims, same=same, items=items)
+        for models, share in product((2, 3, 5), shares[:2])
+        for claims, same, items in ((False, 0.0, 30), (True, 0.3, 60))
+    ]
+    grid += [
+        Design(items=40 * fields, fields=fields, unknown=unknown, attempts=attempts, ask=2.0)
+        for fields in (2, 4, 8)
+        for unknown, attempts in ((False, None), (True, None), (True, 2))
+    ]
+    grid += [
+        replace(plain, items=n, share=share, judge=judge)
+        for judge, n, share in product(JUDGES, (20, 100, 300), shares[:2])
+    ]
+    grid += [
+        replace(plain, items=n, judge=judge, scheme="judge", points="many")
+        for judge, n in product(JUDGES, (30, 150))
+    ]
+    grid += [
+        Design(items=n, share=share, scheme=scheme, judge="fair" if "order" in scheme else "", units=(2, 8))
+        for n, share, scheme in product((20, 100), shares[:3], ("first no", "first no, judge's order"))
+    ]
+    grid += [Design(items=100, fields=3, models=2, scheme="first no")]
+    grid += [
+        replace(plain, items=n, abstain=abstain, scheme=scheme, share=share)
+        for n, abstain, scheme in product((30, 120), (0.03, 0.3), ("equal", "first no"))
+        for share in shares[:2]
+    ]
+    grid += [replace(plain, items=n, share=s, anytime=True) for n, s in product((60, 200), shares[:3])]
+    grid += [replace(plain, points="negative", ask=12.0, clip="item", share=share) for share in shares[:3]]
+    grid += [
+        replace(plain, items=n, share=share, points=points, slope=1.0)
+        for n, share, points in product((20, 100), shares[:2], ("many", "negative"))
+    ]
+    return grid
+
+
+@dataclass
+class Tally:
+    """How often a number was given, and held the truth."""
+
+    given: int = 0
+    held: int = 0
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it held more rarely than chance explains."""
+        if self.given < 20:
+            return False
+        return self.held / self.given < LEVEL - STRICT * math.sqrt(LEVEL * (1 - LEVEL) / self.given)
+
+
+@dataclass
+class Seen:
+    """Cells of a design, and how many numbers were made and were withheld or not said to hold."""
+
+    cells: dict[tuple[Any, ...], Tally]
+    made: int = 0
+    withheld: int = 0
+
+
+def simulate(design: Design, studies: int, seed: int) -> Seen:
+    """Run studies of a design."""
+    truth = make_world(design).truth
+    seen = Seen({})
+    for study in range(studies):
+        for key, found in run_study(design, seed + study).items():
+            seen.made += 1
+            seen.withheld += not found.holds
+            ends = {"main": (found.low, found.high) if found.holds else (None, None)}
+            if not design.is_sound:
+                ends["worst"] = (found.worst_low, found.worst_high)
+            for kind, (low, high) in ends.items():
+                if low is None or high is None:
+                    continue
+                cell = seen.cells.setdefault((*key, kind), Tally())
+                cell.given += 1
+                cell.held += low - 1e-9 <= truth[key] <= high + 1e-9
+    return seen
+
+
+def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
+    """Run a design, and again with ten times the studies if a cell is low; the cells that stay low."""
+    seen = simulate(design, studies, 0)
+    low = [key for key, cell in seen.cells.items() if cell.is_low]
+    if not low:
+        return seen, []
+    again = simulate(design, AGAIN * studies, 10**6)
+    return seen, [
+        f"{'/'.join(map(str, key))} {cell.held / cell.given:.3f} of {cell.given}"
+        for key in low
+        if (cell := again.cells[key]).is_low
+    ]
+
+
+def measure_factors() -> dict[str, float]:
+    """What stopping at the first error, a judge's order, and a judge as control variate save."""
+    design = Design(items=100, units=(8, 8), judge="fair")
+    found = {}
+    for name, scheme in (("stop_first", "first no"), ("stop_judge", "first no, judge's order")):
+        asked = [
+            count_questions(replace(design, scheme=scheme), seed) for seed in range(_FACTOR_STUDIES // 20)
+        ]
+        found[name] = 8 * design.items / float(np.mean(asked))
+    plain, judged = (
+        [find_error(replace(design, judge=judge), seed) for seed in range(_FACTOR_STUDIES)]
+        for judge in ("", "fair")
+    )
+    found["control_variate"] = float(np.mean(np.square(plain)) / np.mean(np.square(judged)))
+    return {name: round(value, 3) for name, value in found.items()}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run and print; 1 if a cell stays low."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--studies", type=int, default=200)
+    args = parser.parse_args(argv)
+    grid, studies, start = full_grid(), args.studies, time.perf_counter()
+    if args.quick:
+        grid, studies = grid[::4], min(studies, 60)
+    below, sound = 0, Counter[str]()
+    with get_context("fork").Pool(2) as pool:
+        for design, (seen, low) in zip(grid, pool.imap(_check, [(d, studies) for d in grid]), strict=True):
+            held = sum(cell.held for cell in seen.cells.values())
+            given = sum(cell.given for cell in seen.cells.values())
+            print(
+                f"{held / max(1, given):6.1%} held, {seen.withheld / seen.made:6.1%} withheld  {design}",
+                flush=True,
+            )
+            for line in low:
+                print(f"        low: {line}", flush=True)
+            below += len(low)
+            if design.is_sound:
+                sound.update(made=seen.made, withheld=seen.withheld)
+    share = sound["withheld"] / max(1, sound["made"])
+    print(f"withheld in sound designs: {share:.2%}; {time.perf_counter() - start:.0f} seconds")
+    factors = measure_factors()
+    print(json.dumps({"designs": len(grid), "silent_below": below, **factors}))
+    return 1 if below else 0
+
+
+def _check(job: tuple[Design, int]) -> tuple[Seen, list[str]]:
+    return check_design(*job)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,7 +24,8 @@ from .estimate import (
     CostTable as CostTable, accuracies as accuracies, accuracy as accuracy,
     classification_report as classification_report, compare as compare,
     compare_classes as compare_classes, decode as decode,
-    estimate_counts as estimate_counts, find_root as find_root, model_accuracies as model_accuracies,
+    estimate_counts as estimate_counts, find_root as find_root, gate_accuracy as gate_accuracy,
+    gate_difference as gate_difference, model_accuracies as model_accuracies,
     plan as plan, plan_from_pilot as plan_from_pilot,
 )
 from .expected import check_mapping as check_mapping, check_names as check_names

@@ -1,7 +1,7 @@
 from .agents import Workflow as Workflow
 from .harness import (
     Answer as Answer, BadInput as BadInput, BudgetSpent as BudgetSpent, ConfigError as ConfigError,
-    CostTable as CostTable, Counts as Counts, DataError as DataError, Estimate as Estimate,
+    CostTable as CostTable, DataError as DataError, Estimate as Estimate,
     EstimateError as EstimateError, FAILED as FAILED, Item as Item, ItemMapping as ItemMapping,
     Label as Label, LabelDesign as LabelDesign, LabelKind as LabelKind, LabelStudioError as LabelStudioError,
     Labels as Labels, ModelError as ModelError, NotIdentified as NotIdentified,
@@ -12,6 +12,7 @@ from .harness import (
     Verdict as Verdict, __version__ as __version__, accuracies as accuracies, accuracy as accuracy,
     agree as agree, certify as certify, classification_report as classification_report, compare as compare,
     compare_classes as compare_classes, decode as decode, estimate_counts as estimate_counts,
+    gate_accuracy as gate_accuracy, gate_difference as gate_difference,
     labels_from_frame as labels_from_frame,
     load_protocol as load_protocol, model_accuracies as model_accuracies, parity as parity, plan as plan,
     plan_from_pilot as plan_from_pilot, plot as plot, predictions_from_arrays as predictions_from_arrays,

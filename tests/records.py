@@ -10,8 +10,7 @@ import numpy as np
 
 from oversight.harness import IntArray, derive_seed
 from oversight.harness.columns import ItemIndex, LabelColumns, PredictionColumns, align, align_models, mark
-from oversight.harness.estimate import RoutedSample, collected, evaluation, tallies
-from oversight.harness.estimate.routed import routed_sample
+from oversight.harness.estimate import RoutedSample, evaluation, evidence, routed_sample, tallies
 from oversight.harness.types import Estimate, Label, Labels, Note, Prediction, Question, design_of
 
 
@@ -37,7 +36,7 @@ def collected_part(
 ) -> tuple[Sequence[Label], tuple[Note, ...]]:
     columns = align_models([], labels)[1]
     places = columns.index.find(items)
-    part, notes = collected.collected_part(columns, mark(places[places >= 0], columns.index.size))
+    part, notes = evidence.collected_part(columns, mark(places[places >= 0], columns.index.size))
     return (labels if part is columns else to_records(part, labels)), notes
 
 

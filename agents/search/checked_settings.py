@@ -25,7 +25,6 @@ _FIXED: Mapping[str, Any] = {
     "in_flight": 1,
     "patience": 0,
     "examples": 0,
-    "parents": "leaders",
 }
 _SPLIT = {"feedback": 0.15, "select": 0.35, "test": 0.5}
 LEAST = 30
@@ -74,8 +73,6 @@ def check_settings(section: SearchSection) -> None:
         Naming the setting, its bound and its value.
     """
     s = section
-    if s.parents == "pareto" and s.policy == "adas":
-        raise ConfigError("search: the policy 'adas' draws no parents, so parents = 'pareto' says nothing")
     settings = {
         "candidates": (s.candidates, 0),
         "replicates": (s.replicates, 1),

@@ -18,7 +18,6 @@ from oversight.agents.search.fitness import (
     Board,
     ExpertLabels,
     ScoredRows,
-    count_fronts,
     measure_power,
     rounded,
     score_candidates,
@@ -239,7 +238,6 @@ class SearchContext:
         return PolicyView(
             board=board,
             candidates=self.archive.candidates,
-            fronts=self._fronts(board) if self.section.parents == "pareto" else None,
             start=self.start,
             published=bool(self.section.parity),
             slot=slot,
@@ -250,16 +248,6 @@ class SearchContext:
             judge=partial(self.judge, slot),
             transcribe=self.transcribe,
         )
-
-    def _fronts(self, board: Board) -> dict[str, int]:
-        """On how many selection items each candidate has the best score; those on none are left out."""
-        table, items, labels = self.archive.table, self.items("select"), self.labels["select"]
-        # other scores of an item move with the candidate's other items
-        scored = [
-            self.scored.score(table, board.ids, items, labels, estimator=OUTCOME, replicate=r)
-            for r in range(self.section.replicates)
-        ]
-        return count_fronts(board.ids, np.stack(scored))
 
     def _refused(self, slot: int) -> tuple[str, ...]:
         """Why the last programs that a slot knows of were refused, each reason once, the latest last."""

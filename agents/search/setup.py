@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from pydantic import ValidationError
+
 from oversight.agents.programs import NAMES, Example, PromptFormat, Role, load_program, read_workflow_settings
 from oversight.agents.sandbox import open_sandbox
 from oversight.agents.search.checked_settings import LEAST, as_published, check_settings, optimiser_name
@@ -51,7 +53,7 @@ _FILLED, _MOST = 0.75, 16
 _CAPS = {"usd", "tokens"}
 _LATER = {
     name: SearchSection.model_fields[name].default
-    for name in ("labels", "optimiser_temperature", "optimiser_tokens", "parents")
+    for name in ("labels", "optimiser_temperature", "optimiser_tokens")
 }
 """Settings that searches of before lack: at their defaults they are no part of what a search is."""
 
@@ -177,7 +179,11 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
     counts = spec.get("answered") or count_answers(_all_items(archive), labels)
     rates = find_rates(counts)
     started = tuple(c.program for c in archive.candidates.values() if c.slot < 0)
-    section = SearchSection.model_validate({**spec["section"], **caps})
+    try:
+        section = SearchSection.model_validate({**spec["section"], **caps})
+    except ValidationError as error:
+        setting = ".".join(map(str, error.errors()[0]["loc"]))
+        raise BadInput(f"search {name} was begun by another version, with another {setting!r}") from None
     shape, roles = read_format(spec)
     return SearchContext(
         id=name,

@@ -19,7 +19,7 @@ from oversight.harness.estimate import (
     varies,
 )
 from oversight.harness.estimate.estimators import complementary_variance, information, inside
-from oversight.harness.estimate.intervals.methods import union_radius
+from oversight.harness.estimate.intervals import union_radius
 
 
 def variances_at(K: float, A: float, n_o: int, n_c: int) -> tuple[float, float]:

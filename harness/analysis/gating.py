@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from oversight.harness.estimate import (
 )
 from oversight.harness.output import pool_text
 from oversight.harness.store import PlannedLook, Store
+from oversight.harness.types import HtmlTable, Shown
 
 _MANY_FAILED = 0.02
 """Share of a model's calls that may have failed: those left out may be the hard items."""
@@ -87,8 +89,8 @@ class GateCheck:
     remarks: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GateReport(Shown):
     """Every bar of every model.
 
     Attributes
@@ -103,6 +105,29 @@ class GateReport:
     level: float
     checks: Sequence[GateCheck]
     questions: Mapping[str, int]
+
+    picture: ClassVar[str] = "gate"
+
+    def __str__(self) -> str:
+        """The verdict, then one line a bar."""
+        lines = [
+            f"{check.model} {check.baseline and f'− {check.baseline} '}{check.verdict}"
+            for check in self.checks
+        ]
+        return "\n".join([self.verdict, *lines])
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a bar."""
+        return [
+            {"model": check.model, "baseline": check.baseline} | check.verdict.records()[0]
+            for check in self.checks
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows."""
+        rows = [(check.model, check.baseline or "–", str(check.verdict)) for check in self.checks]
+        remarks = dict.fromkeys(remark for check in self.checks for remark in check.remarks)
+        return (HtmlTable(columns=("model", "against", "verdict"), rows=rows, notes=(*remarks,)),)
 
     @property
     def verdict(self) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -354,7 +354,7 @@ class ExpertReport:
         return self.yes / (self.yes + self.no) if self.yes + self.no else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StudyReport(Shown):
     """A whole study.
 
@@ -387,6 +387,14 @@ class StudyReport(Shown):
     left_out: Sequence[str] = ()
     quality: tuple[ExpertQuality, ...] = ()
 
+    picture: ClassVar[str] = "estimates"
+
+    def __str__(self) -> str:
+        """The number of answers, then one line a model with the estimate to quote."""
+        head = f"{self.name}: {self.n_answers:,} of {self.n_questions:,} questions answered"
+        made = (f"{m.name}: {Estimates(m.estimates, m.undefined).headline}" for m in self.models)
+        return "\n".join([head, *made])
+
     def records(self) -> list[dict[str, Any]]:
         """A row an estimate of a model; the truth beside it where the key was opened."""
         return [
@@ -398,7 +406,7 @@ class StudyReport(Shown):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows: the accuracy of every model, then all estimates of each."""
         accuracy = [_accuracy_row(model) for model in self.models]
-        first = HtmlTable(title=self.name, columns=("model", "accuracy", "interval"), rows=accuracy)
+        first = HtmlTable(columns=("model", "accuracy", "interval"), rows=accuracy)
         tables = [
             table
             for m in self.models
@@ -407,9 +415,8 @@ class StudyReport(Shown):
                 *(m.classes.html_tables() if m.classes else ()),
             )
         ]
-        asked = f"{self.n_answers} of {self.n_questions} questions answered"
         pool = (pool_text(*self.pool),) if self.pool else ()
-        return (first, *tables, HtmlTable(notes=(asked, *pool, *self.left_out)))
+        return (first, *tables, HtmlTable(notes=(*pool, *self.left_out)))
 
     @property
     def opened(self) -> bool:

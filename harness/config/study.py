@@ -172,17 +172,14 @@ class SearchSection(Section):
     keep
         Share of all proposals that goes on after each rung.
     fitness
-        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), by inverse variances
-        (``"ivw"``) or as the mean over all answers, each transformed (``"transformed"``); or the share of
-        answers that experts do not refute (``"raw"``).
+        Score that proposals are ranked by: accuracy by maximum likelihood (``"ml"``), or as the mean over all
+        answers, each transformed (``"transformed"``); or the share of answers that experts do not refute
+        (``"raw"``).
     parity
         Go as the published agent search does, by this score.
     labels
         Answers that the search goes by: all, or complementary labels alone, where items with a yes are
         left out (``"no"``) or count as a no about another option (``"drawn"``).
-    parents
-        Whom proposals start from: those believed best (``"leaders"``), or whoever is best on some items
-        (``"pareto"``).
     replicates
         Runs of every candidate on the same items.
     finalists
@@ -214,10 +211,9 @@ class SearchSection(Section):
     in_flight: int | None = Field(default=None, ge=1)
     rungs: list[int] = Field(default=[8, 16, 32, 120])
     keep: list[float] = Field(default=[0.5, 0.25, 0.06])
-    fitness: Literal["ml", "ivw", "transformed", "raw"] = "ml"
+    fitness: Literal["ml", "transformed", "raw"] = "ml"
     parity: Literal["raw", "transformed"] | None = None
     labels: Literal["all", "no", "drawn"] = "all"
-    parents: Literal["leaders", "pareto"] = "leaders"
     replicates: int = Field(default=1, ge=1)
     finalists: int = Field(default=3, ge=1)
     patience: int = Field(default=0, ge=0)

@@ -27,6 +27,7 @@ _RETIRED = {
         "max_reply_bytes": "a reply is always limited to 4 MB; leave it out",
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
     },
+    "search": {"parents": "proposals start from the candidates believed best; leave it out"},
 }
 """Settings that a section no longer has, and what to do instead."""
 
@@ -83,11 +84,11 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse settings that were removed, naming what replaces them."""
     for kind, retired in _RETIRED.items():
-        sections = table.get(kind)
+        sections = {"": table.get(kind)} if kind == "search" else table.get(kind)
         for name, section in sections.items() if isinstance(sections, dict) else ():
             found = [key for key in retired if isinstance(section, dict) and key in section]
             if found:
-                keys = [kind, name, found[0]]
+                keys = [key for key in (kind, name, found[0]) if key]
                 reason = f"no setting of this section: {retired[found[0]]}"
                 raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys))
 
@@ -99,7 +100,7 @@ def _reason(error: Any) -> str:
         return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
     # A key that was written where its variable belongs must not be shown.
-    hidden = error["loc"][-1] == "api_key_env" or isinstance(error["input"], dict)
+    hidden = error["loc"][-1:] == ("api_key_env",) or isinstance(error["input"], dict)
     shown = "" if hidden else f", is {shorten(error['input'])}"
     return message[0].lower() + message[1:] + shown
 

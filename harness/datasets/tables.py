@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ _KINDS = {Verdict.YES: LabelKind.ORDINARY, Verdict.NO: LabelKind.COMPLEMENTARY}
 
 def labels_from_frame(
     source: Source,
-    items: Sequence[Item],
+    items: Sequence[Item] | Sequence[str],
     *,
     id_column: str = "id",
     option_column: str = "option",
@@ -58,7 +59,8 @@ def labels_from_frame(
         ``no``, ``unsure`` or ``skip``, or a boolean. An empty answer is missing, as ``unsure`` is. The
         column with the expert's name is optional.
     items
-        The items that were asked about; other items are allowed.
+        The items that were asked about, and possibly others; or the options that every item has, if there
+        is no list of items. Then any id is accepted.
 
     Raises
     ------
@@ -70,21 +72,15 @@ def labels_from_frame(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": ["a", "b"], "option": ["x", "y"], "answer": ["yes", "no"]})
-    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
-    >>> [(label.option, str(label.kind)) for label in labels_from_frame(frame, items)]
+    >>> [(label.option, str(label.kind)) for label in labels_from_frame(frame, ["x", "y"])]
     [(0, 'ordinary'), (1, 'complementary')]
     """
-    check_records("items", items, Item)
-    by_id = {item.id: item for item in items}
+    known = _KnownOptions.of(items)
     found: dict[tuple[str, int], Label] = {}
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, option_column)
-        if name not in by_id:
-            raise row.error(id_column, f"no item has the id {name!r}{did_you_mean(name, by_id)}")
-        options = by_id[name].options
-        if (option := find_option(options, said)) is None:
-            told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
-            raise row.error(option_column, told)
+        options = known.look_up(row, id_column, name)
+        option = _find_place(row, option_column, said, name, options)
         if (name, option) in found:
             raise row.error(option_column, f"{name!r} is asked about {said!r} twice")
         found[name, option] = Label(
@@ -96,6 +92,42 @@ def labels_from_frame(
             expert=row.text(expert_column).strip(),
         )
     return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownOptions:
+    """Options of every item by its id, or those that all items share."""
+
+    by_id: Mapping[str, Sequence[str]]
+    shared: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, items: Sequence[Item] | Sequence[str]) -> _KnownOptions:
+        """Read items or shared options. Raises WrongType or DataError if they are neither."""
+        names = [each for each in items if isinstance(each, str)] if not isinstance(items, str) else []
+        if not names:
+            check_records("items", items, Item)
+            return cls({item.id: item.options for item in items if isinstance(item, Item)})
+        if len(names) < len(items) or len(set(names)) < max(2, len(names)):
+            raise DataError(f"needs at least 2 options, each once, not {[*items]!r}", field="items")
+        return cls({}, names)
+
+    def look_up(self, row: Row, column: str, name: str) -> Sequence[str]:
+        """Options of an item. Raises DataError if no item has this id."""
+        if not name:
+            raise row.error(column, "is empty")
+        if self.shared or name in self.by_id:
+            return self.shared or self.by_id[name]
+        raise row.error(column, f"no item has the id {name!r}{did_you_mean(name, self.by_id)}")
+
+
+def _find_place(row: Row, column: str, said: str, name: str, options: Sequence[str]) -> int:
+    """Place of an option that a row names. Raises DataError if the item has no such option."""
+    place = find_option(options, said)
+    if place is None:
+        told = f"{said!r} is none of the options of {name!r}{did_you_mean(said, options)}"
+        raise row.error(column, told)
+    return place
 
 
 def _read_kind(row: Row, column: str) -> LabelKind:
@@ -113,7 +145,7 @@ def _said(row: Row, column: str) -> str:
 
 def predictions_from_frame(
     source: Source,
-    items: Sequence[Item],
+    items: Sequence[Item] | Sequence[str],
     *,
     id_column: str = "id",
     prediction_column: str = "prediction",
@@ -127,7 +159,8 @@ def predictions_from_frame(
         Has columns for the item's id and the text of the predicted option; an empty prediction was
         unreadable and counts as wrong. The column with the confidence in [0, 1] is optional.
     items
-        Items without a row are items that the model was not asked about.
+        Items without a row are items that the model was not asked about. Or the options that every item has,
+        if there is no list of items: then any id is accepted.
 
     Raises
     ------
@@ -139,27 +172,23 @@ def predictions_from_frame(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"id": ["a", "b"], "prediction": ["y", None]})
-    >>> items = [Item(name, "?", ("x", "y"), (0, 1)) for name in ("a", "b")]
-    >>> [(p.option, str(p.status)) for p in predictions_from_frame(frame, items)]
+    >>> [(p.option, str(p.status)) for p in predictions_from_frame(frame, ["x", "y"])]
     [(1, 'ok'), (None, 'unreadable')]
     """
-    check_records("items", items, Item)
-    by_id = {item.id: item for item in items}
+    known = _KnownOptions.of(items)
     found: dict[str, Prediction] = {}
     for row in read_rows(source):
         name, said = _said(row, id_column), _said(row, prediction_column)
-        if name not in by_id:
-            raise row.error(id_column, f"no item has the id {name!r}")
+        options = known.look_up(row, id_column, name)
         if name in found:
             raise row.error(id_column, f"the id {name!r} occurs twice")
-        if said and said not in by_id[name].options:
-            raise row.error(prediction_column, f"{said!r} is none of the options of {name!r}")
+        place = _find_place(row, prediction_column, said, name, options) if said else None
         sure = row.number(confidence_column)
         if sure is not None and not 0 <= sure <= 1:
             raise row.error(confidence_column, f"must lie between 0 and 1, is {sure:g}")
         found[name] = Prediction(
             name,
-            by_id[name].options.index(said) if said else None,
+            place,
             PredictionStatus.OK if said else PredictionStatus.UNREADABLE,
             reason="" if said else "empty",
             confidence=sure,

@@ -49,7 +49,7 @@ from oversight.harness.estimate.core import binomial_at_least, chi2_tail, sign_p
 from oversight.harness.estimate.decoding import UNIFORM_CHECKS
 from oversight.harness.estimate.estimators import information, inside, make_point
 from oversight.harness.estimate.evidence import estimate_by_design, find_hidden, find_unequal
-from oversight.harness.estimate.routed import read_item_answers, vote_posterior
+from oversight.harness.estimate.routed_sample import read_item_answers, vote_posterior
 from oversight.harness.estimate.tallies import (
     Strata,
     Tallies,

@@ -29,7 +29,7 @@ Shares of a class from labels: each is the accuracy of a constant answer on some
 Two results of the same answers are correlated by their influences, what every item adds to them. A ratio's
 is that of its linear form: of recall R of class c (1{ŷ = c} − R) 1{y = c}/P(y = c), of F1 ((2·1{ŷ = c} − F)
 1{y = c} − F·1{ŷ = c})/(P(ŷ = c) + P(y = c)), of precision h 1{ŷ = c}(1{y = c} − h)/P(ŷ = c). The truth in
-them is estimated by equation (G), see `oversight.harness.estimate.routed.means`.
+them is estimated by equation (G), see `oversight.harness.estimate.routed_means`.
 
 The mean cost of a model's answers, or its utility: a number for every truth and prediction.
 
@@ -56,7 +56,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
@@ -73,25 +73,31 @@ from oversight.harness.columns import (
     align_models,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
-from oversight.harness.estimate.evidence import Evidence, enough_clusters, number_clusters
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, number_clusters
 from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.routed_means import (
     ROUTED_ASSUMPTIONS,
-    RoutedSample,
     informed,
     pseudo_outcomes,
-    read_item_answers,
     resolved_accuracy,
 )
+from oversight.harness.estimate.routed_sample import RoutedSample, read_item_answers
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
-from oversight.harness.types import Estimate, HtmlTable, Note, Shown, estimate_table
+from oversight.harness.types import (
+    Estimate,
+    HtmlTable,
+    Note,
+    Shown,
+    estimate_table,
+    interval_text,
+    value_text,
+)
 
 METHOD = "square-and-add"
 """As intervals made of those of their parts are named."""
@@ -759,7 +765,12 @@ class ClassEstimates(Estimates):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
-        return (estimate_table(self, self.undefined, "Results by class", column="result"),)
+        return (estimate_table(self, self.undefined, title="", column="result"),)
+
+    def __str__(self) -> str:
+        """One line a result."""
+        found = [f"{name}: {value_text(e)} [{interval_text(e)}]" for name, e in self.items()]
+        return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1013,9 +1024,12 @@ def classification_report(
     return ClassResults(evidence, classes, costs).report(metrics)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CostComparison(Comparison):
     """The difference in mean cost of two models; the better one costs less."""
+
+    scale: ClassVar[float] = 1.0
+    unit: ClassVar[str] = ""
 
     @property
     def verdict(self) -> str:
@@ -1025,7 +1039,7 @@ class CostComparison(Comparison):
         return self.second if self.difference > 0 else self.first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassComparison(Shown):
     """Differences of results by class between models.
 
@@ -1042,6 +1056,22 @@ class ClassComparison(Shown):
     results: Mapping[str, tuple[Comparison, ...]]
     undefined: Mapping[str, str]
     left_out: Sequence[str] = ()
+
+    picture: ClassVar[str] = "differences"
+
+    @property
+    def pairs(self) -> tuple[Comparison, ...]:
+        """Every pair of every result, the result's name in front of the first model's."""
+        return tuple(
+            replace(pair, first=f"{name}: {pair.first}")
+            for name, pairs in self.results.items()
+            for pair in pairs
+        )
+
+    def __str__(self) -> str:
+        """One line a result and pair."""
+        found = [f"{name}: {pair}" for name, pairs in self.results.items() for pair in pairs]
+        return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
     def records(self) -> list[dict[str, Any]]:
         """A row a result and pair."""

@@ -1,14 +1,14 @@
 """The accuracy of a model from expert labels: one call for every protocol, also while answers come in.
 
-The accuracy of a model from expert labels: one call for every protocol.
-
 Labels carry the design that their protocol states (`Labels`), and the call takes the estimator from it.
 A plain list of labels says nothing of its protocol: it is taken for uniformly drawn options, and
 refused where its propensities say otherwise.
 
 Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
-differently, are tested together (`oversight.harness.estimate.intervals.tilting`): pooled naively, yes-answers
+differently, are tested together (`oversight.harness.estimate.tilting`): pooled naively, yes-answers
 over-represent few options and no-answers many, and estimated apart, small groups are biased upwards.
+
+`accuracy` makes one estimate, `accuracies` all that a protocol allows, by name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,30 +37,41 @@ from oversight.harness.columns import (
     mark,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
+from oversight.harness.estimate.anytime import (
+    DrawnAnswers,
+    draw_betting_sequence,
+    likelihood_sequence,
+    score_betting_sequence,
+)
 from oversight.harness.estimate.checks import explain_failures
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import find_reason, refuse
 from oversight.harness.estimate.core import check_level
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
+from oversight.harness.estimate.estimators import POINTS
 from oversight.harness.estimate.evidence import (
     REFUSALS,
     Estimator,
     Evidence,
     bound_missing,
+    collected_part,
     estimate_by_design,
     estimate_refusals,
     find_hidden,
     find_unequal,
     number_clusters,
 )
-from oversight.harness.estimate.intervals import (
-    DrawnAnswers,
-    draw_betting_sequence,
-    likelihood_sequence,
-    score_betting_sequence,
+from oversight.harness.estimate.expert_errors import GoldCounts
+from oversight.harness.estimate.intervals import check_method
+from oversight.harness.estimate.routed_sample import RoutedSample
+from oversight.harness.estimate.tallies import (
+    Estimates,
+    Strata,
+    Tally,
+    estimate_tallies,
+    find_strata,
+    tally,
+    tally_pool,
 )
-from oversight.harness.estimate.routed import GoldCounts, RoutedSample
-from oversight.harness.estimate.tallies import Strata, Tally, estimate_tallies, tally, tally_pool
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import CORRECTED, Counts, Estimate, Interval, Note, NoteKind
 
@@ -667,3 +679,83 @@ def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
             drawn = drawn.take(np.flatnonzero(order_of(drawn) <= last))
         asked = labels.asked if drawn is None else mark(drawn.item, labels.index.size)
         yield replace(part, drawn=drawn, asked=asked)
+
+
+def accuracies(
+    predictions: AnyPredictions,
+    labels: AnyLabels,
+    *,
+    interval: str | None = None,
+    level: float = 0.95,
+    strata: Strata = None,
+    published: bool = False,
+    gold: GoldCounts | None = None,
+    anytime: float | None = None,
+) -> Estimates:
+    """All that the labels' protocol allows to estimate of one model; parameters as in `accuracy`.
+
+    Parameters
+    ----------
+    anytime
+        Level of an interval to add that may be looked at any time.
+
+    Returns
+    -------
+    Estimates
+        For uniformly drawn options ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``, with `anytime` and
+        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. Where calls failed or
+        experts abstained also ``worst_case``, which holds whatever is missing. One that is undefined or
+        withheld is left out and `undefined` says why.
+
+    Raises
+    ------
+    EstimateError
+        If the data are contradictory, or no estimator is defined for uniformly drawn options.
+    NotIdentified
+        As in `accuracy`, for a plain list of labels.
+    """
+    predictions, labels = align(predictions, labels)
+    main = main_estimator(labels)
+    try:
+        part, notes = collected_part(labels, predictions.is_there)
+    except NotIdentified as error:
+        return Estimates({}, {main: str(error)})
+    shown: dict[str, Any] = {"interval": interval, "level": level, "published": published, "strata": strata}
+    wanted: dict[str, dict[str, Any]] = {main: shown}
+    if main == "ml" and labels.cluster is None:
+        shown |= {"strata": find_strata(predictions, part, strata)}
+        wanted = {name: {"estimator": name, **shown} for name in POINTS}
+        _check_uniform(predictions, part, shown)
+    if anytime is not None:
+        wanted["anytime"] = {"level": anytime, "interval": "anytime"}
+    if gold is not None:
+        wanted["corrected"] = {"level": level, "gold": gold}
+    found, undefined = dict[str, Estimate](), dict[str, str]()
+    for name, options in wanted.items():
+        try:
+            found[name] = Evaluation(predictions=predictions, labels=labels, **options).estimate(part, notes)
+        except EstimateError as error:
+            undefined[name] = str(error)
+    if POINTS.keys() <= undefined.keys():
+        raise EstimateError(f"no estimator is defined: {undefined['ml']}")
+    if main in found:
+        bounded = Evaluation(predictions=predictions, labels=labels, **wanted[main]).worst_case(part, notes)
+        found |= {} if bounded is None else {"worst_case": bounded}
+    return Estimates(found, undefined)
+
+
+def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options: Mapping[str, Any]) -> None:
+    """Refuse, for all estimators at once, a level or an interval that is none, and contradictory labels."""
+    check_level(options["level"])
+    if options["interval"] is not None:
+        check_method(options["interval"])
+    tally_pool(predictions, labels, options["strata"])
+
+
+def main_estimator(labels: LabelColumns) -> str:
+    """Name of the estimate that the protocol gives of one model; ``"accuracy"`` where it gives none."""
+    if labels.is_even:
+        return "ml"
+    if not labels.tells_accuracy:
+        return "accuracy"
+    return "resolved" if labels.is_resolved else "routed"

@@ -16,7 +16,7 @@ the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood
 
 What every item says of a mean, from the answers there are: outcomes to bet on.
 
-An outcome is equation (G) of `oversight.harness.estimate.routed.means` with a working posterior and a
+An outcome is equation (G) of `oversight.harness.estimate.routed_means` with a working posterior and a
 constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
 value and its bounds are known before any answer.
 
@@ -41,7 +41,7 @@ turns out to be, and the test of a fixed number of items may be looked at any ti
 
 Accuracy of one model against a bar, on items drawn with unequal, recorded chances.
 
-The bets are those of `oversight.harness.estimate.intervals.anytime`: an item's gain is weighted by v,
+The bets are those of `oversight.harness.estimate.anytime`: an item's gain is weighted by v,
 and each draw has its own bets, which follow from its chances alone. An unanswered question counts as the
 answer that speaks most against the side bet on. Items asked about until resolved count from the start: until
 they are known, as wrong for bets above the bar and as right for bets below it.
@@ -63,8 +63,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,31 +83,23 @@ from oversight.harness.columns import (
     keep_predicted,
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
+from oversight.harness.estimate.anytime import DrawnAnswers, draw_wealth, obrien_fleming_level, weigh_outcomes
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import binomial_at_least, check_level, clopper_pearson, z_value
-from oversight.harness.estimate.evaluation import accuracy, see_draws, see_known_items
-from oversight.harness.estimate.evidence import Evidence, number_clusters
-from oversight.harness.estimate.intervals import (
-    DrawnAnswers,
-    draw_wealth,
-    obrien_fleming_level,
-    weigh_outcomes,
-)
+from oversight.harness.estimate.evaluation import accuracies, accuracy, see_draws, see_known_items
+from oversight.harness.estimate.evidence import Evidence, collected_part, number_clusters
+from oversight.harness.estimate.expert_errors import ErrorRanges, rate_ranges
 from oversight.harness.estimate.model_comparison import compare
-from oversight.harness.estimate.model_estimates import accuracies
-from oversight.harness.estimate.planning import outcomes_to_settle
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
+from oversight.harness.estimate.routed_sample import (
     accuracy_target,
     difference_target,
     optimal_constant,
-    rate_ranges,
     read_item_answers,
 )
+from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.estimate.side_information import allow_for_errors
 from oversight.harness.seeding import derive_seed
-from oversight.harness.types import Estimate
+from oversight.harness.types import Estimate, HtmlTable, Shown
 
 _BETS = np.geomspace(0.03, 1.0, 20)
 """Shares of the largest bet. Those far below it are for bars that the mean is near to."""
@@ -434,8 +426,8 @@ _FARTHEST = 1_000_000
 """Answers beyond which a forecast says nothing but "very many"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateVerdict:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GateVerdict(Shown):
     """On which side of a bar a model's accuracy, or its difference to another's, lies.
 
     Attributes
@@ -485,6 +477,31 @@ class GateVerdict:
     further: int | None = None
     why: str = ""
     either_side: bool = False
+
+    picture: ClassVar[str] = "gate"
+
+    def __str__(self) -> str:
+        """The verdict, then the value, the bar and the answers; why it is undecided."""
+        value = "no value yet" if math.isnan(self.value) else f"value {self.value:.3f}"
+        ends = "" if math.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        return (
+            f"{self.verdict}: {value}{ends}, bar {self.bar:g} · {self.method} {self.level:.0%} · "
+            f"{self.answers} answers, {self.open_questions} questions open"
+            + (f" · {self.why}" if self.why else "")
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Its one row."""
+        return [asdict(self)]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: how far the answers speak against either side of the bar."""
+        sides = {"below the bar": self.p_below, "above the bar": self.p_above}
+        rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
+        notes = []
+        if self.further is not None:
+            notes.append(f"about {self.further:,} further answers would settle it (a forecast)")
+        return (HtmlTable(columns=("evidence against a value", "p"), rows=rows, notes=notes),)
 
     @classmethod
     def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:

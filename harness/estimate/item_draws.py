@@ -27,7 +27,12 @@ import numpy as np
 
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.routed import accuracy_target, item_variance, neyman_rates, vote_posterior
+from oversight.harness.estimate.routed_sample import (
+    accuracy_target,
+    item_variance,
+    neyman_rates,
+    vote_posterior,
+)
 
 _ROUNDS = 10
 _EACH, _MOST = 4, 60

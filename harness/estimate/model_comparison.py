@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -35,7 +35,6 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate.checks import explain_failures, is_negligible
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import (
     bonferroni,
@@ -47,7 +46,8 @@ from oversight.harness.estimate.core import (
     range_tail,
     z_value,
 )
-from oversight.harness.estimate.evidence import Evidence, enough_clusters, find_unequal
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, find_unequal
+from oversight.harness.estimate.expert_errors import ErrorRanges
 from oversight.harness.estimate.paired import (
     TIED,
     Comparison,
@@ -58,14 +58,8 @@ from oversight.harness.estimate.paired import (
     pairs_table,
     sign_test,
 )
-from oversight.harness.estimate.routed import (
-    ErrorRanges,
-    RoutedSample,
-    resolved_accuracy,
-    resolved_correctness,
-    routed_accuracy,
-    t_quantile,
-)
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy, t_quantile
+from oversight.harness.estimate.routed_sample import RoutedSample, resolved_correctness
 from oversight.harness.expected import check_mapping
 from oversight.harness.types import HtmlTable, Note, Shown, percent
 
@@ -73,7 +67,7 @@ RANKING_ASSUMPTIONS = ("items are independent draws", "no outcome rests on the s
 CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on the same answers twice")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ranking(Shown):
     """Models from best to worst, with every pair compared at one joint level.
 
@@ -98,6 +92,8 @@ class Ranking(Shown):
     critical: float
     level: float
 
+    picture: ClassVar[str] = "differences"
+
     def records(self) -> list[dict[str, Any]]:
         """A row a model."""
         rows = zip(self.names, self.values, self.ranks, strict=True)
@@ -120,11 +116,16 @@ class Ranking(Shown):
         return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
 
     def __str__(self) -> str:
-        """One line a model: ``1–2  model  0.712``."""
+        """The verdict, then one line a model: ``1–2  model  0.712``."""
+        first = [name for name, (best, _) in zip(self.names, self.ranks, strict=True) if best == 1]
+        verdict = (
+            f"{first[0]} is the best" if len(first) == 1 else f"best: not decided between {', '.join(first)}"
+        )
         spans = self._spans
         width = max(len(s) for s in spans)
         rows = zip(spans, self.names, self.values, strict=True)
-        return "\n".join(f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows)
+        lines = [f"{span:<{width}}  {name}  {value:.3f}" for span, name, value in rows]
+        return "\n".join([f"{verdict} of {len(self.names)} models", *lines])
 
 
 def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
@@ -203,7 +204,7 @@ COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 ADJUSTMENTS = ("max-z", "holm", "bonferroni")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelComparison(Shown):
     """All pairs of models compared, and their ranking where one was made.
 
@@ -218,6 +219,14 @@ class ModelComparison(Shown):
 
     pairs: tuple[Comparison, ...]
     ranking: Ranking | None = None
+
+    picture: ClassVar[str] = "differences"
+
+    def __str__(self) -> str:
+        """The ranking, or every pair without one."""
+        doubtful = sum(not pair.holds for pair in self.pairs)
+        mark = f"(!) {doubtful} of {len(self.pairs)} intervals may not hold; " if doubtful else ""
+        return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
         """The same, with `why` in every pair that has no reason of its own."""

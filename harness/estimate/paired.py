@@ -44,7 +44,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,31 +62,20 @@ from oversight.harness.estimate.core import (
     effective_clusters,
     sign_p_value,
 )
-from oversight.harness.estimate.intervals import (
-    TiltedRows,
-    collapse_rows,
-    effective_size,
-    scale_by_share,
-    score_at,
-    share_interval,
-    tilted_score,
-)
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.expert_errors import (
     GOLD_ASSUMPTIONS,
     ErrorRanges,
     GoldCounts,
-    RoutedSample,
-    check_predicted,
     corrected_mean,
-    difference_target,
-    informed,
     rate_ranges,
-    routed_mean,
-    tilt_sample,
     youden_interval,
 )
-from oversight.harness.estimate.routed import RESOLUTION_ASSUMPTIONS as RESOLVED
-from oversight.harness.estimate.routed import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
+from oversight.harness.estimate.routed_means import ROUTED_ASSUMPTIONS as ROUTED
+from oversight.harness.estimate.routed_means import informed, routed_mean, tilt_sample
+from oversight.harness.estimate.routed_sample import RESOLUTION_ASSUMPTIONS as RESOLVED
+from oversight.harness.estimate.routed_sample import RoutedSample, check_predicted, difference_target
+from oversight.harness.estimate.tilting import TiltedRows, collapse_rows, score_at, tilted_score
 from oversight.harness.types import HtmlTable, Interval, Note, Noted, NoteKind, Shown, plain_fields
 
 TIED = "tie"
@@ -94,7 +83,7 @@ FoundDifference = tuple[float, Interval, float]
 """A difference, its interval, and the two-sided p-value of "no difference"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(Noted, Shown):
     """The difference in accuracy of two models on the same items.
 
@@ -135,6 +124,10 @@ class Comparison(Noted, Shown):
     assumptions: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
     why: str = ""
+
+    picture: ClassVar[str] = "differences"
+    scale: ClassVar[float] = 100.0
+    unit: ClassVar[str] = " points"
 
     @classmethod
     def of_interval(
@@ -182,16 +175,18 @@ class Comparison(Noted, Shown):
         return [plain_fields(self) | words | {"verdict": self.verdict, "holds": self.holds}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
-        return (pairs_table([self]),)
+        """What a notebook shows below the difference: what a reader must know of it."""
+        return (HtmlTable(notes=[*map(str, self.notes), *self.assumptions]),)
 
     def __str__(self) -> str:
-        """``a − b: +0.052 [+0.011, +0.093], p = 0.013 → a · mcnemar · 812 items, 240 questions``."""
-        verdict = "tie" if self.verdict == TIED else f"{self.verdict} is better"
+        """``a is better: a − b +5.2 points [+1.1, +9.3], p = 0.013 · mcnemar 95% · 812 items, …``."""
+        verdict = "not decided" if self.verdict == TIED else f"{self.verdict} is better"
+        low, high = (f"{self.scale * end:+.1f}" for end in (self.low, self.high))
         return (
-            f"{self.first} − {self.second}: {self.difference:+.3f} [{self.low:+.3f}, {self.high:+.3f}], "
-            f"p = {self.p_value:.2g} → {verdict} · {self.method} · {self.items} items, "
-            f"{self.questions} questions" + (f" · the interval may not hold: {self.why}" if self.why else "")
+            f"{'' if self.holds else '(!) '}{verdict}: {self.first} − {self.second} "
+            f"{self.scale * self.difference:+.1f}{self.unit} [{low}, {high}], p = {self.p_value:.2g} · "
+            f"{self.method} {self.level:.0%} · {self.items} items, {self.questions} questions"
+            + (f" · the interval may not hold: {self.why}" if self.why else "")
         )
 
 
@@ -204,8 +199,8 @@ def pairs_table(pairs: Sequence[Comparison]) -> HtmlTable:
         rows=[
             (
                 f"{c.first} − {c.second}",
-                f"{100 * c.difference:+.1f}",
-                f"{100 * c.low:+.1f} … {100 * c.high:+.1f} points" + ("" if c.holds else " (!)"),
+                f"{c.scale * c.difference:+.1f}",
+                f"{c.scale * c.low:+.1f} … {c.scale * c.high:+.1f}{c.unit}" + ("" if c.holds else " (!)"),
                 f"{c.p_value:.2g}",
                 c.verdict,
             )

@@ -18,7 +18,7 @@ answers. λ is one number for all items, of least variance in the model p: with 
 
 For λ, which must not depend on who was drawn, T is r over the share of items with a no that were drawn and
 the chance that they were asked about the prediction (`TwoPhase.reach`). The interval inverts a test as in
-`oversight.harness.estimate.intervals.tilting`: p are the exponential tilts of a working distribution, and the
+`oversight.harness.estimate.tilting`: p are the exponential tilts of a working distribution, and the
 variance is the larger of the model's (with the larger of that T and the one that the items drawn tell without
 bias) and the observed one. Two-phase sampling: Neyman 1938, JASA 33; Särndal, Swensson & Wretman 1992, ch. 9.
 """
@@ -34,17 +34,13 @@ from scipy.special import stdtrit
 from oversight.harness.arrays import AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate.collected import PARTIAL_KINDS, collected_part
 from oversight.harness.estimate.evaluation import complete
-from oversight.harness.estimate.evidence import Evidence
-from oversight.harness.estimate.intervals import ClusterVariance, TiltedMean, fall_through_zero, skewed_step
-from oversight.harness.estimate.routed import (
-    FEW_OPEN,
-    accuracy_target,
-    optimal_constant,
-    tilted_accuracy,
-)
+from oversight.harness.estimate.evidence import PARTIAL_KINDS, Evidence, collected_part
+from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
+from oversight.harness.estimate.routed_means import tilted_accuracy
+from oversight.harness.estimate.routed_sample import FEW_OPEN, accuracy_target, optimal_constant
 from oversight.harness.estimate.side_information import Setting, SideInformation
+from oversight.harness.estimate.tilting import TiltedMean, fall_through_zero
 from oversight.harness.types import Estimate, Note, NoteKind
 
 
@@ -91,7 +87,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
     Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
-    variance is that of `oversight.harness.estimate.intervals.shares`.
+    variance is that of `oversight.harness.estimate.intervals`.
 
     Raises
     ------

@@ -7,31 +7,70 @@ and a way to estimate; `add_side_information` decides where it is used, and says
 Votes: the answers of all models as side information, which no answer is believed to be true.
 
 What other models answer to an item says which options are likely, before an expert is asked. It enters the
-score interval (`oversight.harness.estimate.intervals.tilting`) as the working distribution q of every item:
+score interval (`oversight.harness.estimate.tilting`) as the working distribution q of every item:
 the posterior that the votes give where each model is as good as the *other* folds' answers say
 (cross-fitting, `weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the
 item's own answer, so votes that mislead cost width, never validity; good ones narrow the interval. In survey
 statistics such an estimator is called model-assisted (Särndal, Swensson & Wretman 1992).
+
+Judges: how likely other models say each option is, which nobody has to believe. A judge is a model that was
+asked about the same items and is named in the study for it.
+
+The judges' opinions and the model's own prediction give every item a working distribution of its true option
+(`fit_parameters`), whose parameters are learned from experts' answers about the items of the other folds
+(cross-fitting, as in `oversight.harness.estimate.routed_means`). It enters the score interval of
+`oversight.harness.estimate.tilting`, where E U = 0 for every distribution made without the item's
+own answer: a judge that is wrong, reversed or constant costs width, never validity.
+
+What judges are worth: how many times as many answers would say as much without them.
+
+It is a ratio of variances, each the sum of squared deviations of the outcomes g at the estimate: of the same
+answers without judges, over with them. Items drawn of a pool are weighted, without judges, as if as many had
+been drawn with equal chances. The logarithm of the ratio has the larger of two standard errors: that of the
+infinitesimal jackknife over items (clusters), each of which contributes its share of the one sum less its
+share of the other, and that of the jackknife over ten groups of them, in which what judges say is learned
+anew (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans).
+
+`estimate_models` makes all estimates of all models: every command, page and search calls it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn, keep_predicted
+from oversight.harness.columns import (
+    AnyLabels,
+    AnyPredictions,
+    LabelColumns,
+    PredictionColumns,
+    align_pool,
+    keep_drawn,
+    keep_predicted,
+)
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
-from oversight.harness.estimate.combinations import NO_EFFECT, find_rule
-from oversight.harness.estimate.evaluation import complete
-from oversight.harness.estimate.evidence import Evidence
-from oversight.harness.estimate.routed import ErrorRanges, allows_gold_score, bounded_accuracy, weigh_votes
-from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
+from oversight.harness.estimate.combinations import NO_EFFECT, POOL, find_rule, refuse
+from oversight.harness.estimate.core import check_level
+from oversight.harness.estimate.evaluation import accuracies, complete, main_estimator
+from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters
+from oversight.harness.estimate.expert_errors import ErrorRanges, allows_gold_score, bounded_accuracy
+from oversight.harness.estimate.judges import JudgeOpinion, split_items_evenly, working_distribution
+from oversight.harness.estimate.routed_means import routed_accuracy, t_quantile, tilt_sample, weigh_votes
+from oversight.harness.estimate.routed_sample import (
+    RoutedSample,
+    accuracy_target,
+    check_predicted,
+    resolved_correctness,
+    settled_sample,
+)
+from oversight.harness.estimate.tallies import Estimates, ModelEstimates, Strata, find_strata
+from oversight.harness.estimate.tilting import tilted_outcomes
+from oversight.harness.expected import check_mapping
 from oversight.harness.types import Estimate, Note, NoteKind, protocol_estimate
 
 LARGEST = 20_000
@@ -284,3 +323,453 @@ class ExpertErrors(SideInformation):
         """A model's accuracy, see `allow_for_errors`."""
         labels = keep_predicted(setting.labels, self._models[model])
         return allow_for_errors(self._models[model], labels, self._second, self._known, level=setting.level)
+
+
+def judged_accuracy(
+    predicted: IntArray,
+    data: RoutedSample,
+    judges: Sequence[JudgeOpinion],
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> Estimate:
+    """Accuracy of one model from one question an item, or about items drawn of a pool.
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,): −1 for unreadable, which is wrong and counts.
+    data
+        Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
+        that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
+    judges
+        What judges say of the same items.
+    cluster, weight
+        Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
+
+    Raises
+    ------
+    EstimateError
+        If there is no item, or a prediction is not one of its options.
+    NotIdentified
+        If items have several questions, these answers cannot tell the accuracy of these predictions, or a
+        pool has clusters.
+    """
+    check_level(level)
+    check_predicted(predicted, data)
+    if np.bincount(data.item).max(initial=0) > 1:
+        raise NotIdentified("items have several questions, and a judge is used with one")
+    if data.sampled and cluster is not None:
+        refuse("estimate", {"judges", POOL, "clusters"})
+    if not data.item.size or not (predicted >= 0).any():
+        raise NotIdentified("no answered item has a readable prediction")
+    working = working_distribution(predicted, data, judges, cluster=cluster)
+    made = routed_accuracy(predicted, data, level=level, cluster=cluster, working=working, weight=weight)
+    return replace(made, estimator="judged")
+
+
+LEAST_KINDS = 5
+"""Answers about items of either kind, right and wrong, from which on what a judge saved can be told."""
+_GROUPS = 10
+_LARGEST = 30_000
+"""Items up to which groups are left out in turn; of more, what is learned hardly varies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeWorth:
+    """How many times as many answers would say as much without judges, with the ends of an interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+def measure_worth(
+    predicted: IntArray,
+    data: RoutedSample,
+    judges: Sequence[JudgeOpinion],
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> JudgeWorth | None:
+    """What judges were worth to one model; None where nothing varies. Parameters as of `judged_accuracy`."""
+    plain, judged = _variances(predicted, data, judges, cluster)
+    if min(plain.sum(), judged.sum()) <= 0:
+        return None
+    ratio = float(plain.sum() / judged.sum())
+    shares = plain / plain.sum() - judged / judged.sum()
+    se, units = float(np.sqrt((shares**2).sum())), np.count_nonzero(plain + judged)
+    if len(predicted) <= _LARGEST:
+        left = _leave_groups_out(predicted, data, judges, cluster)
+        se = max(se, float(np.sqrt((len(left) - 1) * left.var())) if len(left) else 0.0)
+        units = min(units, len(left))
+    half = t_quantile(level, max(1, units - 1)) * se
+    return JudgeWorth(ratio=ratio, low=ratio * float(np.exp(-half)), high=ratio * float(np.exp(half)))
+
+
+def _leave_groups_out(
+    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion], cluster: IntArray | None
+) -> FloatArray:
+    """Logarithms of the ratio without each group of items; without those in which nothing varies."""
+    group = split_items_evenly(data, cluster, _GROUPS, 1)
+    found = []
+    for left_out in range(_GROUPS):
+        kept = np.flatnonzero(group != left_out)
+        of = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].astype(np.int64)
+        try:
+            plain, judged = _variances(
+                predicted[kept], data.take(kept), [judge.take(kept) for judge in judges], of
+            )
+        except EstimateError:
+            continue
+        if min(plain.sum(), judged.sum()) > 0:
+            found.append(float(np.log(plain.sum() / judged.sum())))
+    return np.array(found)
+
+
+def _variances(
+    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion], cluster: IntArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """What every item, or cluster, adds to the variance without judges and with them."""
+    readable = np.flatnonzero(predicted >= 0)
+    target = accuracy_target(predicted, data.propensities.shape[1])
+    working = working_distribution(predicted, data, judges, cluster=cluster)
+    rows = tilt_sample(target, readable, data, working=working)
+    of = None if cluster is None else cluster[readable]
+    judged = _square(rows.weight * tilted_outcomes(rows), of)
+    return _square_plain(target, readable, data, cluster), judged
+
+
+def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
+    """What every item, or cluster, adds to the variance of a sum of deviations."""
+    sums: FloatArray = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
+    squares: FloatArray = sums**2
+    return squares
+
+
+def _square_plain(
+    target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
+) -> FloatArray:
+    """The same without judges, had the answered items been drawn with equal chances."""
+    drawn = readable[data.by_item[0][readable] >= 0]
+    rho = data.propensities.sum(axis=1, keepdims=True)
+    even = np.divide(data.propensities, rho, out=np.zeros_like(data.propensities), where=rho > 0)
+    rows = tilt_sample(target, drawn, replace(data, propensities=even))
+    weight = 1 / rho[drawn, 0] / (1 / rho[drawn]).sum()
+    deviation = tilted_outcomes(replace(rows, weight=weight)) * np.sqrt(weight / len(drawn))
+    if cluster is not None:
+        return _square(deviation, cluster[drawn])
+    found = np.zeros(len(target))
+    found[drawn] = _square(deviation, None)
+    return found[readable]
+
+
+LARGEST_POOL = 200_000
+"""Items up to which a whole pool is looked at."""
+
+
+def spread_over_pool(
+    data: RoutedSample,
+    items: IntArray,
+    predictions: PredictionColumns,
+    labels: LabelColumns,
+    n_options: IntArray | None = None,
+) -> tuple[RoutedSample, IntArray, IntArray]:
+    """The sample as one of the whole pool, the predictions on it, −1 for unreadable, and the items' places.
+
+    Items with a readable prediction were drawn with equal chances, or those that the pool's weights tell;
+    those drawn without an answer count like those not drawn, whose questions are not known.
+
+    Parameters
+    ----------
+    data, items
+        What was answered of the drawn items, and their places; see `routed_pool`.
+    predictions
+        On all items of the pool.
+    labels
+        With the pool.
+    n_options
+        Shape (N,): K of every item; None takes the one K that all drawn items have.
+
+    Raises
+    ------
+    NotIdentified
+        If predictions are missing, the pool is too large, or K of items that were not drawn is not known.
+    """
+    size = 0 if labels.pool is None else labels.pool.size
+    if len(predictions) != size:
+        told = f"{len(predictions)} of the pool's {size} items"
+        raise NotIdentified(f"{told} have a prediction, and with a judge all of them count")
+    if size > LARGEST_POOL:
+        raise NotIdentified(f"the pool has more than {LARGEST_POOL:,} items")
+    drawn = np.zeros(labels.index.size, dtype=np.bool_)
+    drawn[items] = True
+    places = np.concatenate([items, np.flatnonzero(predictions.ran & ~drawn)])
+    option = predictions.option[places].astype(np.int64)
+    known = data.n_options if n_options is None else n_options[places]
+    if n_options is None and (np.ptp(known) > 0 or option.max() >= known[0]):
+        raise NotIdentified("how many options the items have that were not drawn is not known")
+    rho = _find_chances(option, places[: len(items)], labels, predictions)[:, None]
+    width = max(data.propensities.shape[1], int(known.max()))
+    propensities = np.zeros((len(places), width))
+    propensities[: len(items), : data.propensities.shape[1]] = rho * data.propensities
+    sample = RoutedSample(
+        item=data.item,
+        asked=data.asked,
+        answer=data.answer,
+        propensities=propensities,
+        n_options=known if n_options is not None else np.full(len(places), known[0]),
+        sampled=True,
+    )
+    return sample, option, places
+
+
+def _find_chances(
+    option: IntArray, answered: IntArray, labels: LabelColumns, predictions: PredictionColumns
+) -> FloatArray:
+    """Probability that each of the n items answered, the first of all, was drawn and answered; shape (n,)."""
+    pool, n = labels.pool, len(answered)
+    if pool is None or pool.weight is None:
+        return np.full(n, np.count_nonzero(option[:n] >= 0) / max(1, np.count_nonzero(option >= 0)))
+    drawn = np.count_nonzero(pool.drawn & (predictions.option >= 0))
+    share = np.count_nonzero(option[:n] >= 0) / max(1, drawn)
+    chances: FloatArray = share / pool.weight[answered]
+    return chances
+
+
+JUDGED = "judged"
+
+
+class Judges(SideInformation):
+    """What the study's judges say of its items.
+
+    Parameters
+    ----------
+    models
+        Predictions of the models to estimate, by name. If items were drawn from a pool: of the whole pool.
+    judges
+        Predictions of every judge about the same items.
+    n_options
+        Shape (N,): K of every item. It is needed only for a pool of items with different K.
+    missing
+        Why there are no judges although the study names some; empty if there are.
+    """
+
+    name, feature = JUDGED, "judges"
+    subject = "a judge is"
+
+    def __init__(
+        self,
+        models: Mapping[str, PredictionColumns],
+        judges: Sequence[PredictionColumns],
+        *,
+        n_options: IntArray | None = None,
+        missing: str = "",
+    ) -> None:
+        self._models = models
+        self._opinions = [JudgeOpinion.of(judge) for judge in judges]
+        self._n_options, self._missing = n_options, missing
+
+    def refuse(self, setting: Setting) -> str:
+        """Why judges are not used in this setting; empty if they are."""
+        return super().refuse(setting) or self._missing
+
+    def ignores_strata(self, labels: LabelColumns) -> bool:
+        """Whether judges cannot be used together with strata, as on a pool."""
+        return labels.pool is not None
+
+    def estimate(self, model: str, setting: Setting) -> Estimate:
+        """A model's accuracy, and how many questions the judges saved.
+
+        Raises
+        ------
+        NotIdentified
+            If every prediction is known to be right or wrong, or items have several questions.
+        EstimateError
+            As `Evidence.of` and `judged_accuracy`.
+        """
+        labels, level, every = setting.labels, setting.level, self._models[model]
+        predictions = keep_drawn(every, labels)
+        part, notes = collected_part(labels, predictions.is_there)
+        weight = None
+        if labels.is_resolved:
+            data, option, items = _take_resolved(part, predictions)
+        else:
+            strata = find_strata(predictions, part, setting.strata)
+            evidence = Evidence.of(predictions, part, strata=strata)
+            data, option, items = evidence.sample, evidence.option(), evidence.items
+            if labels.pool is None and (option >= 0).any() and evidence.is_settled:
+                raise NotIdentified(
+                    "every question settles a prediction, and a judge adds nothing to what is known"
+                )
+            weight = evidence.weight if labels.pool is None else None
+        if labels.pool is not None:
+            data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
+        cluster = enough_clusters(items, labels.index, labels.cluster)
+        heard = [opinion.take(items) for opinion in self._opinions]
+        estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster, weight=weight)
+        worth = None
+        if weight is None:
+            worth = measure_worth(option, data, heard, level=level, cluster=cluster)
+        return _tell_saved(complete(estimate, predictions, part, notes, tilted=True), worth)
+
+
+def _take_resolved(
+    labels: LabelColumns, predictions: PredictionColumns
+) -> tuple[RoutedSample, IntArray, IntArray]:
+    """Resolved items as if each had been asked about the prediction, predictions on them, and their places.
+
+    Raises
+    ------
+    NotIdentified
+        If one of them is not resolved.
+    """
+    found = resolved_correctness(labels, [predictions])
+    right, option = found.correct[:, 0], predictions.option[found.items].astype(np.int64)
+    unknown = int(np.count_nonzero(right < 0))
+    if unknown:
+        raise NotIdentified(
+            f"{unknown} of {len(right)} drawn items are not resolved, and a judge is used where all are: of "
+            "which ones experts are silent follows from their answers"
+        )
+    n_options = np.full(labels.index.size, 2)
+    n_options[labels.places] = labels.n_options
+    return settled_sample(option, right, n_options[found.items]), option, found.items
+
+
+def _tell_saved(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
+    """The estimate, with the questions that judges saved; none where nothing varies.
+
+    A ratio of variances says nothing where hardly an item is of the rarer kind, right or wrong.
+    """
+    if worth is None:
+        return estimate
+    answers = estimate.n.ordinary + estimate.n.complementary
+    if min(estimate.clipped, 1 - estimate.clipped) * answers < LEAST_KINDS:
+        rarer = "wrong" if estimate.clipped > 0.5 else "right"
+        rare = {"least": LEAST_KINDS, "answers": answers, "rarer": rarer}
+        return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_WORTH, rare)))
+    saved, least, most = (round(answers * (x - 1)) for x in (worth.ratio, worth.low, worth.high))
+    told = {
+        "saved": saved,
+        "least": least,
+        "most": most,
+        "level": estimate.level,
+        "answers": answers,
+        "worth": answers + saved,
+    }
+    return replace(estimate, notes=(*estimate.notes, Note(NoteKind.JUDGE_SAVED, told)))
+
+
+def model_accuracies(
+    models: Mapping[str, AnyPredictions],
+    labels: AnyLabels,
+    *,
+    level: float = 0.95,
+    joint: bool = False,
+    judges: Mapping[str, AnyPredictions] | None = None,
+    **options: Any,
+) -> ModelEstimates:
+    """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
+
+    Of several models also ``assisted``, with the votes of all as side information (`Votes`); with `judges`
+    also ``judged`` (`Judges`).
+
+    Parameters
+    ----------
+    joint
+        Whether the intervals of all models are to hold together with probability `level`: each is then
+        made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
+    judges
+        Predictions of models that are asked how likely each option is, by name; they are not estimated.
+    """
+    check_mapping("models", models, "name to predictions")
+    judges = judges or {}
+    check_mapping("judges", judges, "name to predictions")
+    columns, labels = align_pool([*models.values(), *judges.values()], labels)
+    by_name = dict(zip(models, columns, strict=False))
+    kinds: list[SideInformation] = [Votes(by_name)]
+    if judges:
+        kinds.append(Judges(by_name, columns[len(models) :]))
+    return estimate_models(by_name, labels, kinds, level=level, joint=joint, **options)
+
+
+def estimate_models(
+    models: Mapping[str, PredictionColumns],
+    labels: LabelColumns,
+    kinds: Sequence[SideInformation] = (),
+    *,
+    level: float = 0.95,
+    joint: bool = False,
+    failures: dict[str, str] | None = None,
+    progress: Callable[[Sequence[str]], Iterable[str]] = iter,
+    **options: Any,
+) -> ModelEstimates:
+    """All estimates of all models, with side information: what every command, page and search calls.
+
+    Parameters
+    ----------
+    models, labels
+        Over one index of items. Predictions may be of a whole pool from which the labelled items were drawn.
+    kinds
+        Side information that each adds an estimate beside the protocol's own.
+    level, joint
+        As in `model_accuracies`.
+    failures
+        Receives the reason for each model whose labels cannot be used, which then has no estimate; without
+        it the reason is raised.
+    progress
+        Wraps the names of the models as they are estimated, to show a bar.
+    options
+        Further options of `accuracies`.
+
+    Raises
+    ------
+    EstimateError
+        As `accuracies`, without `failures`.
+    """
+    number = len(models) if joint else 0
+    each = joint_level(level, number)
+    main = main_estimator(labels)
+    labels = replace(labels, models=tuple(keep_drawn(one, labels) for one in models.values()))
+    found = dict[str, Estimates]()
+    for name in progress(list(models)):
+        drawn = keep_drawn(models[name], labels)
+        try:
+            found[name] = accuracies(drawn, keep_predicted(labels, drawn), level=each, **options)
+        except EstimateError as error:
+            if failures is None:
+                raise
+            failures[name] = str(error)
+    setting = Setting(
+        labels=labels,
+        level=each,
+        strata=options.get("strata"),
+        interval=options.get("interval"),
+        published=bool(options.get("published")),
+    )
+    found = add_side_information(found, kinds, setting)
+    for name, why in (failures or {}).items():
+        found[name] = Estimates({}, {main: why})
+    if joint:
+        found = {name: mark_joint(made, level, number) for name, made in found.items()}
+    return ModelEstimates({name: found[name] for name in models})
+
+
+def joint_level(level: float, models: int) -> float:
+    """Level of each of so many intervals that hold together at `level`, see `model_accuracies`; 0: alone."""
+    return level ** (1 / models) if models else level
+
+
+def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
+    """Estimates of `joint_level` as those of the joint level; one for looking on has a level of its own."""
+    note = Note(NoteKind.JOINT, {"models": models})
+    return Estimates(
+        {
+            name: replace(e, level=level, notes=(*e.notes, note))
+            for name, e in made.items()
+            if name != "anytime"
+        },
+        made.undefined,
+    )

@@ -81,15 +81,8 @@ from oversight.harness.estimate.core import (
 )
 from oversight.harness.estimate.decoding import UNIFORM_ASSUMPTIONS
 from oversight.harness.estimate.estimators import POINTS, check_estimator, make_point
-from oversight.harness.estimate.intervals import (
-    check_method,
-    join_rows,
-    make_interval,
-    scale_by_share,
-    tilted_score,
-    uniform_rows,
-    weighted_score,
-)
+from oversight.harness.estimate.intervals import check_method, make_interval, scale_by_share, weighted_score
+from oversight.harness.estimate.tilting import join_rows, tilted_score, uniform_rows
 from oversight.harness.types import (
     Counts,
     Estimate,
@@ -99,6 +92,9 @@ from oversight.harness.types import (
     NoteKind,
     Shown,
     estimate_table,
+    estimator_name,
+    main_estimate,
+    main_name,
 )
 
 
@@ -536,8 +532,10 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
 
-class Estimates(dict[str, Estimate], Shown):
+class Estimates(Shown, dict[str, Estimate]):
     """Estimates by estimator name; `undefined` says why an estimator is not among them."""
+
+    picture = "estimates"
 
     def __init__(self, estimates: Mapping[str, Estimate], undefined: Mapping[str, str]) -> None:
         super().__init__(estimates)
@@ -550,11 +548,25 @@ class Estimates(dict[str, Estimate], Shown):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
-        return (estimate_table(self, self.undefined),)
+        return (estimate_table(self, self.undefined, title=""),)
+
+    @property
+    def headline(self) -> str:
+        """The estimate to quote, or why there is none."""
+        quoted = main_estimate(self)
+        reasons = "; ".join(dict.fromkeys(self.undefined.values()))
+        return f"no accuracy: {reasons}" if quoted is None else str(quoted)
+
+    def __str__(self) -> str:
+        """The estimate to quote, and the names of the others."""
+        others = [estimator_name(name) for name in self if name != main_name(self)]
+        return "\n".join([self.headline, *([f"other estimates: {', '.join(others)}"] if others else [])])
 
 
-class ModelEstimates(dict[str, Estimates], Shown):
+class ModelEstimates(Shown, dict[str, Estimates]):
     """All estimates of several models, by the model's name."""
+
+    picture = "estimates"
 
     def records(self) -> list[dict[str, Any]]:
         """A row an estimate."""
@@ -563,6 +575,10 @@ class ModelEstimates(dict[str, Estimates], Shown):
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows: a table a model."""
         return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
+
+    def __str__(self) -> str:
+        """One line a model, with the estimate to quote."""
+        return "\n".join(f"{name}: {made.headline}" for name, made in self.items())
 
 
 def all_estimators(

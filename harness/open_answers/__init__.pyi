@@ -19,5 +19,6 @@ from .judged_study import (
     JudgedStudy as JudgedStudy, estimate_study as estimate_study, match_probabilities as match_probabilities,
     read_judged as read_judged,
 )
+from .new_open_study import begin_open_study as begin_open_study
 from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text
 from .rubric_files import read_units as read_units, write_units as write_units

@@ -254,7 +254,7 @@ class _Maker:
         most = least if is_known else combine(HIGH, LOW)
         low, high = ends(least)
         worst_low, worst_high = low, high if is_known else ends(most)[1]
-        found = replace(nothing, worst_low=worst_low, worst_high=worst_high)
+        found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
         if is_bounded:
             return _between(found, least, most, len(sides))
         if is_known:
@@ -266,7 +266,7 @@ class _Maker:
             return replace(found, low=worst_low, high=worst_high, method=f"{found.method}+worst-case")
         asked = nothing.missing + nothing.judged
         why = f"{nothing.missing} of {asked} questions have no yes or no, which could move it too far"
-        return replace(found, why=why)
+        return replace(found, why="; ".join(filter(None, [why, found.why])))
 
     def _clip(self, named: OpenEstimate, value: float) -> float:
         if not self.clips or named.metric != SCORE or named.other is not None:

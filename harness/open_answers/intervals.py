@@ -5,7 +5,7 @@ is the θ at which
 
     P( Σ_i E_i (a_i − θ b_i) + E_0 s (h − θ) ≥ 0 ) = α/2,   E independent standard exponentials,
 
-h the largest value that θ can have; the lower end mirrors it with the smallest. This is the Bayesian
+h the largest value of an item; the lower end mirrors it with the smallest. This is the Bayesian
 bootstrap (Rubin 1981, Ann. Stat. 9) with one more item at the end of the range, as heavy as the items are,
 s = Σb²/Σb. For items that are right or wrong it is the interval of Clopper & Pearson; for independent values
 in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
@@ -28,7 +28,7 @@ from oversight.harness.estimate import find_equal, find_root
 
 _ROUNDS = 60
 _NEAR_ZERO = 1e-5
-_LEAST = 1e-30
+_LEAST, _ROUNDING = 1e-30, 1e-15
 _HALVINGS = 24
 _BETS = np.geomspace(0.01, 0.999, 16)
 """Shares of the largest bet that cannot ruin."""
@@ -70,16 +70,21 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
         t = following
     part = residual / (1 - t * residual)
     spread = t * math.sqrt(float(count @ (part * part)))
-    if abs(spread) < _NEAR_ZERO:
-        return 0.5
     exponent = float(count @ np.log1p(-t * residual))
     signed = math.copysign(math.sqrt(max(0.0, 2 * exponent)), t)
+    if min(abs(spread), abs(signed)) < _NEAR_ZERO:
+        return 0.5
     density = math.exp(-signed * signed / 2) / math.sqrt(2 * math.pi)
     return min(1.0, max(0.0, float(ndtr(signed)) - density * (1 / spread - 1 / signed)))
 
 
 def bootstrap_interval(
-    a: FloatArray, b: FloatArray, ends: tuple[float, float], level: float
+    a: FloatArray,
+    b: FloatArray,
+    ends: tuple[float, float],
+    level: float,
+    *,
+    limits: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     """Interval of the θ that solves Σ (a − θ b) = 0.
 
@@ -89,6 +94,8 @@ def bootstrap_interval(
         Shape (N,): values of the items, with Σb > 0.
     ends
         Smallest and largest value that θ can have.
+    limits
+        Values of the items that are added at either end, by default `ends`.
 
     Examples
     --------
@@ -104,25 +111,27 @@ def bootstrap_interval(
     value = float(times @ a) / total
     at = float(ndtri((1 - level) / 2))
 
-    def end(limit: float, sign: int) -> float:
-        reach = sign * (limit - value)
+    def end(last: float, limit: float, sign: int) -> float:
+        reach = sign * (last - value)
         if reach <= 0:
-            return limit
+            return last
 
         def excess(step: float) -> float:
             theta = value + sign * step
             residual = sign * np.append(theta * b - a, weight * (theta - limit))
             # on the normal scale it is nearly a straight line, which the search for its root needs
-            return float(ndtri(max(_LEAST, chance_below(residual, count)))) - at
+            chance = min(1 - _ROUNDING, max(_LEAST, chance_below(residual, count)))
+            return float(ndtri(chance)) - at
 
         at_ends = excess(0.0), excess(reach)
         return (
             value + sign * find_root(excess, 0.0, reach, at_ends, halvings=_HALVINGS)
             if at_ends[1] < 0
-            else limit
+            else last
         )
 
-    return end(ends[0], -1), end(ends[1], 1)
+    lowest, highest = limits or ends
+    return end(ends[0], lowest, -1), end(ends[1], highest, 1)
 
 
 def betting_sequence(
@@ -140,22 +149,15 @@ def betting_sequence(
     a, b = a[first], b[first]
     low, high = ends
     grid = low + (high - low) * np.sin(np.pi * np.arange(_SHARES + 1) / (2 * _SHARES)) ** 2
-    largest = float(b.max())
-    kept = np.empty(len(grid), dtype=bool)
-    bound = -math.log1p(-level)
-    for place, theta in enumerate(grid.tolist()):
-        residual = a - theta * b
-        logs = []
-        for sign, room in ((1, theta - low), (-1, high - theta)):
-            if room <= 0:
-                # every residual of this sign is possible, and the smallest one of the other refutes
-                logs.append(np.full(len(_BETS), np.inf if (sign * residual > 1e-9).any() else 0.0))
-                continue
-            gain = np.maximum(sign * residual / (room * largest), -1.0)
-            logs.append(np.log1p(_BETS[:, None] * gain) @ times)
-        evidence = float(np.logaddexp.reduce(np.concatenate(logs))) - math.log(2 * len(_BETS))
-        kept[place] = evidence < bound
-    places = np.flatnonzero(kept)
+    residual = a - grid[:, None] * b
+    logs = []
+    for sign, room in ((1, grid - low), (-1, high - grid)):
+        # at an end of the range any residual of the other sign refutes it
+        largest = np.maximum(room, _ROUNDING)[:, None] * float(b.max())
+        gain = np.maximum(sign * residual / largest, -1.0)
+        logs += [np.log1p(bet * gain) @ times for bet in _BETS.tolist()]
+    evidence = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
+    places = np.flatnonzero(evidence < -math.log1p(-level))
     if not places.size:
         value = float(times @ a / (times @ b))
         return value, value

@@ -28,6 +28,7 @@ Foundations of Statistical Inference). Items are independent; units of one item 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,6 +45,12 @@ SEEN, LOW, HIGH = "seen", "low", "high"
 """How missing judgements count: not at all, or so that the number is lowest, or highest."""
 
 
+_MOSTLY, _SKEWED = 0.5, 0.2
+"""From which share of the variance, and which skewness over √N, the weights of items are doubted."""
+
+_ROUNDING = 1e-9
+
+
 class Withheld(Exception):
     """Why there is no number."""
 
@@ -58,15 +65,21 @@ class ItemMean:
         Shape (N,), items in ascending order.
     ends
         Smallest and largest value that θ can have.
+    limits
+        Worst and best values of an item of typical weight; None if they are the ends.
     open
         Items whose value may be either end because judgements are missing.
+    doubt
+        Why intervals may not hold; else empty.
     """
 
     item: IntArray
     a: FloatArray
     norm: FloatArray
     ends: tuple[float, float]
+    limits: tuple[float, float] | None = None
     open: int = 0
+    doubt: str = ""
 
     @property
     def value(self) -> float:
@@ -87,8 +100,9 @@ class ItemMean:
                 f"judged items count as {effective:.1f} of equal weight; "
                 f"an interval needs {FEWEST_EFFECTIVE:g}"
             )
-        make = betting_sequence if anytime else bootstrap_interval
-        return make(self.a, self.norm, self.ends, level)
+        if anytime:
+            return betting_sequence(self.a, self.norm, self.ends, level)
+        return bootstrap_interval(self.a, self.norm, self.ends, level, limits=self.limits)
 
     def minus(self, other: ItemMean) -> ItemMean:
         """The difference on the items that both have, in the same items' order."""
@@ -101,7 +115,8 @@ class ItemMean:
             item=mine.item,
             a=one - two + difference * (norm - 1),
             norm=norm,
-            ends=(mine.ends[0] - theirs.ends[1], mine.ends[1] - theirs.ends[0]),
+            ends=_difference(mine.ends, theirs.ends),
+            limits=_difference(mine.limits or mine.ends, theirs.limits or theirs.ends),
             open=mine.open + theirs.open,
         )
 
@@ -136,7 +151,8 @@ def mean_score(units: ModelUnits, fill: str, field: str | None, names: list[Any]
         item=np.unique(units.item),
         a=(gain - loss) / mean,
         norm=gain / mean,
-        ends=(1 - float(whole.sum()) / float(gain.sum()), 1.0),
+        ends=(1 - float(whole.max()) / mean, 1.0),
+        limits=(1 - _typical(whole) / mean, 1.0),
     )
 
 
@@ -151,7 +167,16 @@ def _known_score(units: ModelUnits) -> ItemMean:
     if not np.isnan(units.judge).all():
         found = _with_judge(units, weight, units.state == BAD, units.judge_bad)
         loss = found + found.mean() * (norm - 1)
-    return ItemMean(item=np.unique(units.item), a=norm - loss, norm=norm, ends=(1 - mean, 1.0))
+    share = float(np.clip(loss.sum() / norm.sum() / mean, 0.0, 1.0))
+    worst = max(_typical(known), share * float(known.max()))
+    return ItemMean(
+        item=np.unique(units.item),
+        a=norm - loss,
+        norm=norm,
+        ends=(1 - float(known.max()), 1.0),
+        limits=(1 - worst, 1.0),
+        doubt=_doubt_weights(known, share, loss - loss.sum() / norm.sum() * norm),
+    )
 
 
 def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
@@ -249,6 +274,34 @@ def _with_judge(units: ModelUnits, weight: FloatArray, counted: Any, probability
     q = calibrate(probability, counted, judged, inverse, units.item)
     number = np.unique(units.item, return_inverse=True)[1]
     return np.bincount(number, weight * q + inverse * (counted - q))
+
+
+def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:
+    """Why a mean may be off that a few items decide, whose negative points are far above their positive ones.
+
+    The loss of an item is up to W. If most of it is lost, the mean is one of W, which few items with a large
+    W decide; its skewness over the root of their number says how far off a normal tail is.
+    """
+    centred = whole - whole.mean()
+    spread = float((centred**2).mean())
+    if spread < _ROUNDING or share**2 * spread <= _MOSTLY * float((residual**2).mean()):
+        return ""
+    skewness = float((centred**3).mean()) / spread**1.5
+    if abs(skewness) <= _SKEWED * math.sqrt(len(whole)):
+        return ""
+    times = float(whole.max()) - 1
+    return (
+        f"a few items decide the mean: their negative points are up to {times:.1f} times their positive ones"
+    )
+
+
+def _difference(one: tuple[float, float], two: tuple[float, float]) -> tuple[float, float]:
+    return one[0] - two[1], one[1] - two[0]
+
+
+def _typical(values: FloatArray) -> float:
+    """Mean of values, each weighted by itself."""
+    return float((values**2).sum() / values.sum())
 
 
 def _per_item(mean: float) -> float:

@@ -158,6 +158,18 @@ def _find_field(tags: Any) -> str:
     return ""
 
 
+def has_rubrics(columns: Iterable[str]) -> bool:
+    """Whether columns of items hold rubrics, in one of the forms of `read_rubrics`.
+
+    Examples
+    --------
+    >>> has_rubrics(["id", "text", "criterion_1"]), has_rubrics(["id", "text"])
+    (True, False)
+    """
+    names = set(columns)
+    return bool(names & {*_LISTS, "criterion", "criterion_1"})
+
+
 def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Path) -> None:
     """Write units as CSV for people to correct, each beside the answer that it is from.
 

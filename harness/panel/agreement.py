@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -213,7 +213,7 @@ class AnnotatorAgreement:
     median_kappa: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgreementReport(Shown):
     """Every coefficient of a panel.
 
@@ -252,6 +252,20 @@ class AgreementReport(Shown):
     clusters: int | None = None
     assumptions: tuple[str, ...] = ()
 
+    picture: ClassVar[str] = "agreement"
+
+    def __str__(self) -> str:
+        """Krippendorff's α with its interval, and how many annotators and items it rests on."""
+        rests = f"{self.annotators} annotators, {self.items:,} items"
+        if self.alpha is None:
+            return f"Krippendorff's α is undefined: {self.undefined.get('alpha', '')} · {rests}"
+        ends = [self.alpha.low, self.alpha.high]
+        interval = "" if None in ends else f" [{', '.join(map(format_number, ends))}], {self.alpha.level:.0%}"
+        verdict = (
+            "" if self.alpha.value >= RELIABLE else f", below {RELIABLE}, the usual bar for reliable labels"
+        )
+        return f"Krippendorff's α {format_number(self.alpha.value)}{interval}{verdict} · {rests}"
+
     def records(self) -> list[dict[str, Any]]:
         """One row per coefficient; the coefficient of a class is its α against the rest."""
         ends = (None, None) if self.alpha is None else (self.alpha.low, self.alpha.high)
@@ -280,7 +294,6 @@ class AgreementReport(Shown):
         low += f" and {len(self.unreliable) - _SHOWN:,} more" if len(self.unreliable) > _SHOWN else ""
         return (
             HtmlTable(
-                title=f"Agreement of {self.annotators} annotators on {self.items:,} items",
                 columns=("coefficient", "value", "interval"),
                 rows=rows,
                 notes=(

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -314,7 +314,7 @@ class ParityBin(Noted):
         return (*found, *(() if self.detection is None else self.detection.remarks))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Parity(Shown):
     """All bins, and the result over all items.
 
@@ -343,6 +343,21 @@ class Parity(Shown):
     clusters: int | None = None
     assumptions: tuple[str, ...] = ()
     undefined: Mapping[str, str] = field(default_factory=dict)
+
+    picture: ClassVar[str] = "parity"
+
+    def __str__(self) -> str:
+        """Whether human or model is closer to the vote over all items, and by how much."""
+        delta = self.overall.delta
+        verdict = "human and model cannot be told apart"
+        if delta.low > 0 or delta.high < 0:
+            verdict = f"{'the human' if delta.low > 0 else 'the model'} is closer to the vote"
+        low, high = (f"{100 * end:+.1f}" for end in (delta.low, delta.high))
+        return (
+            f"{'' if delta.holds else '(!) '}{verdict}: human − model {100 * delta.value:+.1f} points "
+            f"[{low}, {high}], {self.level:.0%} · {self.overall.items:,} items"
+            + ("\nhuman or model is below 80 %: read the bins, not the total" if self.stratify else "")
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """One row per bin, and a last one for all items."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -248,7 +248,7 @@ CEILING_NAMES = {
 """As tables name the upper bounds of the average annotator's accuracy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Superhuman(Noted, Shown):
     """Bounds, scores and the decision on one model.
 
@@ -315,6 +315,13 @@ class Superhuman(Noted, Shown):
     clusters: int | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
 
+    picture: ClassVar[str] = "certificate"
+
+    def __str__(self) -> str:
+        """The verdict, and the lower bound that it rests on."""
+        bound = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
+        return f"{self.verdict}\n{bound}"
+
     def records(self) -> list[dict[str, Any]]:
         """A row a ceiling."""
         return [
@@ -333,7 +340,6 @@ class Superhuman(Noted, Shown):
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """HTML shown in a notebook."""
-        head = f"model = aggregate on {self.L:.4f} of {self.N:,} items, at least {self.L_low:.4f}"
         marks = dict.fromkeys(self.certified, "certified") | {
             name: "does not hold here" for name in self.against if name not in self.valid
         }
@@ -348,8 +354,8 @@ class Superhuman(Noted, Shown):
             for name, c in self.against.items()
         ]
         at_most = ("the average annotator is at most", "bound", f"at {self.level:.0%}", "confidence", "")
-        notes = (head, *([self.why] if self.why else ()), *map(str, self.notes))
-        return (HtmlTable(title=self.verdict, columns=at_most, rows=rows, notes=notes),)
+        notes = (*str(self).splitlines()[1:], *([self.why] if self.why else ()), *map(str, self.notes))
+        return (HtmlTable(columns=at_most, rows=rows, notes=notes),)
 
     @property
     def holds(self) -> bool:

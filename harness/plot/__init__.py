@@ -1,4 +1,4 @@
-"""Pictures for Python: estimates, how they close, agreement, certificate and parity, on axes of matplotlib.
+"""Pictures on axes of matplotlib, one function a kind of result; `result.plot()` chooses it.
 
 Every function takes the axes to draw on, or makes some, and returns them. Matplotlib is imported when the
 first picture is drawn.

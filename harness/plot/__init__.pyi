@@ -1,3 +1,6 @@
+from .decision_pictures import (
+    differences as differences, gate as gate, plan as plan, search as search,
+)
 from .drawing import (
     draw_svg as draw_svg,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from oversight.harness.types import Estimate, Standing, percent
+from oversight.harness.types import Estimate, HtmlTable, Shown, Standing, percent
 
 _SCALES = {"accuracy": "accuracy", "q": "q (the share of refused options avoided, which is no accuracy)"}
 
@@ -93,8 +93,8 @@ class SearchedWinner:
     start_tokens: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchReport:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SearchReport(Shown):
     """A search as it stands.
 
     Attributes
@@ -135,6 +135,33 @@ class SearchReport:
     power: Sequence[str]
     spent: Mapping[str, int]
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    picture: ClassVar[str] = "search"
+
+    def __str__(self) -> str:
+        """The winner beside the start, or how far the search is."""
+        if self.winner is not None:
+            return "\n".join(winner_lines(self.winner, self.scale))
+        return f"no winner yet: {self.proposals} of {self.planned} proposals"
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a candidate; its score is missing as long as no answer can be scored."""
+        scores = ("mean", "low", "high", "n_items", "p_best", "tokens")
+        return [
+            {"name": c.name, "id": c.id, "op": c.op, "slot": c.slot}
+            | {score: getattr(c.standing, score, None) for score in scores}
+            | {"on_front": c.on_front, "raced_out": c.raced_out}
+            | {"start": c.id == self.start, "winner": self.winner is not None and c.id == self.winner.id}
+            for c in self.candidates
+        ]
+
+    def html_tables(self) -> tuple[HtmlTable, ...]:
+        """What a notebook shows: what else is known of the winner, and the candidates, best first."""
+        scored = [(c.standing, c.name) for c in self.candidates if c.standing is not None]
+        ranked = sorted(scored, key=lambda each: each[0].mean, reverse=True)
+        rows = [(name, found.text(self.scale), f"{found.tokens:,.0f}") for found, name in ranked]
+        columns = ("candidate", _SCALES[self.scale], "tokens per item")
+        return (HtmlTable(notes=str(self).splitlines()[1:]), HtmlTable(columns=columns, rows=rows))
 
     @property
     def scale(self) -> str:

@@ -121,7 +121,7 @@ class Counts:
     unpredicted: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Estimate(Noted, Shown):
     """An estimated quantity with its interval and counts.
 
@@ -162,6 +162,7 @@ class Estimate(Noted, Shown):
     notes: tuple[Note, ...] = ()
     why: str = ""
 
+    picture: ClassVar[str] = "estimates"
     plain_names: ClassVar[Mapping[str, str]] = {"notes": "flags", "method": "interval", "steps": ""}
 
     def __post_init__(self) -> None:
@@ -236,13 +237,14 @@ class Estimate(Noted, Shown):
         return [first | {"flags": ", ".join(flags), "assumptions": "; ".join(self.assumptions), **counts}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """HTML shown in a notebook."""
-        return (estimate_table({self.estimator: self}, {}),)
+        """HTML shown in a notebook below the number."""
+        return (HtmlTable(notes=note_lines({self.estimator: self}, {})),)
 
     def __str__(self) -> str:
-        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``."""
+        """``0.712 [0.664, 0.757] ML, exact 95% · 80 ordinary + 920 complementary``, after (!) if in doubt."""
+        mark = "" if self.holds else "(!) "
         parts = [
-            f"{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
+            f"{mark}{self.clipped:.3f} [{self.low:.3f}, {self.high:.3f}] {self.estimator.upper()}, "
             f"{self.interval} {self.level:.0%}",
             f"{self.n.ordinary} ordinary + {self.n.complementary} complementary",
         ]

@@ -1,12 +1,16 @@
-"""Results that are shown as a table in a notebook and convert to a frame."""
+"""Results: a short text, a table in a notebook, a pandas frame and a plot.
+
+Pandas and matplotlib are imported only by the calls that need them.
+"""
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oversight.harness.distribution import install_line
 from oversight.harness.errors import ConfigError, WrongType
@@ -14,13 +18,28 @@ from oversight.harness.types.html_table import HtmlTable, write_html
 from oversight.harness.types.notes import plain_fields
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
 
 
 class Shown(ABC):
-    """A result with rows."""
+    """A result with a headline, rows and a picture.
+
+    Attributes
+    ----------
+    picture
+        Name of the function of `oversight.harness.plot` that draws it.
+    """
 
     __slots__ = ()
+    picture: ClassVar[str]
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The result in a few lines, the verdict or the number first."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @abstractmethod
     def records(self) -> list[dict[str, Any]]:
@@ -34,8 +53,26 @@ class Shown(ABC):
         """The rows as a pandas frame, see `to_frame`."""
         return to_frame(self)
 
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw the result with matplotlib, see `oversight.harness.plot`.
+
+        Parameters
+        ----------
+        axes
+            Where to draw; None makes axes. The figure is ``result.plot().figure``.
+
+        Raises
+        ------
+        ConfigError
+            If the ``report`` extra is missing.
+        """
+        pictures = importlib.import_module("oversight.harness.plot")  # which stands above this folder
+        drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
+        return drawn
+
     def _repr_html_(self) -> str:
-        return write_html(self.html_tables())
+        headline = HtmlTable(title=str(self).partition("\n")[0])
+        return write_html([headline, *self.html_tables()])
 
 
 def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
@@ -44,10 +81,10 @@ def to_frame(result: Shown | Mapping[str, Shown] | Iterable[Any]) -> DataFrame:
     Parameters
     ----------
     result
-        An estimate, all estimates of one or several models, a comparison or ranking, a plan, a report of a
-        study, agreement, certificate, parity; a dictionary of these by name, which becomes the column
-        ``name``; or a list of records, whose fields become columns. Columns in an item's `meta` become
-        columns as well.
+        An estimate, all estimates of one or several models, a comparison or ranking, a verdict of a gate, a
+        plan, a report of a study or search, agreement, certificate, parity; a dictionary of these by name,
+        which becomes the column ``name``; or a list of records, whose fields become columns. Columns in the
+        `meta` of an item become columns as well.
 
     Raises
     ------

@@ -33,6 +33,7 @@ def test_removed_option_is_refused_with_its_replacement(
         ("[models.m]\nmodel = 'm'", "shared_limits = true", r"set it under \[endpoints.NAME\]"),
         ("[models.m]\nmodel = 'm'", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[endpoints.e]", "max_reply_bytes = 5000", "limited to 4 MB"),
+        ("[search]", "parents = 'pareto'", "believed best"),
     ],
 )
 def test_removed_setting_is_refused_with_its_replacement(

@@ -79,9 +79,8 @@ def test_some_questions_keep_their_order_of_all(monkeypatch: pytest.MonkeyPatch)
     asked = QuestionColumns.of(questions, ItemIndex.of([q.item_id for q in questions]))
     alone = asked.take(np.array([4, 1])).order
     whole, of_items = asked.order, asked.item_order
-    monkeypatch.setattr(
-        "oversight.harness.columns.label_columns.derive_seed", None
-    )  # it is dear, and not called again
+    # it is expensive, and not called again
+    monkeypatch.setattr("oversight.harness.columns.study_table.derive_seed", None)
     part = asked.take(np.array([4, 1]))
     assert part.order.tolist() == whole[[4, 1]].tolist() == alone.tolist()
     assert part.item_order.tolist() == of_items[[4, 1]].tolist()

@@ -186,6 +186,23 @@ def test_a_wrong_answer_is_named(change: dict[str, Any], message: str, items: li
         h.labels_from_frame(SAID.assign(**change), items)
 
 
+def test_three_calls_lead_from_frames_to_a_number(items: list[h.Item]) -> None:
+    said = pd.DataFrame({"id": ["b", "a"], "option": ["q", "p"], "answer": ["yes", "no"]})
+    predicted = pd.DataFrame({"id": ["a", "b", "c"], "prediction": ["p", "Q", None]})
+    labels = h.labels_from_frame(said, ["p", "q"])
+    predictions = h.predictions_from_frame(predicted, ["p", "q"])
+    assert h.accuracy(predictions, labels).n == h.Counts(ordinary=1, complementary=1, unlabelled=1)
+    assert [p.option for p in predictions] == [0, 1, None]
+
+
+@pytest.mark.parametrize("given", [["p"], ["p", "p"], ["p", 1]])
+def test_options_that_are_none_are_named(given: list[Any]) -> None:
+    with pytest.raises(h.DataError, match="needs at least 2 options, each once"):
+        h.labels_from_frame(SAID, given)
+    with pytest.raises(h.DataError, match=r"row 0, column 'id': is empty"):
+        h.labels_from_frame(SAID.assign(id=["", "a"]), ["p", "q"])
+
+
 @pytest.mark.parametrize("given", [5, None, ROWS, pd.Series(["a"])])
 def test_a_source_that_is_neither_path_nor_frame_is_named(given: Any) -> None:
     kind = type(given).__name__

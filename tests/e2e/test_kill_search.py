@@ -25,9 +25,8 @@ LAST = 12
 """So many calls before the last one no search is killed any more: it might end before."""
 SEARCHES = {
     "recombine": ("recombine", ""),
-    "pareto": ("recombine", 'parents = "pareto"'),
     "reflect": ("reflect", ""),
-    "aflow": ("aflow", 'parents = "pareto"'),
+    "aflow": ("aflow", ""),
     "adas": ("adas", ""),
 }
 

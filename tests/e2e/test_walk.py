@@ -40,4 +40,4 @@ def test_an_answer_from_label_studio_to_a_printed_interval(bench: Bench) -> None
 
     walk = follow(DYE, walk_back)
     assert printed[0].endswith("30 ordinary + 0 complementary")
-    assert_short("an answer from Label Studio to a printed interval", walk, files=19, returns=1)
+    assert_short("an answer from Label Studio to a printed interval", walk, files=18, returns=1)

@@ -18,8 +18,8 @@ from oversight.harness.estimate import (
     estimate_tallies,
     tally,
 )
-from oversight.harness.estimate.core.distributions import blaker
-from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.intervals import scale_by_share
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED

@@ -17,7 +17,7 @@ from oversight.harness.estimate import (
     targeted_propensities,
     vote_posterior,
 )
-from oversight.harness.estimate.routed.propensities import item_variance
+from oversight.harness.estimate.routed_sample import item_variance
 
 
 def test_targeted_is_best_for_one_model_among_all_routings() -> None:

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from oversight.harness import EstimateError, FloatArray
 from oversight.harness.estimate import clopper_pearson
-from oversight.harness.estimate.core.distributions import blaker
+from oversight.harness.estimate.core import blaker
 
 
 def acceptability(S: int, n: int, q: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import pytest
 
 from oversight.harness import EstimateError
 from oversight.harness.estimate import BinomialSample, bernstein, hoeffding
-from oversight.harness.estimate.intervals.methods import union_radius
+from oversight.harness.estimate.intervals import union_radius
 
 
 def test_hoeffding_of_an_ordinary_sample() -> None:

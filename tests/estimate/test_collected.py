@@ -14,7 +14,7 @@ from oversight.harness import NotIdentified
 from oversight.harness.columns import LabelColumns, align_models
 from oversight.harness.estimate import collected_part as cut
 from oversight.harness.estimate import decode
-from oversight.harness.estimate.routed.routed_sample import FEW_OPEN
+from oversight.harness.estimate.routed_sample import FEW_OPEN
 from oversight.harness.types import PLACES, Label, Note, NoteKind, Question
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, one_expert_per_class, order_queue

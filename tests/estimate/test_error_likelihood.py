@@ -7,7 +7,7 @@ import pytest
 
 from oversight.harness import EstimateError, IntArray, NotIdentified
 from oversight.harness.estimate import RoutedSample
-from oversight.harness.estimate.routed import ErrorRanges, bounded_accuracy
+from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy
 
 K = 4
 

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from oversight.harness import EstimateError
 from oversight.harness.estimate import BinomialSample, maximum_likelihood, success_probability
 from oversight.harness.estimate.estimators import pool_samples
-from oversight.harness.estimate.intervals.methods import exact_interval, lattice_size
+from oversight.harness.estimate.intervals import exact_interval, lattice_size
 
 GRID = np.linspace(0.0005, 0.9995, 1000)
 

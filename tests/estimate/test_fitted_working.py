@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from benchmarks._coverage_designs import Design
 from benchmarks._coverage_widths import accuracy_cells, misled_cell
-from oversight.harness.estimate.intervals.tilting import (
+from oversight.harness.estimate.routed_sample import accuracy_target
+from oversight.harness.estimate.tilting import (
     fit_working,
     plan_working,
     prior_working,
     tilt_items,
     tilted_score,
 )
-from oversight.harness.estimate.routed import accuracy_target
 
 K = 4
 

@@ -21,10 +21,9 @@ from oversight.harness.estimate import (
     make_point,
     maximum_likelihood,
 )
-from oversight.harness.estimate.core.distributions import jeffreys, wilson
+from oversight.harness.estimate.core import jeffreys, wilson
 from oversight.harness.estimate.estimators import log_likelihood
-from oversight.harness.estimate.intervals.methods import likelihood_ratio_interval, score_interval
-from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.intervals import likelihood_ratio_interval, scale_by_share, score_interval
 from oversight.harness.estimate.tallies import mover_sum
 from oversight.harness.types import Note, NoteKind
 

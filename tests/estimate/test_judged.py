@@ -19,7 +19,7 @@ from oversight.harness.estimate import (
     judged_accuracy,
     synthesise_population,
 )
-from oversight.harness.estimate.routed import RoutedSample
+from oversight.harness.estimate.routed_sample import RoutedSample
 from oversight.harness.types import Item, NoteKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class

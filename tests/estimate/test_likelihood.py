@@ -18,7 +18,7 @@ from oversight.harness.estimate import (
     make_point,
     maximum_likelihood,
 )
-from oversight.harness.estimate.core.distributions import effective_options
+from oversight.harness.estimate.core import effective_options
 from oversight.harness.estimate.estimators import information, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]

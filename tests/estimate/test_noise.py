@@ -13,7 +13,7 @@ from oversight.harness.estimate import (
     clopper_pearson,
     corrected_accuracy,
 )
-from oversight.harness.estimate.routed.expert_errors import corrected_answers, youden
+from oversight.harness.estimate.expert_errors import corrected_answers, youden
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 

@@ -21,7 +21,7 @@ from oversight.harness.estimate import (
     uniform_design_variance,
     vote_posterior,
 )
-from oversight.harness.estimate.planning.sample_size import power_factor
+from oversight.harness.estimate.sample_size import power_factor
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from oversight.harness import EstimateError
 from oversight.harness.estimate import RoutedSample, paired_difference, routed_accuracy
-from oversight.harness.estimate.routed.routed_sample import PoolKinds
+from oversight.harness.estimate.routed_sample import PoolKinds
 
 N, M = 900, 3
 

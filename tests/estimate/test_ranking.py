@@ -14,7 +14,7 @@ from benchmarks._coverage_designs import Design, draw
 from oversight import harness as h
 from oversight.harness import EstimateError
 from oversight.harness.estimate import Ranking, holm, mcnemar, rank_models
-from oversight.harness.estimate.core.distributions import bonferroni, range_quantile, range_tail
+from oversight.harness.estimate.core import bonferroni, range_quantile, range_tail
 from oversight.harness.estimate.model_comparison import adjust_comparisons
 from oversight.harness.estimate.paired import TIED
 
@@ -59,7 +59,9 @@ def test_clear_winner_and_a_tie_behind_it() -> None:
     assert ranking.names[0] == "best"
     assert ranking.ranks == ((1, 1), (2, 3), (2, 3))
     assert [c.verdict for c in ranking.comparisons] == ["best", "best", TIED]
-    assert str(ranking).splitlines()[1].startswith("2–3  ")
+    verdict, _, second, _ = str(ranking).splitlines()
+    assert verdict == "best is the best of 3 models"
+    assert second.startswith("2–3  ")
 
 
 @pytest.mark.parametrize("models", [2, 3, 9, 30])

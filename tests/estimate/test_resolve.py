@@ -16,8 +16,8 @@ from oversight.harness.estimate import (
     questions_asked,
     resolved_accuracy,
 )
-from oversight.harness.estimate.core.distributions import blaker
-from oversight.harness.estimate.routed.propensities import true_option
+from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.routed_sample import true_option
 
 
 @settings(max_examples=150, deadline=None)

@@ -22,8 +22,8 @@ from oversight.harness.estimate import (
     routed_mean,
     uniform_design_variance,
 )
-from oversight.harness.estimate.core.distributions import blaker
-from oversight.harness.estimate.routed.propensities import item_variance, optimal_constant
+from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.routed_sample import item_variance, optimal_constant
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

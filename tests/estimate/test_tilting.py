@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from oversight.harness import EstimateError, FloatArray, IntArray, NotIdentified
 from oversight.harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
-from oversight.harness.estimate.intervals.tilting import (
+from oversight.harness.estimate.tilting import (
     TiltedMean,
     TiltedRows,
     collapse_rows,

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from oversight.harness import EstimateError
 from oversight.harness.estimate import BinomialSample, success_probability
-from oversight.harness.estimate.intervals.methods import weighted_score
+from oversight.harness.estimate.intervals import weighted_score
 
 Groups = list[tuple[float, list[BinomialSample]]]
 

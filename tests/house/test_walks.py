@@ -34,7 +34,7 @@ def test_a_prediction_from_the_wire_to_an_interval(tmp_path: Path) -> None:
             ),
             start="harness/llm/models/",  # before that it is bytes of aiohttp's
         )
-    assert_short("a prediction from the wire to an interval", walk, files=28, returns=1)
+    assert_short("a prediction from the wire to an interval", walk, files=27, returns=1)
 
 
 def test_a_candidate_from_proposal_to_archive(tmp_path: Path) -> None:

@@ -12,10 +12,19 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from oversight import harness as h
-from oversight.harness.analysis import Closing, EstimateOptions, StudyReport, report_study
+from oversight.harness.analysis import (
+    Closing,
+    EstimateOptions,
+    GateCheck,
+    GateReport,
+    StudyReport,
+    report_study,
+)
 from oversight.harness.config import ModelSection, Study
+from oversight.harness.estimate import GateVerdict
 from oversight.harness.llm import make_spec
 from oversight.harness.panel import (
     AgreementReport,
@@ -201,15 +210,79 @@ def test_matplotlib_is_imported_where_it_is_used_and_missed_in_words() -> None:
     assert done.stdout.count("pictures need: pip install 'oversight-eval[report]'") == 2
 
 
-def test_estimates_in_memory_are_drawn() -> None:
-    items = [Item(f"i{j}", "text", CLASSES, (0, 1, 2)) for j in range(60)]
+def a_study(answers: int = 60) -> tuple[dict[str, list[Prediction]], h.Labels]:
+    """Predictions of two models and labels from experts who never err."""
     plan = Partitioned(one_expert_per_class(CLASSES), seed=1)
-    experts = SimulatedExperts({f"i{j}": j % 3 for j in range(60)})
-    labels = plan.decode(experts.answer(plan.route(items)))
+    items = [Item(f"i{j}", "text", CLASSES, (0, 1, 2)) for j in range(answers)]
+    experts = SimulatedExperts({item.id: j % 3 for j, item in enumerate(items)})
     models = {
-        name: [Prediction(f"i{j}", (j + (j % wrong == 0)) % 3) for j in range(60)]
+        name: [Prediction(item.id, (j + (j % wrong == 0)) % 3) for j, item in enumerate(items)]
         for name, wrong in (("a", 4), ("b", 7))
     }
+    return models, plan.decode(experts.answer(plan.route(items)))
+
+
+def test_a_difference_is_drawn_against_0() -> None:
+    models, labels = a_study()
+    found = h.compare(models, labels)
+    axes = found.plot()
+    pair = found.pairs[0]
+    assert (100 * pair.low, 100 * pair.high) in ends_of(axes)
+    assert (0.0, 0.0) in ends_of(axes)
+    assert "a − b" in texts_of(axes)
+    assert ends_of(pair.plot()) == ends_of(axes)
+
+
+def test_a_gate_is_drawn_with_its_bar() -> None:
+    models, labels = a_study(120)
+    passed = h.gate_accuracy(models["b"], labels, 0.5)
+    axes = passed.plot()
+    assert (0.5, 0.5) in ends_of(axes)
+    assert axes.get_title() == "Gate: pass, at 95%"
+    assert (passed.value,) in ends_of(axes)
+    unknown = GateVerdict.open_at(-0.02, 0.95, method="any time").withheld("there are no answers yet")
+    checks = [
+        GateCheck(model="b", baseline="", verdict=passed),
+        GateCheck(model="b", baseline="a", verdict=unknown),
+    ]
+    report = GateReport(study="s", level=0.95, checks=checks, questions={"drawn": 120, "answered": 120})
+    assert repr(report).splitlines()[0] == "undecided"
+    assert report.to_frame()["verdict"].tolist() == ["pass", "undecided"]
+    assert "there are no answers yet" in report._repr_html_()
+    axes = report.plot()
+    assert (-0.02, -0.02) in ends_of(axes)
+    assert "b − a: undecided" in texts_of(axes)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown", "scale"),
+    [({"questions": 400}, "half_width", 100), ({"half_width": 0.05}, "questions", 1)],
+)
+def test_a_plan_is_drawn_by_what_differs(given: dict[str, Any], shown: str, scale: float) -> None:
+    plan = h.plan(4, 0.7, **given)
+    axes = plan.plot()
+    lengths = [scale * row[shown] for row in plan.records()]
+    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == pytest.approx(
+        lengths[::-1]
+    )
+    assert "accuracy: targeted" in texts_of(axes)
+
+
+def test_every_kind_of_result_draws_itself(report: StudyReport, panel: Any) -> None:
+    models, labels = a_study()
+    agreement, certificate, _, parity = panel
+    results = [report, agreement, certificate, parity, h.accuracy(models["a"], labels)]
+    results += [h.accuracies(models["a"], labels), h.model_accuracies(models, labels)]
+    results += [h.classification_report(models["a"], labels, CLASSES)]
+    results += [h.compare_classes(models, labels, CLASSES), h.plan_from_pilot(models, labels)]
+    for result in results:
+        assert result.plot().get_title()
+        assert result.plot(axes := pyplot.figure().add_subplot()) is axes
+        pyplot.close("all")
+
+
+def test_estimates_in_memory_are_drawn() -> None:
+    models, labels = a_study()
     one = h.accuracies(models["a"], labels)
     for results in (h.accuracy(models["a"], labels), one, h.model_accuracies(models, labels)):
         axes = h.plot.estimates(results)

@@ -23,7 +23,7 @@ from oversight.harness.estimate import (
     make_point,
     success_probability,
 )
-from oversight.harness.estimate.intervals.shares import scale_by_share
+from oversight.harness.estimate.intervals import scale_by_share
 
 pytestmark = pytest.mark.statistical
 

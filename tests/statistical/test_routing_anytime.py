@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from oversight.harness.estimate import clopper_pearson, likelihood_sequence, obrien_fleming_level
-from oversight.harness.estimate.intervals.anytime import score_betting_sequence
+from oversight.harness.estimate.anytime import score_betting_sequence
 
 pytestmark = pytest.mark.statistical
 

@@ -14,7 +14,7 @@ from oversight.harness.estimate import (
     corrected_accuracy,
     synthesise_population,
 )
-from oversight.harness.estimate.routed import ErrorRanges, bounded_accuracy
+from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy
 
 pytestmark = pytest.mark.statistical
 

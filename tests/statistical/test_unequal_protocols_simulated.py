@@ -12,7 +12,7 @@ from oversight import harness as h
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import share_of_draw
 from oversight.harness.estimate import chances_by_deviation, draw_with_chances
-from oversight.harness.estimate.intervals import DrawnAnswers, draw_betting_sequence, draw_wealth
+from oversight.harness.estimate.anytime import DrawnAnswers, draw_betting_sequence, draw_wealth
 from oversight.harness.types import Answer, Item, Labels, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class

@@ -57,7 +57,8 @@ def test_an_estimate_is_a_row() -> None:
     (row,) = estimate.to_frame().to_dict("records")
     assert (row["estimator"], row["value"], row["holds"]) == ("ml", estimate.value, True)
     assert (row["ordinary"], row["complementary"]) == (120, 360)
-    assert "ML | 65.6 % | 58.7 % – 71.7 % | exact 95%" in shown(estimate)
+    assert shown(estimate).startswith("0.656 [0.587, 0.717] ML, exact 95% · 120 ordinary")
+    assert "ML | 65.6 % | 58.7 % – 71.7 % | exact 95%" in shown(h.estimate_counts(4, 77, 120, 321, 360))
 
 
 def test_estimates_that_are_undefined_are_rows_with_a_reason() -> None:
@@ -83,8 +84,45 @@ def test_an_interval_that_may_not_hold_says_so() -> None:
     from dataclasses import replace
 
     estimate = replace(h.estimate_counts(4, 77, 120, 321, 360)["ml"], why=EVIL)
-    assert f"(!) ML may not hold: {EVIL}" in shown(estimate)
+    assert f"the interval may not hold: {EVIL}" in shown(estimate)
     assert not estimate.to_frame()["holds"].item()
+
+
+def test_a_result_prints_its_number_first_and_a_doubt_before_it() -> None:
+    from dataclasses import replace
+
+    found = h.estimate_counts(4, 77, 120, 321, 360)
+    assert repr(found).startswith("0.656 [0.587, 0.717] ML, exact 95%")
+    assert repr(found).splitlines()[1].startswith("other estimates: Ord")
+    assert repr(replace(found["ml"], why="of chance")).startswith("(!) 0.656 ")
+    empty = type(found)({}, {"ml": "no answers"})
+    assert repr(empty) == "no accuracy: no answers"
+
+
+def test_a_comparison_prints_its_verdict_first() -> None:
+    from dataclasses import replace
+
+    models, labels = labelled(3)
+    plain = {f"m{j}": made for j, made in enumerate(models.values())}
+    pair = replace(h.compare({name: plain[name] for name in ("m0", "m2")}, labels).pairs[0], why="")
+    assert repr(pair).startswith("not decided: m0 − m2 ")
+    assert repr(replace(pair, p_value=0.001)).startswith("m2 is better: m0 − m2 -")
+    assert repr(replace(pair, why="of chance")).startswith("(!) not decided")
+    mark = "(!) 3 of 3 intervals may not hold; "
+    assert repr(h.compare(plain, labels)).startswith(
+        f"{mark}best: not decided between m2, m1, m0 of 3 models\n"
+    )
+
+
+def test_a_gate_prints_its_verdict_and_has_a_row() -> None:
+    models, labels = labelled(2, 400)
+    first, second = models.values()
+    passed = h.gate_accuracy(second, labels, 0.5)
+    assert repr(passed).startswith("pass: value 0.7")
+    assert "value at least" not in shown(passed)
+    assert passed.to_frame()["verdict"].item() == "pass"
+    failed = h.gate_difference(first, second, labels, 0.3)
+    assert repr(failed).startswith("fail: value -0.")
 
 
 def test_comparisons_and_rankings() -> None:
@@ -107,6 +145,9 @@ def test_a_plan() -> None:
     assert {*found.to_frame()["of"]} == {"accuracy", "difference"}
     assert {*found.to_frame()["questions"]} == {400}
     assert "targeted" in shown(found)
+    accuracy, difference = repr(found).splitlines()
+    assert accuracy.startswith("accuracy, best of 3 protocols: targeted, 400 questions, ±")
+    assert difference.startswith("difference of 2 models, best of ")
     clustered = h.plan(8, 0.7, half_width=0.03, cluster_size=5, intraclass=0.25)
     alone = h.plan(8, 0.7, half_width=0.03)
     assert [p.questions for p in clustered.accuracy] == [2 * p.questions for p in alone.accuracy]
@@ -151,6 +192,9 @@ def test_results_with_rows_name_them() -> None:
         assert not inspect.isabstract(kind), kind
 
     class Rowless(Shown):
+        def __str__(self) -> str:
+            return ""
+
         def html_tables(self) -> tuple[HtmlTable, ...]:
             return ()
 

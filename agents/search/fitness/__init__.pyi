@@ -11,7 +11,6 @@ from .expert_labels import (
     ClassCounts as ClassCounts, ExpertLabels as ExpertLabels, count_answers as count_answers,
     find_rates as find_rates,
 )
-from .board import count_fronts as count_fronts
 from .power import Kind as Kind, measure_power as measure_power, simulated_labels as simulated_labels
 from .board import ScoredRows as ScoredRows
 from .scores import OUTCOME as OUTCOME, score_items as score_items

@@ -176,7 +176,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Answers about some items, as the estimators of `oversight.harness.estimate.routed` take them."""
+        """Answers about some items, as the estimators of `oversight.harness.estimate` take them."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(

@@ -1,7 +1,7 @@
 """The power of a search, before it starts: the smallest difference its labels show, and what would help.
 
 Two programs of accuracy .6 are simulated as language models err
-(`oversight.harness.estimate.planning.sample_size`), labelled as the items at hand are, and scored as
+(`oversight.harness.estimate.sample_size`), labelled as the items at hand are, and scored as
 the search scores; the spread of their difference per item is what counts.
 """
 

@@ -11,7 +11,6 @@ item whose mean over the items *is* the estimate.
                 too high on average, and so would all of a bad archive
 ``transformed`` yes: 1{ŷ = y}; m refused options: 1 − (K − 1)/m · 1{ŷ refused}. The published transform
                 (K − 1)q − (K − 2), item by item
-``ivw``         the same, weighted by the plug-in weight of Eq. 7 of the two samples
 ``raw``         refused options only: 1{ŷ not refused}, which is not on the accuracy scale
 ``outcome``     ``transformed`` of the item alone, whatever it weighs: for comparisons on one item
 ==============  ======================================================================================
@@ -19,14 +18,14 @@ item whose mean over the items *is* the estimate.
 An unreadable answer scores 0 (in ``raw`` (K − 2)/(K − 1), the same point of its scale): comparing
 texts, ŷ ≠ ȳ, would pay for saying nothing. A failed or missing one scores NaN and is left out. Items
 whose option was drawn with other than uniform propensities score by the doubly robust outcome of
-`oversight.harness.estimate.routed.means`. Items of different K are separate samples, weighted by
+`oversight.harness.estimate.routed_means`. Items of different K are separate samples, weighted by
 their number.
 
 Where experts of some classes answered fewer of their questions, items weigh differently
 (`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
 and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
 as their spread.
-Sources: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2, 7 and 9; the influence form is
+Sources: "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 2 and 9; the influence form is
 the delta method, u_i from (★) in `oversight.harness.estimate.estimators`.
 """
 
@@ -44,9 +43,7 @@ from oversight.harness.estimate import (
     accuracy_target,
     crossfitted_posterior,
     maximum_likelihood,
-    plugin_weight,
     pseudo_outcomes,
-    varies,
 )
 
 IMAGINARY = 2
@@ -78,7 +75,7 @@ def score_items(
     EstimateError
         If the estimator is unknown, or an answer is not one of the item's options.
     NotIdentified
-        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed.means`).
+        If routed answers cannot score a candidate (see `oversight.harness.estimate.routed_means`).
     """
     if estimator not in ESTIMATORS:
         raise EstimateError(f"fitness must be one of {', '.join(ESTIMATORS)}, is {estimator!r}")
@@ -176,25 +173,6 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
     return (avoided & readable).astype(np.float64)
 
 
-def _weighted(
-    readable: BoolArray, avoided: BoolArray, effective: FloatArray, weight: FloatArray
-) -> FloatArray:
-    """The transform with every candidate's own plug-in weight on its two samples."""
-    plain = _transformed(readable, avoided, effective, weight)
-    ordinary = effective == 2
-    n_o, n_c = _count(readable & ordinary, weight), _count(readable & ~ordinary, weight)
-    S_o, S_c = _count(avoided & ordinary, weight), _count(avoided & ~ordinary, weight)
-    K = float(effective.max())
-    each = np.ones_like(plain)
-    for j in np.flatnonzero((n_o > 0) & (n_c > 0)):
-        counts = int(S_o[j]), int(n_o[j]), int(S_c[j]), int(n_c[j])
-        # Eq. 7 as published: a sample that does not vary takes all the weight; ½ if neither does.
-        w = plugin_weight(K, *counts) if varies(*counts[:2]) or varies(*counts[2:]) else 0.5
-        n = n_o[j] + n_c[j]
-        each[j] = np.where(ordinary, w * n / n_o[j], (1 - w) * n / n_c[j])
-    return plain * each
-
-
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
@@ -213,7 +191,6 @@ def _routed(
 ESTIMATORS: dict[str, Callable[[BoolArray, BoolArray, FloatArray, FloatArray], FloatArray]] = {
     "ml": _likelihood,
     "transformed": _transformed,
-    "ivw": _weighted,
     "raw": _raw,
     OUTCOME: _transformed,
 }

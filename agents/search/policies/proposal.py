@@ -64,8 +64,6 @@ class PolicyView:
         The archive as far as the slot sees it, scored.
     candidates
         By id.
-    fronts
-        On how many items each candidate is best, if parents are drawn by that; None if not.
     start
         Id of the workflow that the user would use without a search.
     published
@@ -83,7 +81,6 @@ class PolicyView:
 
     board: Board
     candidates: Mapping[str, Candidate]
-    fronts: Mapping[str, int] | None
     start: str
     published: bool
     slot: int
@@ -159,22 +156,16 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all or by items; as published among the start and the three best others."""
-    if view.fronts or not view.published:
+    """Draw a parent among all; as published among the start and the three best others."""
+    if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]
     return draw_parent(view, [view.start, *others[: POOL - 1]])
 
 
-def draw_from_fronts(view: PolicyView, fronts: Mapping[str, int]) -> Candidate:
-    """Draw a parent among those that are best on an item at least, by the number of such items."""
-    counts = np.array(list(fronts.values()), dtype=np.float64)
-    return view.candidates[list(fronts)[choose(counts / counts.sum(), view.rng)]]
-
-
 def draw_any(view: PolicyView) -> Candidate:
-    """Draw a parent among all, or by items."""
-    return draw_from_fronts(view, view.fronts) if view.fronts else draw_parent(view, view.board.ranked())
+    """Draw a parent among all candidates."""
+    return draw_parent(view, view.board.ranked())
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:

@@ -16,7 +16,7 @@ from oversight.harness.types import Candidate, Item, Prediction, PredictionStatu
 SHOWN_BEFORE = ("feedback", "select")
 """Splits whose items are shown before a winner is named; those of the others must not steer a search."""
 _SPLITS = (*SHOWN_BEFORE, "confirm", "test")
-PAGE, _PORTION = 50, 200
+PAGE, _PORTION = 50, 100
 _LINES, _TEXT = 5_000, 160
 OUTCOMES = ("confirmed", "refuted", "open", "unreadable", "failed")
 
@@ -49,41 +49,103 @@ def read_candidate(
     if only and only not in OUTCOMES:
         raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
     found = find_search(store, search)
-    candidate, splits = find_candidate(store, found.id, id), store.searches.read_splits(found.id)
-    answers = store.searches.read_answers(found.id, id)
-    return assemble_candidate(
-        found,
-        candidate,
-        store.searches.read_candidates(found.id, candidate.parents),
-        counts=_tell_counts(splits, answers),
-        hidden=[] if found.winner else [name for name in splits if name not in SHOWN_BEFORE],
-        items=_page(store, found, splits, answers.get((id, 0), []), after, only),
-    )
+    return CandidatePages(store, found).read(find_candidate(store, found.id, id), after, only)
 
 
-def assemble_candidate(
-    search: SearchProgress, candidate: Candidate, family: Sequence[Candidate], **known: Any
-) -> dict[str, Any]:
-    """What a candidate's page says: of itself, of its parents, and what else is known of its answers."""
-    names = {c.id: c.program.name for c in family}
-    sources = {c.id: c.program.source for c in family}
-    before = sources.get(candidate.parents[0]) if candidate.parents else None
-    return {
-        "search": search.id,
-        "id": candidate.id,
-        "name": candidate.program.name,
-        "op": candidate.op,
-        "slot": candidate.slot,
-        "parents": [{"id": parent, "name": names.get(parent, parent)} for parent in candidate.parents],
-        "note": candidate.note,
-        "thought": candidate.program.thought,
-        "won": candidate.id == search.winner,
-        "parent": candidate.parents[0] if before is not None else None,
-        "lines": compare_sources(before, candidate.program.source),
-        "answers": known["counts"],
-        "hidden": known["hidden"],
-        "items": known["items"],
-    }
+class CandidatePages:
+    """Pages of the candidates of one search; items and verdicts are read once for all pages.
+
+    Parameters
+    ----------
+    store, search
+        The database, and the search as it stands there.
+    """
+
+    def __init__(self, store: Store, search: SearchProgress) -> None:
+        self._store, self._search = store, search
+        self._splits = store.searches.read_splits(search.id)
+        # A place stays what it is while answers come in: it counts all items of the splits in their order.
+        self._ordered = [(split, item) for split in _SPLITS for item in self._splits.get(split, ())]
+        self._items: dict[str, Item] = {}
+        self._verdicts: dict[str, list[dict[str, str]]] = {}
+
+    def read(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
+        """Return one page: the candidate, its source against its parent's, and items behind a place."""
+        family = self._store.searches.read_candidates(self._search.id, candidate.parents)
+        names = {c.id: c.program.name for c in family}
+        sources = {c.id: c.program.source for c in family}
+        before = sources.get(candidate.parents[0]) if candidate.parents else None
+        answers = self._store.searches.read_answers(self._search.id, candidate.id)
+        return {
+            "search": self._search.id,
+            "id": candidate.id,
+            "name": candidate.program.name,
+            "op": candidate.op,
+            "slot": candidate.slot,
+            "parents": [{"id": parent, "name": names.get(parent, parent)} for parent in candidate.parents],
+            "note": candidate.note,
+            "thought": candidate.program.thought,
+            "won": candidate.id == self._search.winner,
+            "parent": candidate.parents[0] if before is not None else None,
+            "lines": compare_sources(before, candidate.program.source),
+            "answers": self._count_answers(answers),
+            "hidden": [split for split in self._splits if not is_shown(self._search, split)],
+            "items": self._list_items(answers.get((candidate.id, 0), []), after, only),
+        }
+
+    def _count_answers(self, answers: Mapping[tuple[str, int], Sequence[Prediction]]) -> list[dict[str, Any]]:
+        """Count answers by status, for each split and replicate, in the order of the splits."""
+        split_of = {item: name for name, ids in self._splits.items() for item in ids}
+        counts: dict[tuple[str, int], Counter[str]] = {}
+        for (_, run), found in sorted(answers.items()):
+            for prediction in found:
+                where = split_of.get(prediction.item_id, "no split")
+                counts.setdefault((where, run), Counter())[_status(prediction)] += 1
+        order = [*_SPLITS, *(name for name in self._splits if name not in _SPLITS), "no split"]
+        return [
+            {
+                "split": split,
+                "replicate": run,
+                "items": len(self._splits.get(split, ())),
+                "answers": dict(counts[split, run]),
+            }
+            for split, run in sorted(counts, key=lambda key: (order.index(key[0]), key[1]))
+        ]
+
+    def _list_items(self, answers: Sequence[Prediction], after: str, only: str) -> dict[str, Any]:
+        """List at most fifty answered items behind a place."""
+        if after and not after.isdecimal():
+            raise BadInput(f"after: is a place among the items, not {after!r}")
+        said = {p.item_id: p for p in answers}
+        places = [
+            (place, split, item)
+            for place, (split, item) in enumerate(self._ordered)
+            if item in said and is_shown(self._search, split)
+        ]
+        behind = [x for x in places if x[0] > int(after)] if after else places
+        rows = list[dict[str, Any]]()
+        for row in self._rows(behind, said):
+            if only in ("", row["outcome"]):
+                if len(rows) == PAGE:
+                    return {"rows": rows, "next": str(rows[-1]["place"]), "in_all": len(places)}
+                rows.append(row)
+        return {"rows": rows, "next": None, "in_all": len(places)}
+
+    def _rows(
+        self, places: Sequence[tuple[int, str, str]], said: Mapping[str, Prediction]
+    ) -> Iterator[dict[str, Any]]:
+        for portion in split_into_batches(places, _PORTION):
+            self._load_items([item for _, _, item in portion if item not in self._items])
+            for place, split, name in portion:
+                if (item := self._items.get(name)) is not None:
+                    told = tell_answer(item, said[name], self._verdicts.get(name, []))
+                    yield {"place": place, "split": split, **told}
+
+    def _load_items(self, ids: Sequence[str]) -> None:
+        if ids:
+            found = self._store.content.find_items(list(ids))
+            self._items |= found
+            self._verdicts |= read_verdicts(self._store, list(found.values()))
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
@@ -118,32 +180,6 @@ def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
     return found
 
 
-def _tell_counts(
-    splits: Mapping[str, Sequence[str]], answers: Mapping[tuple[str, int], Sequence[Prediction]]
-) -> list[dict[str, Any]]:
-    """Answers by split, and by replicate where there are several, counted by status."""
-    split_of = {item: name for name, ids in splits.items() for item in ids}
-    counts: dict[tuple[str, int], Counter[str]] = {}
-    for (_, run), found in sorted(answers.items()):
-        for prediction in found:
-            where = split_of.get(prediction.item_id, "no split")
-            counts.setdefault((where, run), Counter())[_status(prediction)] += 1
-    return order_counts(splits, counts)
-
-
-def order_counts(
-    splits: Mapping[str, Sequence[str]], counts: Mapping[tuple[str, int], Mapping[str, int]]
-) -> list[dict[str, Any]]:
-    """Numbers of answers by status, of each split and replicate, in the order of the splits."""
-    order = [*_SPLITS, *(name for name in splits if name not in _SPLITS), "no split"]
-    return [
-        {"split": split, "replicate": run, "items": len(splits.get(split, ())), "answers": dict(number)}
-        for (split, run), number in sorted(
-            counts.items(), key=lambda each: (order.index(each[0][0]), each[0][1])
-        )
-    ]
-
-
 def _status(prediction: Prediction) -> str:
     if prediction.status is PredictionStatus.FAILED:
         return "failed"
@@ -153,51 +189,6 @@ def _status(prediction: Prediction) -> str:
 def is_shown(search: SearchProgress, split: str) -> bool:
     """Whether a split's items may be seen by now."""
     return split in SHOWN_BEFORE or search.winner is not None
-
-
-def order_items(splits: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Split and id of all items, in the order in which a candidate's page shows them."""
-    return [(name, item) for name in _SPLITS for item in splits.get(name, ())]
-
-
-def _page(
-    store: Store,
-    search: SearchProgress,
-    splits: Mapping[str, Sequence[str]],
-    answers: Sequence[Prediction],
-    after: str,
-    only: str,
-) -> dict[str, Any]:
-    """At most fifty items that were answered, in the order of the splits, behind a place."""
-    if after and not after.isdecimal():
-        raise BadInput(f"after: is a place among the items, not {after!r}")
-    said = {p.item_id: p for p in answers}
-    # A place stays what it is while answers come in: it counts all items of the splits in their order.
-    ordered = order_items(splits)
-    places = [(j, *x) for j, x in enumerate(ordered) if x[1] in said and is_shown(search, x[0])]
-    behind = [x for x in places if x[0] > int(after)] if after else places
-    rows = list[dict[str, Any]]()
-    for row in _rows(store, behind, said):
-        if only in ("", row["outcome"]):
-            if len(rows) == PAGE:
-                return {"rows": rows, "next": str(rows[-1]["place"]), "in_all": len(places)}
-            rows.append(row)
-    return {"rows": rows, "next": None, "in_all": len(places)}
-
-
-def _rows(
-    store: Store, places: Sequence[tuple[int, str, str]], said: Mapping[str, Prediction]
-) -> Iterator[dict[str, Any]]:
-    for portion in split_into_batches(places, _PORTION):
-        items = store.content.find_items([item for _, _, item in portion])
-        verdicts = read_verdicts(store, list(items.values()))
-        for place, split, name in portion:
-            if (item := items.get(name)) is not None:
-                yield {
-                    "place": place,
-                    "split": split,
-                    **tell_answer(item, said[name], verdicts.get(name, [])),
-                }
 
 
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:

@@ -39,12 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classes", help="fixed classes, separated by commas")
     seed = "seed of every draw (default: a random one; a known seed is for examples, not for real studies)"
     parser.add_argument("--seed", type=int, help=seed)
+    told = "models answer in words, which experts judge by criteria or sentences; see docs/open-answers.md"
+    parser.add_argument("--open", action="store_true", help=told)
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a public benchmark instead")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files that are not there yet; never overwrite one."""
     refuse_study(args.folder)
+    if args.open:
+        return _begin_open(args)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
     classes = split_names(args.classes or "")
     items, proposal = args.items, None
@@ -65,6 +69,23 @@ def run(args: argparse.Namespace) -> int:
         told = [f"there is no data file yet: put the items into {items or 'items.jsonl'}"]
     told.append(f"wrote {', '.join(written)}; next: oversight items check")
     emit(args, payload, "\n".join(told))
+    return 0
+
+
+def _begin_open(args: argparse.Namespace) -> int:
+    from oversight.harness.open_answers import begin_open_study  # with what reads rubrics
+
+    if args.preset or args.classes:
+        raise BadInput("--open: open answers are texts, without options; leave out --preset and --classes")
+    items = _find_items(args.folder, args.items, asks=False)
+    if items is None:
+        raise BadInput("--open: name the file with the questions, as in --items questions.csv")
+    done = begin_open_study(args.folder, items, name=args.name, text=args.text, seed=args.seed)
+    payload = {"written": [str(path) for path in done.written], "items": items, "units": done.units}
+    payload["fields"] = list(done.fields)
+    told = f"{items}: units: {done.units}; fields: {', '.join(done.fields) or 'unknown'}"
+    written = ", ".join(map(str, done.written))
+    emit(args, payload, f"{told}\nwrote {written}; next: name the experts, then oversight run")
     return 0
 
 

@@ -52,6 +52,10 @@ def run(args: argparse.Namespace) -> int:
     _check_options(args)
     study = study_of(args)
     if args.action in ("remove", "correct"):
+        if study.is_open:
+            raise BadInput(
+                f"items {args.action} does not apply to a study of open answers; start a new study"
+            )
         return _remove(args, study) if args.action == "remove" else _correct(args, study)
     if args.skip_bad:
         study = study.model_copy(update={"items": study.items.model_copy(update={"skip_bad": True})})
@@ -123,6 +127,7 @@ def _check(args: argparse.Namespace, study: Study) -> int:
         "first": {"id": first.id, "text": first.text[:200], "options": list(first.shown_options)},
     }
     options = ", ".join(f"K={k}: {n}" for k, n in found.by_options.items())
+    options = "open answers" if study.is_open else options
     text = f"{counted(found.items, 'item')} ({options}), median {found.median_words} words\n"
     if found.repeated.items:
         text += (

@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if args.workflow:
         if args.sample is not None:
             raise ConfigError("--sample does not go with --workflow")
+        if study.is_open:
+            raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
         # Named as a string: nothing here imports upwards.
         results, text = load_module("oversight.agents.cli.workflow_run").run(args, study)
         emit(args, {"workflows": results}, text)

@@ -66,16 +66,6 @@ class CandidateColumnsRepository(Repository):
                     candidate=candidate, replicate=replicate, items=known[items], **_read_numbers(*numbers)
                 )
 
-    def find_reasons(self, search: str, items: list[str]) -> dict[tuple[str, str], str]:
-        """Why there is no option, or what was said beside it: by candidate and item, of first replicates."""
-        query = sa.select(_ANSWER.candidate_id, _ANSWER.item_id, _ANSWER.reason).where(
-            _ANSWER.search_id == search,
-            _ANSWER.replicate == 0,
-            _ANSWER.reason != "",
-            self._database.among(_ANSWER.item_id, items),
-        )
-        return {(candidate, item): reason for candidate, item, reason in self._database.read_tuples(query)}
-
 
 def _read_numbers(option: str, status: str, tokens: str) -> dict[str, Any]:
     return {

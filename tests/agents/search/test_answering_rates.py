@@ -86,7 +86,7 @@ def test_several_questions_about_an_item_are_weighed_together() -> None:
 
 
 @pytest.mark.parametrize("how", ["no", "drawn", "all"])
-@pytest.mark.parametrize("estimator", ["ml", "ivw", "transformed", "raw"])
+@pytest.mark.parametrize("estimator", ["ml", "transformed", "raw"])
 def test_equal_rates_change_no_digit(how: str, estimator: str) -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(K, size=N)

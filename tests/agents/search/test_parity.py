@@ -114,7 +114,6 @@ def test_the_page_says_q(tmp_path: Path) -> None:
         ({"replicates": 1}, "replicates"),
         ({"fitness": "ml"}, "fitness"),
         ({"labels": "all"}, "labels"),
-        ({"parents": "pareto"}, "parents"),
         ({"patience": 3}, "patience"),
         ({"examples": 8}, "examples"),
         ({"split": {"select": 0.5, "confirm": 0.2, "test": 0.3}}, "split.confirm"),

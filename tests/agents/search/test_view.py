@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from matplotlib import pyplot
 
 from benchmarks._made_search import HOSTILE, SEARCH, USUAL, make_search, source_of
 from oversight.agents.search import open_search, report_search
@@ -108,6 +109,22 @@ def test_accuracies_that_cannot_be_told_say_why(tmp_path: Path) -> None:
     told = {number["key"]: number.get("said") for number in found["others"]}
     assert told["untested"] == f"not known: {report.winner.untested}"
     assert found["headline"]["key"] == "reported"
+
+
+def test_a_report_prints_its_winner_first_and_draws_every_candidate(tmp_path: Path) -> None:
+    study = make_search(tmp_path, 12)
+    with Store(study.store_url) as store:
+        report = report_search(study, store, open_search(study, store, None))
+    assert report.winner is not None
+    assert repr(report).startswith(f"winner: {report.winner.name} [{report.winner.id}]: ")
+    frame = report.to_frame()
+    assert frame.loc[frame["winner"], "id"].item() == report.winner.id
+    assert report.winner.name in report._repr_html_()
+    axes = report.plot()
+    scored = [c for c in report.candidates if c.standing is not None]
+    assert len(axes.get_lines()) >= 2 * len(scored)
+    assert f"winner: {report.winner.name}" in axes.texts[0].get_text() + axes.texts[-1].get_text()
+    pyplot.close("all")
 
 
 def test_a_candidate_shows_its_source_against_its_parents(thousand: Study) -> None:

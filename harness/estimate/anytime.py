@@ -1,7 +1,5 @@
 """Intervals for looking at the result while answers still come in.
 
-Looking at the result while answers still come in, without losing the confidence level.
-
 A fixed 95 % interval that is looked at again and again misses the truth far more often than 5 %:
 with a look every 10 labels up to 1000, about every third time. Two remedies, from narrow to wide:
 a number of looks planned beforehand (O'Brien–Fleming), and a confidence sequence from the likelihood,
@@ -17,7 +15,7 @@ is above m, with λ < 0 that it is below; a mixture over λ stands in for the be
 those not known wrong, so that an accuracy A of the pool leaves a range for m, whose nearer end the draw has
 to refute.
 
-The outcome g is that of equation (G) (`oversight.harness.estimate.routed.means`) with p = m at the
+The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the
 prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
 of least variance is C = m (K − 1)/(m K + K − 2). Where the prediction itself is asked about for certain, g is
 right or not.

@@ -1,18 +1,44 @@
-"""Predictions, questions and labels as columns over one index of items."""
+"""The table of a study: items by place, what was asked about them, what came back, what models predict.
+
+Records become arrays over one index of items (`ItemIndex`). `LabelColumns` holds questions, answers and the
+design they were collected by; `PredictionColumns` holds what one model predicts.
+
+Which items of a larger pool were drawn to be asked about, and in which stratum each of them lies.
+
+`weigh_draws` says what drawn items stand for if one draw after another took some of a pool. The b-th draw
+takes n_b of the N_b items that remain, with chances ρ_i that may depend on all answers before it. Each draw
+alone gives an unbiased sum over the pool (what was drawn before counts as it is, what is drawn as 1/ρ_i),
+and a mean of these sums with weights λ_b that no answer enters is unbiased, too. λ_b is such that even
+draws give every item the weight N/n (the weights of Farquhar, Gal & Rainforth 2021, ICLR, for one item at a
+time).
+
+How often the questions about each class were answered, and whether that differs between classes.
+
+An expert who leaves more questions unanswered than others makes "no" rare for their class. A program that
+often answers with this class is then refuted too seldom. An answer about class k arrives with probability
+π_k r_k, so the inverse of the answering rate r_k as its weight undoes this, as for any nonresponse that is
+random within known classes (Little & Rubin 2019, Statistical Analysis with Missing Data, 3.3).
+
+Items that ask the same thing under different ids.
+
+Two items count as equal if their texts are equal and they offer the same options, in any order. Texts are
+compared after runs of white space are replaced by one space and the ends are trimmed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
-from oversight.harness.columns.items import ItemIndex, ItemPool, ItemValues
 from oversight.harness.errors import EstimateError
 from oversight.harness.expected import check_records
 from oversight.harness.seeding import derive_seed
@@ -27,6 +53,140 @@ from oversight.harness.types import (
     deciding_statement,
     design_of,
 )
+
+
+class ItemIndex:
+    """Items by place, from 0; columns over one index belong together.
+
+    Parameters
+    ----------
+    size
+        Number of items, N.
+    read_ids
+        Returns their N ids in order; called when the first is needed, as most work needs none.
+    """
+
+    def __init__(self, size: int, read_ids: Callable[[], Sequence[str]]) -> None:
+        self.size = size
+        self._read_ids = read_ids
+
+    @classmethod
+    def of(cls, ids: Sequence[str]) -> ItemIndex:
+        """The index of ids that are known."""
+        return cls(len(ids), lambda: ids)
+
+    @cached_property
+    def ids(self) -> Sequence[str]:
+        """Id of every item."""
+        return self._read_ids()
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Place of every id."""
+        return {name: place for place, name in enumerate(self.ids)}
+
+    def find(self, ids: Iterable[str]) -> IntArray:
+        """Places of ids; −1 for an unknown one."""
+        places = self.places
+        return np.array([places.get(name, -1) for name in ids], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemValues:
+    """Names of items.
+
+    Attributes
+    ----------
+    code
+        Shape (N,): place of the item's name in `names`, −1 for an item without one.
+    names
+        In alphabetical order.
+    """
+
+    code: IntArray
+    names: Sequence[str]
+
+    @classmethod
+    def of(cls, values: Mapping[str, str], index: ItemIndex) -> ItemValues:
+        """Names by id as codes by place; those of other items are left out."""
+        found = [values.get(name) for name in index.ids]
+        names = sorted({name for name in found if name is not None})
+        places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
+        return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
+
+    def by_id(self, index: ItemIndex) -> dict[str, str]:
+        """Names by id, of the items that have one."""
+        codes = zip(index.ids, self.code.tolist(), strict=True)
+        return {name: self.names[code] for name, code in codes if code >= 0}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ItemPool:
+    """Items drawn from a pool: each with the same probability, in proportion within strata, or with weights.
+
+    Without weights the mean of anything over the drawn items is an unbiased estimate of its mean over the
+    pool; strata that tell it apart make it more exact than as many items drawn at random.
+
+    Attributes
+    ----------
+    stratum
+        Shape (N,): number of the stratum of every drawn item, −1 for an item that was not drawn.
+    size
+        Number of items of the pool.
+    weight
+        Shape (N,): how many items of the pool every drawn item stands for, at least 1, 0 for an item that was
+        not drawn; None where all stand for equally many (`weigh_draws`).
+    chance, batch
+        Shape (N,): probability with which a drawn item was drawn of what remained, NaN where all were equal,
+        and number of its draw, 0 for an item that was not drawn; None of weights that came without draws.
+    """
+
+    stratum: IntArray
+    size: int
+    weight: FloatArray | None = None
+    chance: FloatArray | None = None
+    batch: IntArray | None = None
+
+    @cached_property
+    def drawn(self) -> BoolArray:
+        """Items that were drawn, shape (N,)."""
+        return np.asarray(self.stratum >= 0)
+
+    @cached_property
+    def number(self) -> int:
+        """How many items were drawn."""
+        return int(np.count_nonzero(self.drawn))
+
+
+def share_of_draw(number: int, before: int, remaining: int, pool: int) -> float:
+    """λ of a draw of `number` of the `remaining` items among all up to it; `before` were drawn before."""
+    return pool * number / ((before + number) * remaining)
+
+
+def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
+    """How many items of the pool every drawn one stands for, shape (n,).
+
+    At least 1 where every draw kept chances up to its `share_of_draw`.
+
+    Parameters
+    ----------
+    chance, batch
+        Shape (n,): probability with which the item was drawn of what remained, NaN where all were equal, and
+        number of the draw, from 1.
+    pool
+        Items of the pool.
+    """
+    weight, before = np.ones(len(chance)), 0
+    for number in np.unique(batch).tolist():
+        now, earlier = batch == number, batch < number
+        size, remaining = int(np.count_nonzero(now)), pool - before
+        share = share_of_draw(size, before, remaining, pool)
+        weight[earlier] = (1 - share) * weight[earlier] + share
+        each = np.where(np.isnan(chance[now]), size / remaining, chance[now])
+        weight[now] = np.maximum(1.0, share / each)
+        before += size
+    return weight
+
 
 ABSENT = -3
 """In place of a predicted option: the model was not asked about the item."""
@@ -660,3 +820,119 @@ def _index_of(index: ItemIndex, places: IntArray) -> ItemIndex:
 
 def _move(questions: QuestionColumns, index: ItemIndex, place: IntArray) -> QuestionColumns:
     return replace(questions, index=index, item=place[questions.item])
+
+
+LEAST = 5
+"""With fewer questions than this a class has the common rate: its own tells nothing."""
+CHANCE = 0.05
+"""The χ² test of equal answering rates takes a smaller p-value as proof that they differ."""
+
+
+def answering_rates(
+    asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray, *, chance: float = CHANCE
+) -> FloatArray:
+    """Share of the questions about each class that was answered, in [0, 1]; the same for all without proof.
+
+    Parameters
+    ----------
+    asked, answered
+        Shape (C,): questions about each class, and those of them with a yes or a no.
+    chance
+        p-value of the test below which the rates differ.
+
+    Returns
+    -------
+    array
+        Shape (C,). The common rate if a χ² test finds no difference; a class with fewer than five questions
+        always has the common rate.
+
+    Examples
+    --------
+    >>> answering_rates([100, 100], [95, 94]).tolist()
+    [0.945, 0.945]
+    >>> answering_rates([100, 100], [100, 20]).tolist()
+    [1.0, 0.2]
+    """
+    n, said = (np.asarray(x, dtype=np.float64) for x in (asked, answered))
+    known = n >= LEAST
+    common = float(said.sum() / max(1.0, n.sum()))
+    rates = np.full(n.size, common)
+    of_tested = float(said[known].sum() / max(1.0, n[known].sum()))
+    if known.sum() < 2 or not 0 < of_tested < 1:
+        return rates
+    gaps = (said[known] - n[known] * of_tested) ** 2 / (n[known] * of_tested * (1 - of_tested))
+    statistic = float(gaps.sum())
+    if chdtrc(int(known.sum()) - 1, statistic) < chance:
+        rates[known] = said[known] / n[known]
+    return rates
+
+
+def read_questions(labels: LabelColumns, *, with_open: bool = True) -> tuple[QuestionColumns, BoolArray]:
+    """All questions, and which have a yes or a no; with those that have no answer yet, if they are known."""
+    if labels.drawn is None or not with_open:
+        return labels.questions, np.asarray(labels.kind != ABSTAINED)
+    row = labels.answers
+    return labels.drawn, (row >= 0) & (np.append(labels.kind, ABSTAINED)[row] != ABSTAINED)
+
+
+TEXT_CLUSTER = "@text"
+"""The value of ``[items] cluster`` that makes items with the same text one cluster."""
+RELEVANT_EXCESS = 0.05
+"""Share by which repeated texts may enlarge a variance before an interval no longer holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedTexts:
+    """How many of some items repeat the text of another one.
+
+    Attributes
+    ----------
+    texts
+        Number of texts that several items have.
+    items
+        Number of items that have them.
+    excess
+        Share by which the variance of a mean over the items grows if items with the same text have the same
+        outcome: Σ m²/n − 1 for texts that m of n items have.
+    """
+
+    texts: int
+    items: int
+    excess: float
+
+
+def digest_text(text: str, options: Sequence[str]) -> int:
+    """Return a number below 2⁶³ that items with an equal text and equal options share.
+
+    Examples
+    --------
+    >>> digest_text("Is it red? ", ("yes", "no")) == digest_text("Is it  red?", ("no", "yes"))
+    True
+    """
+    content = "\x1f".join([" ".join(text.split()), *sorted(options)])
+    return int.from_bytes(blake2b(content.encode(errors="surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def count_repeated(digest: IntArray, cluster: IntArray | None = None) -> RepeatedTexts:
+    """Count items whose text another item has, too.
+
+    Parameters
+    ----------
+    digest
+        Shape (n,): a number for the text of every item.
+    cluster
+        Shape (n,): the cluster of every item. Items of one cluster already count as dependent, so that only
+        pairs of different clusters add to `excess`. None if items are independent.
+
+    Examples
+    --------
+    >>> count_repeated(np.array([7, 7, 8, 9]))
+    RepeatedTexts(texts=1, items=2, excess=0.5)
+    """
+    sizes = np.unique(digest, return_counts=True)[1]
+    joined = digest.size
+    if cluster is not None:
+        joined = int((np.unique(np.stack([digest, cluster]), axis=1, return_counts=True)[1] ** 2).sum())
+    several = sizes[sizes > 1]
+    excess = (int((sizes**2).sum()) - joined) / max(1, digest.size)
+    return RepeatedTexts(texts=several.size, items=int(several.sum()), excess=excess)

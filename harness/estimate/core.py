@@ -1,4 +1,6 @@
-"""Binomial samples with their intervals, p-values, and the studentized range.
+"""What every estimator stands on: argument checks, roots, effective numbers, binomial samples, p-values.
+
+Messages of the checks name the argument, the bound and the value.
 
 Binomial samples that tell something about the accuracy A, and intervals of their proportion q.
 
@@ -38,25 +40,309 @@ Numerical integrals by the midpoint rule; scipy's own take longer to load than m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrc, betainc, betaincinv, chdtrc, gammaln, ndtr, ndtri
 
-from oversight.harness.arrays import FloatArray
-from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core.numeric import find_root
-from oversight.harness.estimate.core.validation import (
-    check_count,
-    check_level,
-    check_options,
-    check_positive,
-    check_rows,
-    check_successes,
-)
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.errors import EstimateError, NotIdentified
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence level outside (0, 1).
+
+    Raises
+    ------
+    EstimateError
+        If `level` is not strictly between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise EstimateError(f"level must lie in (0, 1), is {level!r}")
+
+
+def check_unit(name: str, value: float) -> None:
+    """Refuse a weight or probability outside [0, 1].
+
+    Raises
+    ------
+    EstimateError
+        If `value` is not a number between 0 and 1.
+    """
+    if not 0.0 <= value <= 1.0:
+        raise EstimateError(f"{name} must lie in [0, 1], is {value!r}")
+
+
+def check_least(name: str, value: float, least: int) -> None:
+    """Refuse a number that is too small.
+
+    Raises
+    ------
+    EstimateError
+        If `value` is below `least`.
+    """
+    if value < least:
+        raise EstimateError(f"{name} must be at least {least}, is {value}")
+
+
+def check_known(name: str, value: str, known: Collection[str]) -> None:
+    """Refuse an unknown name of an option.
+
+    Raises
+    ------
+    EstimateError
+        If `value` is none of those known.
+    """
+    if value not in known:
+        raise EstimateError(f"{name} must be one of {', '.join(known)}, is {value!r}")
+
+
+def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
+    """Refuse an array with a value that is not good, naming the first one's row.
+
+    Raises
+    ------
+    EstimateError
+        If `good`, of the array's shape, does not hold everywhere; `rule` says what a value must do.
+    """
+    for row in np.flatnonzero(~good)[:1]:
+        raise EstimateError(f"{name}[{row}] must {rule}, is {values[row]}")
+
+
+def check_options(K: float) -> None:
+    """Refuse fewer than two options: with one, every prediction is right and no label says anything.
+
+    K = 2 is fine (the paper asks for K ≥ 3): a refused option then names the other one, the
+    complementary estimate is the plain share q̂, and nothing divides by zero.
+
+    Raises
+    ------
+    EstimateError
+        If `K` is below 2 or not finite.
+    """
+    if not (math.isfinite(K) and K >= 2):
+        raise EstimateError(f"K, the number of options, must be at least 2, is {K!r}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Refuse a negative or fractional number of labels.
+
+    Raises
+    ------
+    EstimateError
+        If `value` is not a whole number ≥ 0.
+    """
+    if value < 0 or value != int(value):
+        raise EstimateError(f"{name} must be a whole number ≥ 0, is {value!r}")
+
+
+def check_successes(name: str, S: int, n_name: str, n: int) -> None:
+    """Refuse counts that no sample can have.
+
+    Raises
+    ------
+    EstimateError
+        If `n` or `S` is not a whole number ≥ 0, or `S` exceeds `n`.
+    """
+    check_count(n_name, n)
+    check_count(name, S)
+    if n < S:
+        raise EstimateError(f"{name} must be at most {n_name} = {n}, is {S}")
+
+
+def check_positive(name: str, n: int, needed_for: str) -> None:
+    """Refuse an estimate from an empty sample.
+
+    Raises
+    ------
+    EstimateError
+        If `n` is below 1.
+    """
+    check_count(name, n)
+    if n < 1:
+        raise EstimateError(f"{name} must be at least 1 for {needed_for}, is {n}")
+
+
+def check_items(n: int) -> None:
+    """Refuse a variance between fewer than two items.
+
+    Raises
+    ------
+    EstimateError
+        If `n` is below 2.
+    """
+    if n < 2:
+        raise EstimateError(f"a variance needs at least 2 items, there are {n}")
+
+
+def check_counts(K: float, S_o: int, n_o: int, S_c: int, n_c: int) -> None:
+    """Refuse impossible sufficient counts of one stratum.
+
+    Raises
+    ------
+    EstimateError
+        If K < 2, a count is negative, successes exceed their labels, or there is no label at all.
+    """
+    check_options(K)
+    check_successes("S_o", S_o, "n_o", n_o)
+    check_successes("S_c", S_c, "n_c", n_c)
+    if n_o + n_c == 0:
+        raise EstimateError("n_o + n_c must be at least 1, is 0: without a label nothing can be estimated")
+
+
+HALVINGS = 48
+
+
+def find_root(
+    falling: Callable[[float], float],
+    left: float,
+    right: float,
+    ends: tuple[float, float] | None = None,
+    *,
+    halvings: int = HALVINGS,
+) -> float:
+    """The root between two ends of opposite signs, by the ITP method: never slower than halving, mostly fast.
+
+    Off by at most (right − left)/2^(halvings + 1), or a float. Source: Oliveira & Takahashi 2020,
+    ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
+
+    Parameters
+    ----------
+    falling
+        Above 0 left of the root, below it on the right; of several zeros the first is found.
+    ends
+        Its values at `left` and `right`, where they are known.
+    """
+    at_left, at_right = ends or (falling(left), falling(right))
+    near = (right - left) / 2 ** (halvings + 1)
+    radius, truncation = 2 * (right - left), 0.2 / (right - left)
+    while right - left > 2 * near:
+        radius /= 2
+        half, width = (left + right) / 2, right - left
+        if not left < half < right:  # as near as floats come
+            break
+        fall = at_left - at_right
+        secant = (at_left * right - at_right * left) / fall if fall > 0 else half
+        step = min(truncation * width**2, abs(half - secant))
+        towards = secant + math.copysign(step, half - secant)
+        reach = max(0.0, radius - width / 2)
+        middle = towards if abs(towards - half) <= reach else half - math.copysign(reach, half - secant)
+        value = falling(middle)
+        if value > 0:
+            left, at_left = middle, value
+        else:  # of several zeros the first
+            right, at_right = middle, value
+    return (left + right) / 2
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first of all equal rows, and which of these every row is; both shapes (R,) and (N,) of places.
+
+    NaN is not equal to itself, nor 0 to −0. By a hash, since rows sort slowly.
+    """
+    words = np.ascontiguousarray(table).view(np.uint64)
+    key = np.zeros(len(table), dtype=np.uint64)
+    for column in words.T:
+        key = (key ^ column) * _ODD
+        key ^= key >> np.uint64(29)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if not (table[first][inverse] == table).all():  # two rows of one hash
+        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
+
+
+FEWEST_EFFECTIVE = 4.0
+"""Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""
+
+
+def count_effective(weight: FloatArray) -> float:
+    """Number of units of equal weight that leave a mean as exact as these, (Σw)²/Σw².
+
+    Parameters
+    ----------
+    weight
+        Shape (N,), at least 0, not all 0.
+
+    Examples
+    --------
+    >>> count_effective(np.array([1.0, 1.0, 2.0]))
+    2.6666666666666665
+    """
+    return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+def effective_clusters(cluster: IntArray) -> float:
+    """Number of clusters of equal size that leave a mean as exact as these, (Σm)²/Σm² of their sizes m.
+
+    The number of clusters if all have one size; nearly 1 if one cluster holds nearly all items. Source: Kish
+    1965, Survey Sampling, with clusters that are right or wrong as a whole.
+
+    Parameters
+    ----------
+    cluster
+        Shape (N,), N ≥ 1: number of every item's cluster, 0 or more; gaps are allowed.
+
+    Examples
+    --------
+    >>> effective_clusters(np.array([0, 0, 1, 1]))
+    2.0
+    >>> round(effective_clusters(np.array([0] * 10 + [1, 2])), 2)
+    1.41
+    """
+    return count_effective(np.bincount(cluster).astype(np.float64))
+
+
+def check_clusters(cluster: IntArray) -> None:
+    """Refuse clusters that are effectively fewer than `FEWEST_EFFECTIVE`.
+
+    Items that are all of different clusters pass, however few.
+
+    Parameters
+    ----------
+    cluster
+        As in `effective_clusters`.
+
+    Raises
+    ------
+    NotIdentified
+        If they are fewer; the message gives their effective number and the share of the largest cluster.
+    """
+    size = np.bincount(cluster)
+    effective = effective_clusters(cluster)
+    if size.max() > 1 and effective < FEWEST_EFFECTIVE - 1e-9:
+        raise NotIdentified(
+            f"{np.count_nonzero(size)} clusters, the largest with {size.max() / size.sum():.0%} of the "
+            f"items, count as {effective:.1f} of equal size; an interval needs {FEWEST_EFFECTIVE:g}: label "
+            "more items of other clusters"
+        )
+
+
+def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
+    """C of every item some options of which are never asked about: their common c; NaN where all can be.
+
+    Both arguments have shape (N, K).
+
+    Raises
+    ------
+    NotIdentified
+        If they differ in c.
+    """
+    high = np.where(never, c, -np.inf).max(axis=1)
+    bad = np.flatnonzero(high - np.where(never, c, np.inf).min(axis=1) > 1e-12)
+    if bad.size:
+        options = ", ".join(str(k) for k in np.flatnonzero(never[bad[0]]))
+        raise NotIdentified(
+            f"{bad.size} of {len(c)} items, the first with the options {options}: they have propensity 0, "
+            "but the target tells them apart; these answers were asked for other predictions and cannot "
+            "score these"
+        )
+    return np.where(np.isinf(high), np.nan, high)
 
 
 @dataclass(frozen=True, slots=True)

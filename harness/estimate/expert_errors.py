@@ -9,7 +9,7 @@ probability t (specificity), J = s + t − 1. About a predicted option (hit) and
     β = P(yes | miss) = (1 − t) + (1 − A) J/(K − 1)
 
 Uniform data give the two moments α, β for the three unknowns A, s, t: they do not identify A. Known
-rates (gold items) do. Two experts per question do too (`oversight.harness.estimate.routed.expert_errors`).
+rates (gold items) do. Two experts per question do too (`oversight.harness.estimate.expert_errors`).
 
 Accuracy from fallible experts, by the likelihood of all that is known of their errors.
 
@@ -40,6 +40,7 @@ from numpy.typing import ArrayLike
 
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError, NotIdentified
+from oversight.harness.estimate.anytime import likelihood_sequence
 from oversight.harness.estimate.core import (
     check_items,
     check_level,
@@ -52,9 +53,9 @@ from oversight.harness.estimate.core import (
     sign_p_value,
     z_value,
 )
-from oversight.harness.estimate.intervals import effective_size, likelihood_sequence, scale_by_share
-from oversight.harness.estimate.routed.means import informed, question_weights, t_quantile
-from oversight.harness.estimate.routed.routed_sample import RoutedSample, accuracy_target
+from oversight.harness.estimate.intervals import effective_size, scale_by_share
+from oversight.harness.estimate.routed_means import informed, question_weights, t_quantile
+from oversight.harness.estimate.routed_sample import RoutedSample, accuracy_target
 from oversight.harness.types import Estimate, Interval, Note, NoteKind
 
 GOLD_ASSUMPTIONS = (

@@ -5,14 +5,14 @@ What a pilot knows about a model, and variances per item of a planned study.
 Variance per item of a planned study, without and with what is known beside experts' answers.
 
 Outcomes vary by the planned draw of options and by what the truth may be. The interval of
-`oversight.harness.estimate.intervals.tilting` is made of outcomes g, whose variance depends on the draw, on
+`oversight.harness.estimate.tilting` is made of outcomes g, whose variance depends on the draw, on
 the working distribution, and on the truth, which is not known. But given item x and truth k
 
     f_k(x) = Σ_j π_j(x) [g(x, j, 1{j = k}) − A]²
 
 is a number, π being the planned propensities and g taken at the tilt of mean A. So E f is one more mean of
 Σ_k f_k 1{y = k}, and a pilot tells it as it tells an accuracy, by equation (G) of
-`oversight.harness.estimate.routed.means`, whatever options the pilot's own draw asked about.
+`oversight.harness.estimate.routed_means`, whatever options the pilot's own draw asked about.
 
 Variances are those of the estimates themselves: of the score interval's outcomes (`plan_outcomes`), the
 larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
@@ -32,7 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -48,19 +48,25 @@ from oversight.harness.columns import (
     keep_drawn,
 )
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate.collected import collected_part
 from oversight.harness.estimate.combinations import refuse
 from oversight.harness.estimate.core import check_level, find_root, z_value
-from oversight.harness.estimate.evidence import Evidence
-from oversight.harness.estimate.intervals import FAR_ITEMS, outcomes_at, plan_working, tilt_items, tilt_of
+from oversight.harness.estimate.evidence import Evidence, collected_part
+from oversight.harness.estimate.intervals import FAR_ITEMS
 from oversight.harness.estimate.item_draws import guess_right, split_by_agreement
-from oversight.harness.estimate.judged import (
-    LEAST_KINDS,
-    JudgeOpinion,
-    split_items_evenly,
-    working_distribution,
+from oversight.harness.estimate.judges import JudgeOpinion, split_items_evenly, working_distribution
+from oversight.harness.estimate.routed_means import pseudo_outcomes, routed_accuracy, t_quantile, weigh_votes
+from oversight.harness.estimate.routed_sample import (
+    RoutedSample,
+    accuracy_target,
+    flat_posterior,
+    propensities_for,
+    questions_asked,
+    resolved_correctness,
+    settled_sample,
+    targeted_propensities,
+    vote_posterior,
 )
-from oversight.harness.estimate.planning.sample_size import (
+from oversight.harness.estimate.sample_size import (
     PARTITIONED,
     REACHED,
     SEQUENTIAL,
@@ -70,21 +76,8 @@ from oversight.harness.estimate.planning.sample_size import (
     check_sought,
     log_spread,
 )
-from oversight.harness.estimate.routed import (
-    RoutedSample,
-    accuracy_target,
-    flat_posterior,
-    propensities_for,
-    pseudo_outcomes,
-    questions_asked,
-    resolved_correctness,
-    routed_accuracy,
-    settled_sample,
-    t_quantile,
-    targeted_propensities,
-    vote_posterior,
-    weigh_votes,
-)
+from oversight.harness.estimate.side_information import LEAST_KINDS
+from oversight.harness.estimate.tilting import outcomes_at, plan_working, tilt_items, tilt_of
 from oversight.harness.expected import check_mapping, check_names
 from oversight.harness.types import HtmlTable, Shown
 
@@ -962,7 +955,7 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
     return max(1.0, min(1.0, *ratios) ** -power), max(1.0, *ratios) ** power
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PilotPlan(Shown):
     """Questions by model and by what is made use of beside experts' answers.
 
@@ -979,6 +972,12 @@ class PilotPlan(Shown):
     rows: tuple[PlannedRow, ...]
     protocol: str
     aim: Aim
+
+    picture: ClassVar[str] = "plan"
+
+    def __str__(self) -> str:
+        """One line a model and use."""
+        return "\n".join(f"{row.model}: {row.sentence}" for row in self.rows)
 
     def records(self) -> list[dict[str, Any]]:
         """A row a model and use."""

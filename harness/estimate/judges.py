@@ -11,12 +11,12 @@ What judges say of items, as features of the options: whom they name, how sure t
 
 A judge is a model that was asked the same items. How sure it is counts by rank among its own answers and by
 its logarithmic odds, so that a scale which means nothing (all at .99, a share of five samples) does no harm;
-what either is worth, experts' answers tell (`oversight.harness.estimate.judged.working`).
+what either is worth, experts' answers tell (`oversight.harness.estimate.judges`).
 
 The working distribution of every item's true option, from judges and the model's own prediction.
 
-Its parameters (`oversight.harness.estimate.judged.working`) are learned from experts' answers about the
-items of the other folds: cross-fitting, as in `oversight.harness.estimate.routed.means`.
+Its parameters (`oversight.harness.estimate.judges`) are learned from experts' answers about the
+items of the other folds: cross-fitting, as in `oversight.harness.estimate.routed_means`.
 
 How likely models are right on each item by what judges say, before an expert is asked about it.
 
@@ -34,7 +34,7 @@ from scipy.special import ndtri
 
 from oversight.harness.arrays import AnyIntArray, FloatArray, IntArray
 from oversight.harness.columns import PredictionColumns
-from oversight.harness.estimate.routed import RoutedSample, flat_posterior
+from oversight.harness.estimate.routed_sample import RoutedSample, flat_posterior
 
 _STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
 _PORTION = 10_000

@@ -5,7 +5,7 @@ Number of questions for an interval's width, by protocol; and what a cheaper pro
 Every protocol has a variance per question v, so that n questions give a half-width z√(v/n), detect
 a difference (z_{1−α/2} + z_power)√(v/n), and need n = v (z/h)². Experts may err at known rates s, t
 (J = s + t − 1): α = A s + (1−A)(1−t) and β = (1−t) + (1−A)J/(K−1) as in
-`oversight.harness.estimate.routed.expert_errors`.
+`oversight.harness.estimate.expert_errors`.
 
 For several models the agreement between them matters. Before there are predictions it is that of a stand-in
 population. Models are right together and wrong together: model m is right where √r·u + √(1−r)·e_m falls below
@@ -39,7 +39,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln, ndtri, xlogy
@@ -56,9 +56,11 @@ from oversight.harness.estimate.core import (
     z_value,
 )
 from oversight.harness.estimate.estimators import make_point
+from oversight.harness.estimate.expert_errors import youden
 from oversight.harness.estimate.intervals import make_interval
 from oversight.harness.estimate.paired import Comparison, mcnemar, paired_difference, sign_test
-from oversight.harness.estimate.routed import (
+from oversight.harness.estimate.routed_means import routed_accuracy
+from oversight.harness.estimate.routed_sample import (
     RoutedSample,
     accuracy_target,
     difference_target,
@@ -68,10 +70,8 @@ from oversight.harness.estimate.routed import (
     optimal_constant,
     propensities_for,
     questions_asked,
-    routed_accuracy,
     shared_propensities,
     vote_posterior,
-    youden,
 )
 from oversight.harness.registry import name_protocol
 from oversight.harness.types import Estimate, HtmlTable, Interval, Shown
@@ -674,7 +674,7 @@ class PlannedTest:
         return z_value(self.level) + float(ndtri(self.power))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QuestionPlan(Shown):
     """Prices by protocol.
 
@@ -690,6 +690,19 @@ class QuestionPlan(Shown):
     accuracy: tuple[SamplePlan, ...]
     difference: tuple[SamplePlan, ...]
     level: float
+
+    picture: ClassVar[str] = "plan"
+
+    def __str__(self) -> str:
+        """The cheapest protocol for an accuracy and for a difference."""
+        lines = []
+        for title, plans in (("accuracy", self.accuracy), ("difference of 2 models", self.difference)):
+            best = min(plans, key=lambda plan: (plan.questions, plan.half_width))
+            lines.append(
+                f"{title}, best of {len(plans)} protocols: {best.protocol}, {best.questions:,} questions, "
+                f"±{100 * best.half_width:.1f} points"
+            )
+        return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
         """A row a protocol and quantity."""

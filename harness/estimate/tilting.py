@@ -12,7 +12,7 @@ distribution only by O(1/N).
 Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
 
 Where options were drawn with unequal propensities π, q is fitted to π and the answers
-(`oversight.harness.estimate.intervals.tilting`). Where they were drawn uniformly, the options named by
+(`oversight.harness.estimate.tilting`). Where they were drawn uniformly, the options named by
 c weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
 
 Score interval of a mean of +1, 0 and −1 by truth, from one yes/no question per item.
@@ -21,14 +21,14 @@ The target is θ = Σ_i w_i Σ_k c_ik P(y_i = k): an accuracy (c = 1 at the pred
 models differ, the difference of their accuracies (c = +1 and −1). The interval inverts a test. Every
 item has a working distribution q over its options; the null hypotheses are its exponential tilts
 p_λ(k) ∝ q(k) e^{λ c_k}, of mean θ(λ) = Σ_i w_i Σ_k c_ik p_λ(k).
-With g of equation (G) at p = p_λ (`oversight.harness.estimate.routed.means`),
+With g of equation (G) at p = p_λ (`oversight.harness.estimate.routed_means`),
 
     U(λ) = Σ_i w_i g_i − θ(λ)
     M(λ) = Σ_i w_i² [Var_λ(g_i) + (E_λ g_i − θ)²],   S(λ) = Σ_i w_i² (g_i − θ − U)²
     W(λ) = M + ε max{0, S − M}
 
-(of items in clusters: see `oversight.harness.estimate.intervals.shares`; of items drawn in proportion
-within strata: both around the means of the strata, see `oversight.harness.estimate.intervals.shares`)
+(of items in clusters: see `oversight.harness.estimate.intervals`; of items drawn in proportion
+within strata: both around the means of the strata, see `oversight.harness.estimate.intervals`)
 
 and θ(λ) is accepted where |U| ≤ t √W, t the quantile of Student's t. E U = 0 for every q, so the working
 distribution costs width, not validity. The model's variance M keeps samples without an error, or without
@@ -36,7 +36,7 @@ a miss, from looking certain; the observed one S widens the interval where the a
 counts in full (ε = 1) for clusters and for a q fixed before the answers, and by half for a q fitted to
 them. The estimate is where U = 0.
 
-`oversight.harness.estimate.intervals.tilting` says which q. Simulated in `benchmarks/coverage_matrix.py`.
+`oversight.harness.estimate.tilting` says which q. Simulated in `benchmarks/coverage_matrix.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from scipy.special import stdtrit
 from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate.core import find_equal, find_root, fix_constant
-from oversight.harness.estimate.intervals.shares import ClusterVariance, skewed_step
+from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])
 _PRIOR_SD = np.array([0.4, 0.5, 3.0, 3.0])

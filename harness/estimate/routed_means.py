@@ -27,12 +27,12 @@ uniform routing attains the information of the likelihood.
 Estimates from routed answers: means of equation (G), and of items drawn by a known probability.
 
 The per-item outcome g, its derivation and its validity are in
-`oversight.harness.estimate.routed.means`; here it becomes an `Estimate`, items being the independent
+`oversight.harness.estimate.routed_means`; here it becomes an `Estimate`, items being the independent
 units.
 
 Items that were drawn of a pool with unequal, recorded chances weigh as much as they stand for
 (`oversight.harness.columns.weigh_draws`), over the sum of all: U(θ) of
-`oversight.harness.estimate.intervals.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums
+`oversight.harness.estimate.tilting` is then Σ_i w_i (g_i − θ)/Σ_i w_i, a ratio of two unbiased sums
 (Hájek 1971, in: Foundations of Statistical Inference), and Student's t has as many degrees of freedom as the
 weights leave effective items, (Σw)²/Σw². Chances have a floor, so that no item weighs more than a few of
 average weight.
@@ -58,28 +58,23 @@ from oversight.harness.estimate.core import (
 )
 from oversight.harness.estimate.intervals import (
     DrawnStrata,
-    TiltedMean,
-    TiltedRows,
     design_effect,
     drawn_interval,
     effective_size,
     scale_by_share,
     share_interval,
-    tilt_items,
-    tilted_score,
 )
-from oversight.harness.estimate.routed.propensities import (
+from oversight.harness.estimate.routed_sample import (
     RESOLUTION_ASSUMPTIONS,
-    optimal_constant,
-    vote_posterior,
-)
-from oversight.harness.estimate.routed.routed_sample import (
     PoolKinds,
     RoutedSample,
     accuracy_target,
     check_predicted,
     flat_posterior,
+    optimal_constant,
+    vote_posterior,
 )
+from oversight.harness.estimate.tilting import TiltedMean, TiltedRows, tilt_items, tilted_score
 from oversight.harness.types import WORST_CASE, Counts, Estimate, Interval, Note, NoteKind
 
 _LEAST, _FOLDS = 20, 5
@@ -435,7 +430,7 @@ def resolved_accuracy(
     correct
         Shape (N,) of 1, 0 and `UNKNOWN`.
     own
-        Shape (N,), of `oversight.harness.estimate.routed.routed_sample.Resolution`.
+        Shape (N,), of `oversight.harness.estimate.routed_sample.Resolution`.
     cluster
         Shape (N,): number of the item's cluster, where items are not independent.
     strata

@@ -1,0 +1,124 @@
+"""The files of a new study of open answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oversight.harness.analysis import propose, refuse_study, study_items
+from oversight.harness.config import SCHEMA_FILE, Study, read_schema_text
+from oversight.harness.errors import BadInput
+from oversight.harness.open_answers.rubric_files import has_rubrics, read_rubrics
+
+_STUDY = """\
+#:schema study.schema.json
+# A study of open answers: experts judge criteria or claims of their own field.
+
+[study]
+name = {name}
+seed = {seed}  # of every random draw; keep it secret
+
+[items]
+file = {file}
+answers = "open"
+{columns}
+[open]
+units = "{units}"  # "rubric", "answer", "sentences", or "claims" (with a splitter)
+# rubric = "rubrics.jsonl"     # file with the rubrics, or column of the items that holds them
+# splitter = "small"           # units = "claims": the model that lists the claims of an answer
+# draw = "first no"            # ask about an answer until its first error; or "judge"
+
+[models.small]
+endpoint = "local"             # the model of `oversight model start`
+model = "smollm2-135m-instruct"
+temperature = 0.0
+max_tokens = 300
+
+# [models.large]
+# endpoint = "https://api.openai.com/v1"
+# model = "gpt-5-mini"
+# api_key_env = "OPENAI_API_KEY"   # the key is read from this environment variable, never from here
+"""
+_ROSTER = "# Who judges which field. capacity = N and absent = true are optional.\n"
+_HEALTHBENCH = ("prompt_id", "prompt")
+_SEED_BITS = 63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BegunStudy:
+    """What was written, what experts judge, and the fields that the rubrics name."""
+
+    written: Sequence[Path]
+    units: str
+    fields: Sequence[str]
+
+
+def begin_open_study(
+    folder: str | Path,
+    items: str,
+    *,
+    name: str | None = None,
+    text: str | None = None,
+    seed: int | None = None,
+) -> BegunStudy:
+    """Write study.toml and experts.toml for a file of questions; never over a file.
+
+    Units are criteria if the file has rubrics, else sentences. The roster gets an expert per field.
+
+    Raises
+    ------
+    BadInput
+        If the folder holds a study already, or no column holds the text.
+    DataError
+        If the items or their rubrics are wrong; then nothing is written.
+    """
+    folder = Path(folder)
+    target = refuse_study(folder)
+    found = propose(os.path.normpath(folder / items))
+    units = "rubric" if has_rubrics(found.columns) else "sentences"
+    is_healthbench = {*_HEALTHBENCH} <= {*found.columns}
+    id_column, asked = _HEALTHBENCH if is_healthbench else (found.id, text or found.text)
+    if asked not in found.columns:
+        known = ", ".join(found.columns)
+        raise BadInput(f"{items}: which column holds the text? there are: {known}; give --text COLUMN")
+    columns = f"id = {_toml(id_column)}\n" * bool(id_column) + f"text = {_toml(asked)}\n"
+    content = _STUDY.format(
+        name=_toml(name or folder.resolve().name),
+        seed=secrets.randbits(_SEED_BITS) if seed is None else seed,
+        file=_toml(items), columns=columns, units=units,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)  # or a path through it would lead nowhere
+    study = Study.model_validate({**tomllib.loads(content), "folder": str(folder)})
+    fields = _find_fields(study)
+    files = {
+        target: content,
+        folder / SCHEMA_FILE: read_schema_text(),
+        folder / "experts.toml": _make_roster(fields),
+    }
+    fresh = {path: made for path, made in files.items() if not path.exists()}
+    for path, made in fresh.items():
+        path.write_text(made, encoding="utf-8")
+    return BegunStudy(written=[*fresh], units=units, fields=fields)
+
+
+def _find_fields(study: Study) -> list[str]:
+    ids = [item.id for item in study_items(study)]
+    named = [unit.field for unit in read_rubrics(study, ids)] if study.open.units == "rubric" else []
+    return sorted({field for field in named if field is not None})
+
+
+def _make_roster(fields: Sequence[str]) -> str:
+    entries = [(f"expert-{j}", field) for j, field in enumerate(fields or ["*"], start=1)]
+    return _ROSTER + "".join(
+        f"\n[[expert]]\nname = {_toml(name)}\nclasses = [{_toml(field)}]\n" for name, field in entries
+    )
+
+
+def _toml(text: str) -> str:
+    """A text in TOML, whose basic strings are written as JSON's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

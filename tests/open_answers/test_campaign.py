@@ -1,0 +1,201 @@
+"""A campaign on open answers: questions by the answer page and by spreadsheet, then estimates."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.open_answers import read_frame
+from oversight.harness.store import Store
+from tests.answer_page.conftest import serve
+from tests.open_answers.open_study import DATA, KEY, MODELS, lay_out
+from tests.protocols.sheets import read_table, save
+
+Oversight = Callable[..., Any]
+NAMED = re.compile(rf"\b({'|'.join(MODELS)})\b")
+
+
+def read_truth() -> dict[tuple[str, str, str], str]:
+    with Path(KEY).open(encoding="utf-8") as stream:
+        return {(r["item"], r["model"], r["unit"]): r["label"] for r in csv.DictReader(stream)}
+
+
+def true_scores() -> dict[str, float]:
+    """Mean over items of points of what is met by the sum of positive points, clipped to [0, 1]."""
+    truth = read_truth()
+    items = [json.loads(line) for line in (DATA / "open_answers.jsonl").read_text().splitlines()]
+    found = defaultdict[str, list[float]](list)
+    for item in items:
+        best = sum(max(0, c["points"]) for c in item["rubrics"])
+        for model in MODELS:
+            met = [c["points"] for c in item["rubrics"] if truth[item["id"], model, c["criterion"]] == "yes"]
+            found[model].append(sum(met) / best)
+    return {model: min(1.0, max(0.0, sum(scores) / len(scores))) for model, scores in found.items()}
+
+
+def open_store() -> Store:
+    return Store(read_study("study.toml").store_url)
+
+
+def key_by_question() -> dict[str, tuple[str, str]]:
+    """Question → what the key says of it, and the field of its unit."""
+    truth, found = read_truth(), {}
+    with open_store() as store:
+        frame, drawn = read_frame(store), store.open_answers.read_draw()
+    answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
+    for row in drawn:
+        answer, unit = answers[row.answer], units[row.unit_id]
+        found[row.question_id] = truth[answer.item_id, answer.model, unit.text], unit.field or ""
+    return found
+
+
+@pytest.mark.slow
+def test_campaign_by_page_and_spreadsheets_covers_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight)
+    routed = oversight("label", "route", "--questions", "200")
+    assert abs(routed["drawn"]["questions"] - 200) <= 12
+    assert routed["questions"] == routed["new"] == routed["drawn"]["questions"]
+    key = key_by_question()
+    with serve(tmp_path) as desk:  # kim begins on the page
+        own = desk.begin("kim")
+        questions = desk.state(own)["questions"]
+        for _ in range(12):
+            asked = questions[0]
+            assert asked["words"] == {"unsure": "Cannot tell", "skip": "Not my field"}
+            assert not NAMED.search(json.dumps(asked))
+            status, told = desk.answer(own, key[asked["id"]][0], id=asked["id"], comment="seen")
+            assert status == 200
+            questions = told["state"]["questions"]
+    files = oversight("label", "export", "--format", "xlsx")["files"]
+    assert sorted(Path(name).stem for name in files) == [
+        f"questions-{name}" for name in ("ana", "ben", "fay", "kim")
+    ]
+    for name in files:
+        book = load_workbook(name)
+        sheet = book["questions"]
+        head = [cell.value for cell in sheet[1]]
+        assert not NAMED.search(str([*sheet.iter_rows(values_only=True)]))
+        for row in sheet.iter_rows(min_row=2):
+            cells = dict(zip(head, row, strict=True))
+            cells["answer"].value = key[cells["question_id"].value[2:18]][0]
+        book.save(name)
+    oversight("label", "import", *files)
+    status = oversight("label", "status")
+    assert status["open"] == 0
+    found = oversight("estimate")
+    assert (found["answered"], found["drawn"]) == (status["answered"], routed["drawn"]["questions"])
+    for model, truth in true_scores().items():
+        score = found["models"][model]["score"]
+        assert score["low"] <= truth <= score["high"], model
+    assert found["differences"][0]["low"] > 0  # amber is better than birch
+    assert set(found["fields"]) == {"finance", "medicine", "physics"}
+    assert oversight("verify")["findings"] == []
+
+
+def test_equal_answers_are_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    oversight("predictions", "import", str(DATA / "open_answers.amber.csv"), "--model", "twin")
+    routed = oversight("label", "route")
+    assert (routed["answers"], routed["units"], routed["questions"]) == (80, 160, 160)
+    oversight("label", "simulate", "--key", write_twin_key())
+    found = oversight("estimate")["models"]
+    assert found["amber"]["score"]["value"] == found["twin"]["score"]["value"]
+    assert found["amber"]["score"]["judged"] == found["twin"]["score"]["judged"] == 160
+
+
+def write_twin_key() -> str:
+    rows = [line for line in Path(KEY).read_text().splitlines() if ",amber," in line]
+    twin = [line.replace(",amber,", ",twin,") for line in rows]
+    Path("key.csv").write_text("\n".join(["item,model,unit,label", *rows, *twin]) + "\n")
+    return "key.csv"
+
+
+def test_answers_end_at_the_first_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, '[open]\ndraw = "first no"')
+    first = oversight("label", "route", "--questions", "300")
+    assert first["new"] < first["drawn"]["questions"]
+    assert first["new"] + first["waiting"] == first["drawn"]["questions"]
+    oversight("label", "simulate", "--key", KEY)
+    last = oversight("label", "route")
+    assert (last["new"], last["waiting"]) == (0, 0)
+    assert first["new"] < last["questions"] < last["drawn"]["questions"]
+    found = oversight("estimate")["models"]
+    assert found["amber"]["no_error"]["value"] > found["cedar"]["no_error"]["value"]
+
+
+def test_not_my_field_passes_a_question_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("cedar",))
+    forget_fields()
+    routed = oversight("label", "route", "--questions", "40")
+    (path, *_) = oversight("label", "export")["files"]
+    rows = read_table(Path(path))
+    save(Path(path), [{**row, "answer": "not my field"} for row in rows])
+    oversight("label", "import", path)
+    again = oversight("label", "route")
+    assert again["new"] == len(rows)
+    assert again["questions"] == routed["questions"] + len(rows)
+    with open_store() as store:
+        put = [row for row in store.open_answers.read_draw() if row.question_id]
+    experts = defaultdict[int, list[str]](list)
+    for row in put:
+        experts[row.number].append(row.expert)
+    assert all(len(set(names)) == len(names) for names in experts.values())
+    assert sum(len(names) == 2 for names in experts.values()) == len(rows)
+    assert main(["estimate"]) == 0
+
+
+def forget_fields() -> None:
+    lines = [json.loads(line) for line in Path("items.jsonl").read_text().splitlines()]
+    for item in lines:
+        for criterion in item["rubrics"]:
+            del criterion["field"]
+    Path("items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in lines))
+
+
+def test_second_draw_and_wrong_verbs_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    oversight: Oversight,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight)
+    oversight("label", "route", "--questions", "60")
+    refused = {
+        ("label", "route", "--questions", "90"): "cannot change",
+        ("label", "route", "--more", "9"): "do not apply",
+        ("label", "watch"): "label watch does not apply",
+        ("label", "units", "--replace", "units.csv"): "were drawn",
+        ("compare",): "oversight compare does not apply",
+        ("gate", "--at-least", "0.5"): "oversight gate does not apply",
+        ("plan",): "oversight plan does not apply",
+        ("estimate", "--metrics", "recall"): "--metrics does not apply",
+        ("items", "remove", "open-01", "--reason", "x"): "items remove does not apply",
+        ("run", "--workflow", "cot"): "--workflow does not apply",
+    }
+    for words, told in refused.items():
+        capsys.readouterr()
+        assert main([*words]) == 2, words
+        assert told in capsys.readouterr().err, words

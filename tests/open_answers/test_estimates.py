@@ -1,0 +1,199 @@
+"""Estimates from judgements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from oversight.harness.errors import EstimateError
+from oversight.harness.open_answers import draw_questions, estimate_open, gate_score, join_replies
+from tests.open_answers.worlds import EXPERTS, judge_all, objects, rubric_table
+
+RUBRIC = [[5, 2, -3]] * 6
+
+
+def test_scores_of_complete_items_are_the_rubrics() -> None:
+    table = rubric_table(RUBRIC, ("a", "b"))
+    no = {(f"a{i}", f"i{i}c2"): "no" for i in range(6)} | {("b0", "i0c2"): "no", ("b1", "i1c0"): "no"}
+    result = estimate_open(judge_all(table, no), experts=EXPERTS)
+    assert result.find("score", "a").value == pytest.approx(1.0)
+    b = [1.0, (2 - 3) / 7, *[(5 + 2 - 3) / 7] * 4]
+    assert result.find("score", "b").value == pytest.approx(np.mean(b))
+    assert result.find("score", "a", other="b").value == pytest.approx(1 - np.mean(b))
+    assert result.find("met", "b").value == pytest.approx(16 / 18)
+    assert result.find("no_error", "b").value == pytest.approx(1 / 6)
+    clipped = estimate_open(judge_all(table, no), experts=EXPERTS, clip="item")
+    assert clipped.find("score_by_item", "b").value == pytest.approx(np.mean(np.clip(b, 0, 1)))
+
+
+def test_clipped_items_are_withheld_if_one_is_not_complete() -> None:
+    table = rubric_table(RUBRIC)
+    judged = judge_all(table, {("m0", "i0c0"): None})
+    found = estimate_open(judged, experts=EXPERTS, clip="item").find("score_by_item", "m")
+    assert found.value is None
+    assert "not judged completely" in found.withheld
+    assert found.worst_low is not None
+
+
+def test_worst_case_holds_every_filling() -> None:
+    table = rubric_table(RUBRIC)
+    gaps = [("m0", "i0c0"), ("m1", "i1c2"), ("m2", "i2c1")]
+    found = estimate_open(judge_all(table, dict.fromkeys(gaps, "cannot tell")), experts=EXPERTS)
+    for fill in product(["yes", "no"], repeat=3):
+        whole = estimate_open(judge_all(table, dict(zip(gaps, fill, strict=True))), experts=EXPERTS)
+        for metric in ("score", "met", "no_error"):
+            bounds, value = found.find(metric, "m"), whole.find(metric, "m")
+            assert bounds.worst_low is not None
+            assert value.low is not None
+            assert bounds.worst_high is not None
+            assert value.high is not None
+            assert bounds.worst_low <= value.low + 1e-6
+            assert bounds.worst_high >= value.high - 1e-6
+
+
+def test_many_missing_judgements_are_said() -> None:
+    table = rubric_table([[1, 1]] * 30)
+    half = {(f"m{i}", f"i{i}c0"): None for i in range(15)}
+    found = estimate_open(judge_all(table, half), experts=EXPERTS).find("score", "m")
+    assert not found.holds
+    assert found.missing == 15
+    assert "15 of 60 questions" in found.why
+
+
+def test_few_items_are_withheld() -> None:
+    found = estimate_open(judge_all(rubric_table([[1, 1]] * 3), {}), experts=EXPERTS).find("score", "m")
+    assert found.value is None
+    assert "3.0 of equal weight" in found.withheld
+
+
+def test_judges_order_tells_of_errors_but_not_of_scores() -> None:
+    table = rubric_table([[1, 1]] * 8)
+    drawn = draw_questions(table, 16, "first no", 1, experts=EXPERTS, judge=np.full(16, 0.5))
+    result = estimate_open(join_replies(table, drawn, ["yes"] * 16), experts=EXPERTS)
+    assert result.find("no_error", "m").value == 1
+    assert "judge's order" in result.find("score", "m").withheld
+
+
+def test_unfinished_answers_are_bounds() -> None:
+    table = rubric_table([[1, 1]] * 8)
+    drawn = draw_questions(table, 16, "first no", 1, experts=EXPERTS)
+    replies = np.where((drawn.answer == "m0") & (drawn.order == 2), "", "yes").astype(object)
+    found = estimate_open(join_replies(table, drawn, replies), experts=EXPERTS).find("no_error", "m")
+    assert found.missing == 1
+    assert found.value == pytest.approx(15 / 16)
+    assert found.low is not None
+    assert found.low < 0.48  # Clopper and Pearson's lower end of 7 of 8
+    assert found.high == 1
+
+
+def test_units_of_unknown_field_count_where_they_are_accepted() -> None:
+    table = rubric_table([[1, 1, 1]] * 10, field=None)
+    drawn = draw_questions(table, 30, "equal", 2, experts=EXPERTS)
+    own = objects(*(["ann", "bob", "cy"][int(unit[-1])] for unit in drawn.unit))
+    is_own = drawn.expert == own
+    accepted = np.zeros(30, dtype=int)
+    accepted[drawn.question[is_own]] = drawn.attempt[is_own]
+    reply = np.where(is_own, np.where(own == "ann", "no", "yes"), "not my field").astype(object)
+    reply[drawn.attempt > accepted[drawn.question]] = ""
+    result = estimate_open(join_replies(table, drawn, reply), experts=EXPERTS)
+    assert result.find("score", "m").value == pytest.approx(2 / 3)
+    assert result.find("score", "m", field="law").value == 0
+    assert result.find("met", "m", field="biology").value == 1
+
+
+def test_unit_that_every_field_refuses_is_missing() -> None:
+    table = rubric_table([[1, 1]] * 6, field=None)
+    drawn = draw_questions(table, 12, "equal", 2, experts=EXPERTS)
+    lost = drawn.question == 0
+    reply = np.where(lost, "not my field", np.where(drawn.attempt == 1, "yes", "")).astype(object)
+    assert estimate_open(join_replies(table, drawn, reply), experts=EXPERTS).find("met", "m").missing == 1
+
+
+def test_a_judge_changes_no_complete_mean() -> None:
+    table = rubric_table([[1, 2]] * 40)
+    no = {(f"m{i}", f"i{i}c1"): "no" for i in range(0, 40, 3)}
+    judged = judge_all(table, no)
+    plain = estimate_open(judged, experts=EXPERTS).find("score", "m")
+    helped = estimate_open(judged, experts=EXPERTS, judge=np.linspace(0, 1, 80)).find("score", "m")
+    assert helped.value == pytest.approx(plain.value)
+
+
+def test_a_knowing_judge_narrows_the_interval() -> None:
+    table = rubric_table([[1] * 6] * 80)
+    rng = np.random.default_rng(5)
+    met = rng.random(len(table)) < 0.7
+    drawn = draw_questions(table, 80, "equal", 1, experts=EXPERTS)
+    judged = join_replies(table, drawn, np.where(met[drawn.row], "yes", "no").astype(object))
+    sure = np.clip(met + rng.normal(0, 0.2, len(table)), 0.01, 0.99)
+    plain = estimate_open(judged, experts=EXPERTS).find("score", "m")
+    helped = estimate_open(judged, experts=EXPERTS, judge=sure).find("score", "m")
+    assert plain.high is not None
+    assert plain.low is not None
+    assert helped.high is not None
+    assert helped.low is not None
+    assert helped.high - helped.low < 0.8 * (plain.high - plain.low)
+
+
+def test_few_heavy_items_are_doubted() -> None:
+    rubric = [[1, -1]] * 18 + [[1, -30]] * 2
+    all_bad = {(f"m{i}", f"i{i}c0"): "no" for i in range(20)}
+    found = estimate_open(judge_all(rubric_table(rubric), all_bad), experts=EXPERTS).find("score", "m")
+    assert "a few items decide the mean" in found.why
+
+
+def test_gate_passes_above_its_bar_alone() -> None:
+    judged = judge_all(rubric_table([[1, 1]] * 60), {})
+    assert gate_score(judged, 0.8, "m", experts=EXPERTS) == "pass"
+    assert gate_score(judged, 0.99, "m", experts=EXPERTS) == "undecided"
+    silent = judge_all(rubric_table([[1, 1]] * 60), {(f"m{i}", f"i{i}c0"): None for i in range(30)})
+    assert gate_score(silent, 0.8, "m", experts=EXPERTS) == "undecided"
+
+
+def test_experts_are_measured_by_gold_and_by_each_other() -> None:
+    judged = judge_all(rubric_table([[1, 1]] * 2), {("m0", "i0c0"): "no"})
+    judged = replace(judged, gold=objects("yes", "no", "yes", None))
+    again = replace(judged, expert=objects("zoe", *["zoe"] * 3), gold=objects(*[None] * 4))
+    columns = {
+        name: np.concatenate([getattr(judged, name), getattr(again, name)]) for name in judged.__slots__
+    }
+    columns["reply"][-1] = "no"
+    result = estimate_open(type(judged)(**columns), experts=EXPERTS | {"zoe": "law"})
+    ann = next(found for found in result.experts if found.expert == "ann")
+    assert ann.yes_for_yes is not None
+    assert ann.no_for_no is not None
+    assert ann.agrees is not None
+    assert (ann.yes_for_yes.value, ann.no_for_no.value, ann.agrees.value) == (0.5, 0.0, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"metrics": ("f1",)}, "metrics must be among"),
+        ({"clip": "some"}, "clip must be one of"),
+        ({"level": 1.0}, "level"),
+        ({"judge": np.ones(2)}, "judge must have 12 rows"),
+    ],
+)
+def test_bad_settings_are_refused(changed: dict[str, object], message: str) -> None:
+    judged = judge_all(rubric_table([[1, 1]] * 6), {})
+    with pytest.raises(EstimateError, match=message):
+        estimate_open(judged, **({"experts": EXPERTS} | changed))  # type: ignore[arg-type]
+
+
+def test_item_without_positive_points_is_refused() -> None:
+    judged = judge_all(rubric_table([[1], [-1]]), {})
+    with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
+        estimate_open(judged, experts=EXPERTS)
+
+
+def test_bad_judgements_are_refused() -> None:
+    judged = judge_all(rubric_table([[1]]), {})
+    with pytest.raises(EstimateError, match=r"reply\[0\] must be one of yes, no"):
+        replace(judged, reply=objects("maybe"))
+    with pytest.raises(EstimateError, match=r"propensity\[0\]"):
+        replace(judged, propensity=np.array([1.5]))
+    with pytest.raises(EstimateError, match="gold must have 1 rows"):
+        replace(judged, gold=objects(None, None))
