@@ -93,7 +93,6 @@ class Month:
 
     def change_hands(self, page: Page, link: str, expert: str) -> None:
         """The person before signs out of a window, and an expert opens their link in it."""
-        page.wait_for_function("() => Object.keys(localStorage).every(k => !k.includes('unsent'))")
         page.get_by_role("button", name="Sign out").click()
         expect(page.locator("main")).to_contain_text("You have signed out")
         page.goto(link)
@@ -107,13 +106,15 @@ class Month:
             asked = {a.question.item_id for a in store.content.read_answers() if a.question.expert == expert}
         return min(asked)
 
-    def tap_through(self, page: Page, expert: str, number: int) -> None:
-        """Answer on the answer page by one tap each."""
+    def tap_through(self, page: Page, expert: str, number: int, *, offline: bool = False) -> None:
+        """Answer on the answer page by one tap each; wait until the answers are stored, unless offline."""
         for _ in range(number):
             asked = page.locator("body[data-ready]").get_attribute("data-ready")
             said = self.verdict(expert, page.locator("#text").inner_text())
             page.locator(f'button[data-value="{said}"]').click()
             page.wait_for_function("(asked) => document.body.dataset.ready !== asked", arg=asked)
+        if not offline:
+            page.wait_for_function("() => Object.keys(localStorage).every(k => !k.includes('unsent'))")
 
     def send(self, desk: Desk, own: Mapping[str, str], expert: str, number: int) -> None:
         """Answer on the answer page as its script would."""

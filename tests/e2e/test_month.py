@@ -113,7 +113,7 @@ def test_a_month(month: Month, proxy: FaultyProxy) -> None:
         port = desk.port
         os.kill(desk.process.pid, signal.SIGKILL)  # the second kill, of the page's server, beneath a phone
         desk.process.wait()
-        month.tap_through(bea, "bea", 2)
+        month.tap_through(bea, "bea", 2, offline=True)
         expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
     lost = restore(month, saved)
     with serve(bench.folder, port=port) as desk, show(bench.folder) as view:
@@ -201,7 +201,7 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
     call = month.bench.call
     call("label", "pull")
     before = month.status()["experts"]
-    moved = call("experts", "replace", "ben", "--with", "bea")["moved"]
+    moved = call("experts", "replace", "ben", "bea")["moved"]
     assert moved == before["ben"]["open"] > 0
     call("experts", "return", "cem")
     shown = desk.state(dict(dan))["questions"][0]
@@ -327,7 +327,9 @@ def change_items(month: Month, bea: Page) -> None:
     items.write_text(items.read_text().replace(f"number {number}.", f"number {number}. Corrected"))
     again = call("items", "correct", corrected, "--reason", "a typo", "--ask-again")
     assert (again["answers"], again["predictions"]) == (1, 1)
-    assert call("predictions", "import", "answers.csv", "--model", "m")["predictions"] > 0
+    answers = month.bench.folder / "answers.csv"
+    answers.write_text(re.sub(rf"^{removed},.*\n", "", answers.read_text(), flags=re.MULTILINE))
+    call("predictions", "import", "answers.csv", "--model", "m")
     assert month.status()["experts"]["bea"]["open"] == 1
     month.check_counts()
     bea.reload()
