@@ -32,7 +32,7 @@ def draw_winner(
 ) -> tuple[float, float, float]:
     """The winner's true accuracy, and the ends of its interval."""
     board, best, own = _score(accuracies_of(archive, rng, size), kind, K, n, rng)
-    return own, max(0.0, board.fitness[best].low), min(1.0, board.fitness[best].high)
+    return own, max(0.0, board.standing(best).low), min(1.0, board.standing(best).high)
 
 
 def winner_widths(kind: Kind, K: int, n: int, size: int, draws: int) -> tuple[float, float]:
@@ -61,7 +61,7 @@ def _stand_out(
 ) -> tuple[float, float, float, float]:
     """Width of the winner's interval, ends of the crowd's interval, and the lead in standard errors."""
     board, best, _ = _score(true, kind, K, n, rng)
-    standing, row = board.fitness[best], board.ids.index(best)
+    standing, row = board.standing(best), board.ids.index(best)
     half = 1.96 * float(np.hypot(board.shrunk.sd[row], board.shrunk.level_se))
     means = np.nanmean(board.scores, axis=1)
     rest = board.scores - np.nanmean(board.scores, axis=0)
@@ -87,4 +87,4 @@ def _score(
         kept.record(candidate.id, 0, made)
     board = score_candidates(kept, items, labels)
     best = board.ranked()[0]
-    return board, best, float(true[list(board.fitness).index(best)])
+    return board, best, float(true[board.ids.index(best)])

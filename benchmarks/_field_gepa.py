@@ -1,4 +1,4 @@
-"""Run gepa on the task of `search_field`, in a separate environment (see `_peers`).
+"""gepa on the tasks of `search_field`; runs in its own environment (see `_peers`).
 
     python _field_gepa.py RUNS.json
 
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 task_of: Any = importlib.import_module("_field_task")
-"""A neighbour in this folder: nothing of the project is installed here."""
+real: Any = importlib.import_module("_field_real")
+"""Neighbours in this folder: nothing of the project is installed here."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "pareto, 120 items": {},
@@ -64,7 +65,7 @@ class Adapter:
         """Per-item scores on the accuracy scale."""
         said = self._task.answers(candidate["instruction"])[batch]
         truth, refused = (np.array([self._labels[i][side] for i in batch]) for side in (0, 1))
-        scores = task_of.transformed(said, truth, refused, self._task.K).tolist()
+        scores = ((said >= 0) * task_of.transformed(said, truth, refused, self._task.K)).tolist()
         traces = [{"item": i, "score": s} for i, s in zip(batch, scores, strict=True)]
         return self._batch(
             outputs=said.tolist(), scores=scores, trajectories=traces if capture_traces else None
@@ -77,7 +78,7 @@ class Adapter:
     def propose_new_texts(self, candidate: dict[str, str], _: Any, components: list[str]) -> dict[str, str]:
         """One edit."""
         self.edits += 1
-        return {name: task_of.edit_method(candidate[name], self._rng) for name in components}
+        return {name: self._task.edit(candidate[name], self._rng) for name in components}
 
 
 class Silent:
@@ -92,6 +93,8 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
     gepa: Any = importlib.import_module("gepa")
     seed = int(run["seed"])
     task = task_of.FieldTask(run["K"], run["items"], seed)
+    if run["is_real"]:
+        task = real.RealTask(run["items"], seed)
     feedback, select, _ = run["sizes"]
     rows = run["rows"]
     given = dict(setting)
@@ -100,7 +103,7 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
     random.seed(seed)
     adapter = Adapter(task, run, np.random.default_rng([seed, 6]))
     result = gepa.optimize(
-        seed_candidate={"instruction": task_of.write_method(run["start"], 0)},
+        seed_candidate={"instruction": run["start"]},
         trainset=[i for i in rows if i not in set(chosen)],
         valset=chosen,
         adapter=adapter,
@@ -110,7 +113,7 @@ def search_once(run: dict[str, Any], setting: dict[str, Any]) -> tuple[float, fl
         **given,
     )
     best = result.best_idx
-    true = task_of.read_method(result.candidates[best]["instruction"])[0]
+    true = task.accuracy(result.candidates[best]["instruction"])
     return true, float(result.val_aggregate_scores[best]), adapter.edits
 
 

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from oversight.harness import IntArray
-
+IntArray = NDArray[np.int64]
+"""Nothing of the project is imported: rivals in environments of their own have the same methods."""
 DATA = Path(__file__).parent / "data" / "mmlu_pro_answers.csv.gz"
 MOST = 5
 RULES = ("vote", "cascade", "route")

@@ -1,4 +1,8 @@
-"""Random search and AFlow's published rule on the task of `search_field`, with as many calls as ours."""
+"""Rivals on the tasks of `search_field`: random search, greedy halving and AFlow's published rule.
+
+Each makes as many calls as ours made. Each scores natural labels as ours does, by maximum likelihood, and by
+the published transform as well.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ import numpy as np
 from benchmarks._field_ours import Labels
 from benchmarks._field_real import RealTask
 from benchmarks._field_task import FieldTask, transformed
+from oversight.agents.search import ExpertLabels, score_items
 from oversight.agents.search.policies.proposal import POOL, choose, published_probabilities
-from oversight.harness import FloatArray
+from oversight.harness import FloatArray, IntArray
 
 SELECTION = 120
 """Selection items of a study of `_field_ours`."""
@@ -35,8 +40,9 @@ class Trial:
     runs
         Validation runs of every instruction.
     raw
-        Whether a score is the share of items that experts' answers do not refute; otherwise it is on the
-        accuracy scale.
+        Whether a score is the share of items that experts' answers do not refute, else on the accuracy scale.
+    ml
+        Whether the accuracy is estimated by maximum likelihood, as ours is, else by the published transform.
     """
 
     task: FieldTask | RealTask
@@ -47,32 +53,72 @@ class Trial:
     items: int | None = SELECTION
     runs: int = 1
     raw: bool = False
+    ml: bool = False
 
     def __post_init__(self) -> None:
         feedback = self.labels.sizes[0]
-        self._part = slice(None) if self.items is None else slice(feedback, feedback + self.items)
+        part = slice(None) if self.items is None else slice(feedback, feedback + self.items)
+        self._rows, self._truth = self.labels.rows[part], self.labels.truth[part]
+        self._refused = self.labels.refused[part]
         self.tried = [self.start]
         self.scores = [self._validate(self.tried[0])]
 
     def go(self, draw_parent: Callable[[FloatArray], int]) -> Picked:
-        """Edit drawn parents while calls remain, and pick the one with the highest score."""
-        n = len(self.labels.rows[self._part]) * self.runs
+        """Edit drawn parents while calls last, and pick the largest score's."""
+        n = len(self._rows) * self.runs
         for _ in range(self.calls // n - 1):
             parent = self.tried[draw_parent(np.array(self.scores))]
             self.tried.append(self.task.edit(parent, self.rng))
             self.scores.append(self._validate(self.tried[-1]))
-        best = int(np.argmax(self.scores))
-        K = self.task.K
+        return self._pick()
+
+    def halve(self, batch: int) -> Picked:
+        """Edit the best so far, a batch at a time; half of a batch goes on after 1/4 and 1/2 of the items."""
+        n = len(self._rows)
+        rungs = (n // 4, n // 2, n)
+        left, edits = self.calls - n, 0
+        while True:
+            best = self.tried[int(np.argmax(self.scores))]
+            alive = [self.task.edit(best, self.rng) for _ in range(batch)]
+            before = 0
+            for rung in rungs:
+                left -= len(alive) * (rung - before)
+                if left < 0:
+                    return *self._pick()[:2], edits
+                scores = [self._validate(method, rung) for method in alive]
+                order = np.argsort(scores)[::-1]
+                alive = [alive[j] for j in order[: max(1, len(alive) // 2)]]
+                before = rung
+            edits += batch
+            self.tried += alive
+            self.scores += sorted(scores, reverse=True)[: len(alive)]
+
+    def _pick(self) -> Picked:
+        best, K = int(np.argmax(self.scores)), self.task.K
         reported = (K - 1) * self.scores[best] - (K - 2) if self.raw else self.scores[best]
         return self.task.accuracy(self.tried[best]), reported, len(self.tried) - 1
 
-    def _validate(self, instruction: str) -> float:
-        rows, K = self.labels.rows[self._part], self.task.K
-        truth, refused = self.labels.truth[self._part], self.labels.refused[self._part]
-        said = [self.task.answers(instruction, run)[rows] for run in range(self.runs)]
-        found = [((y >= 0) * transformed(y, truth, refused, K)).mean() for y in said]
-        mean = float(np.mean(found))
+    def _validate(self, method: str, first: int | None = None) -> float:
+        """Score a method on the first of the items, or on all of them."""
+        K, truth, refused = self.task.K, self._truth[:first], self._refused[:first]
+        said = np.array([self.task.answers(method, run)[self._rows[:first]] for run in range(self.runs)])
+        if self.ml:
+            return float(score_items(said, _as_labels(truth, refused, K)).mean())
+        mean = float(((said >= 0) * transformed(said, truth, refused, K)).mean())
         return (mean + K - 2) / (K - 1) if self.raw else mean
+
+
+def _as_labels(truth: IntArray, refused: IntArray, K: int) -> ExpertLabels:
+    n = len(truth)
+    return ExpertLabels(
+        items=tuple(map(str, range(n))),
+        n_options=np.full(n, K),
+        truth=truth,
+        refused=refused[:, None] == np.arange(K),
+        propensities=np.zeros((n, K)),
+        routed=np.zeros(n, np.bool_),
+        cluster=np.arange(n),
+    )
 
 
 def random_search(trial: Trial) -> Picked:
@@ -83,6 +129,16 @@ def random_search(trial: Trial) -> Picked:
 def around_start(trial: Trial) -> Picked:
     """Edit the start every time."""
     return trial.go(lambda _: 0)
+
+
+def halving(trial: Trial) -> Picked:
+    """Batches of eight edits of the best so far."""
+    return trial.halve(8)
+
+
+def small_batches(trial: Trial) -> Picked:
+    """Batches of three edits of the best so far."""
+    return trial.halve(3)
 
 
 def aflow(trial: Trial) -> Picked:
@@ -103,10 +159,20 @@ SETTINGS: dict[str, dict[str, tuple[Callable[[Trial], Picked], dict[str, bool | 
         "edits of any, all items": (random_search, {"items": None}),
         "edits of the start, 120 items": (around_start, {}),
         "edits of the start, all items": (around_start, {"items": None}),
+        "edits of any, by likelihood, 120 items": (random_search, {"ml": True}),
+        "edits of the start, by likelihood, 120 items": (around_start, {"ml": True}),
+    },
+    "greedy": {
+        "batches of 8, halved, 120 items": (halving, {"ml": True}),
+        "batches of 8, halved, all items": (halving, {"ml": True, "items": None}),
+        "batches of 3, halved, 120 items": (small_batches, {"ml": True}),
+        "batches of 3, halved, all items": (small_batches, {"ml": True, "items": None}),
     },
     "aflow": {
         "transformed, 120 items": (aflow, {}),
         "transformed, all items": (aflow, {"items": None}),
+        "likelihood, 120 items": (aflow, {"ml": True}),
+        "likelihood, all items": (aflow, {"ml": True, "items": None}),
         "transformed, 120 items, 3 runs": (aflow, {"runs": 3}),
         "raw, 30 items": (aflow, {"raw": True, "items": 30}),
         "raw, 60 items": (aflow, {"raw": True, "items": 60}),

@@ -28,6 +28,7 @@ OPEN_PROTOCOL = "open-answers"
 """Protocol of studies with open answers."""
 
 PAGES: dict[str, str] = {
+    "answers": "oversight.harness.open_answers:read_judged_answers",
     "collection": "oversight.protocols.collect.collection_page:read_collection",
     "search": "oversight.agents.search.view:read_searches",
     "candidate": "oversight.agents.search.view:read_candidate",

@@ -38,16 +38,14 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     refuse_mark(study.store_url)
-    if args.patience is not None:
-        raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     prices, items = study_prices(study), study_items(study)
     found = _read_workflow(args.workflow, study, items)
-    tier = args.sandbox or found.tier
     names = dict.fromkeys(args.model or study.models)
     plans = [
-        WorkflowPlan(found.program, found.roles, found.shape, tier, name, study.model(name)) for name in names
+        WorkflowPlan(found.program, found.roles, found.shape, found.tier, name, study.model(name))
+        for name in names
     ]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
@@ -97,4 +95,4 @@ def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
         found.check_options(items)
         return found
     shape, roles = read_workflow_settings(study.folder, items)
-    return Workflow(program=load_program(name), shape=shape, roles=roles)
+    return Workflow(program=load_program(name), shape=shape, roles=roles, tier=study.search.tier)

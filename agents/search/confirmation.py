@@ -104,7 +104,7 @@ def decide(
     the context's, where it was made before.
     """
     board = board or context.board()
-    chosen = [board.fitness[c] for c in finalists]
+    chosen = [board.standing(c) for c in finalists]
     mean = np.array([f.mean for f in chosen])
     variance = np.array([f.sd for f in chosen]) ** 2
     level = board.shrunk.level_se**2

@@ -184,7 +184,7 @@ class SearchContext:
             return board.ranked()[: self.section.finalists]
         done = self.find_complete(board.ids)
         whole = [c for c in board.ids if c in done]
-        return [max(whole, key=lambda c: rounded(board.fitness[c].value))]
+        return [max(whole, key=lambda c: rounded(board.standing(c).value))]
 
     async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
         """Have a candidate answer feedback items, and hold that against what experts said.

@@ -74,14 +74,14 @@ def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
     """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
-    if candidate not in board.fitness:
+    if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
     # While there are fewer others than the top has places, there is no bar.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
-    values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.fitness}
+    values = {c: _value(board, c, n) for c in (candidate, *rivals) if c in board.places}
     room = max(1, math.floor(share * len(values)))
     better = sum(value > values[candidate] for value in values.values())
     return "" if better < room else f"not among the best {room} of {len(values)} on {n} items"

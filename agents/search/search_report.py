@@ -109,7 +109,8 @@ def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
     """All candidates in order of arrival, with the differences of their sources if those are asked for."""
-    archive, fitness = context.archive, board.fitness if board else {}
+    archive = context.archive
+    fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
     front = pareto({c: standing for c, standing in fitness.items() if c in done})
     answers = archive.count_answers(list(archive.candidates), archive.splits["select"]).tolist()
@@ -200,7 +201,7 @@ def report_winner(
 
 
 def _tokens_of(board: Board | None, candidate: str) -> float | None:
-    return board.fitness[candidate].tokens if board is not None and candidate in board.fitness else None
+    return board.standing(candidate).tokens if board is not None and candidate in board.places else None
 
 
 def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:

@@ -328,7 +328,7 @@ template = "prompt.txt"        # fields: $text $options $names $letters; built-i
 # pattern = '(?P<answer>\\w+)$' # or a pattern of your own, whose group holds the option
 
 [models.small]
-endpoint = "local"             # the model of `oversight model start`
+endpoint = "local"             # the model of `oversight server start model`
 model = "smollm2-135m-instruct"
 temperature = 0.0
 {max_tokens}# room to think before the last line; a model that reasons at length needs thousands
@@ -467,7 +467,7 @@ def refuse_study(folder: str | Path) -> Path:
     """
     target = Path(folder) / STUDY_FILE
     if target.exists():
-        raise BadInput(f"{target} is there already; edit it, or give another --folder")
+        raise BadInput(f"{target} is there already; edit it, or name another folder")
     return target
 
 

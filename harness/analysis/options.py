@@ -25,10 +25,8 @@ def requested_interval(study: Study) -> str | None:
     return None if study.estimate.interval == "exact" else study.estimate.interval
 
 
-def study_costs(study: Study, given: str | None = None) -> Path | None:
-    """The table of costs that is given, or that of study.toml; None without one."""
-    if given is not None:
-        return Path(given)
+def study_costs(study: Study) -> Path | None:
+    """The table of costs that study.toml names; None without one."""
     return None if study.estimate.costs is None else study.path(study.estimate.costs)
 
 
@@ -44,7 +42,8 @@ def refuse_panel(study: Study, use: str) -> None:
 
     if study.is_open:
         told = "does not apply to a study of open answers; see: oversight estimate"
-        raise BadInput(f"oversight {use} {told}")
+        name = "report_study" if use == "estimate" else f"oversight {use}"
+        raise BadInput(f"{name} {told}")
 
     if study.experts.is_panel:
         refuse(use, {"ratings"})

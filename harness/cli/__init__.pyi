@@ -1,4 +1,5 @@
 from .conventions import (
+    add_settings as add_settings,
     add_study as add_study, add_verbose as add_verbose, emit as emit, study_of as study_of,
 )
 from .shared_terms import (

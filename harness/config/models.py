@@ -88,7 +88,7 @@ class ModelSection(Section):
     ----------
     endpoint
         A base URL, the name of a section under ``[endpoints]``, or ``"local"`` for the server of
-        ``oversight model start``.
+        ``oversight server start model``.
     model
         What the endpoint calls the model; of a callable or a command, a name of yours for its version.
     python

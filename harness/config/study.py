@@ -432,7 +432,7 @@ class LabelStudioSection(Section):
         File with a labelling page of one's own for Label Studio.
     isolated
         Whether every expert has a server of their own on this machine started by
-        ``oversight label-studio start``, so that nobody sees another's answers.
+        ``oversight server start label-studio``, so that nobody sees another's answers.
     """
 
     instructions: str = ""
@@ -461,7 +461,7 @@ class EstimateSection(Section):
     level
         Confidence level of intervals.
     interval
-        Kind of interval: ``"exact"``, or a name of those that ``oversight estimate --interval`` takes.
+        Kind of interval: ``"exact"``, or a name of those in docs/estimators.md.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
         panel.
@@ -482,6 +482,11 @@ class EstimateSection(Section):
     looks: int | None = Field(default=None, ge=1)
     metrics: list[str] = Field(default=[])
     costs: str | None = None
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _split_metrics(cls, named: Any) -> Any:
+        return [name.strip() for name in named.split(",")] if isinstance(named, str) else named
 
     @model_validator(mode="after")
     def _one_kind_of_strata(self) -> EstimateSection:

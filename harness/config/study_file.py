@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from oversight.harness.config.models import ENDPOINT_ONLY
 from oversight.harness.config.study import Study
-from oversight.harness.errors import DataError
+from oversight.harness.errors import BadInput, DataError
 from oversight.harness.output import did_you_mean, read_text, shorten
 
 STUDY_FILE = "study.toml"
@@ -32,14 +33,16 @@ _RETIRED = {
 """Settings that a section no longer has, and what to do instead."""
 
 
-def read_study(path: str | Path = STUDY_FILE) -> Study:
-    """Read a study file.
+def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
+    """Read a study file, with other values of some settings, by their names such as ``estimate.level``.
 
     Raises
     ------
     DataError
         Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
         unknown key, a wrong type, a value out of range.
+    BadInput
+        Naming a changed setting that does not exist, or whose value it cannot take.
     """
     path = Path(path)
     try:
@@ -62,12 +65,16 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
     table.pop("folder", None)
     _refuse_large(table, path, text)
     _refuse_retired(table, path, text)
+    for name, value in (changes or {}).items():
+        _change(table, name.split("."), value)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(k) for k in first["loc"] if k != "folder"]
         reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
+        if changed := next((n for n in changes or () if ".".join(keys).startswith(n)), ""):
+            raise BadInput(f"--set {changed}: {reason}") from None
         raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
 
 
@@ -79,6 +86,15 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
     elif isinstance(found, int) and not -(2**63) <= found < 2**63:
         reason = f"a whole number has at most 64 bits, is {shorten(found)}"
         raise DataError(reason, file=path, line=_line(text, list(keys)), field=".".join(keys))
+
+
+def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
+    """Give a setting another value; a section that is missing begins with it."""
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise BadInput(f"--set {'.'.join(keys)}: {key} is no section of study.toml")
+    table[keys[-1]] = value
 
 
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:

@@ -81,7 +81,7 @@ RULES = (
         uses=_set(*USES),
         all_of=_set("ratings"),
         kind=NO_EFFECT,
-        reason="this study is a panel; see: oversight agree, certify and parity --help",
+        reason="this study is a panel; see: oversight panel agree, certify and parity --help",
     ),
     Rule(
         uses=_set("estimate", "metrics"),

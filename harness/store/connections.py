@@ -33,9 +33,6 @@ from oversight.harness.store.stored_values import (
     write_json,
 )
 
-_IDLE = "SELECT set_config('idle_in_transaction_session_timeout', '10s', true)"
-_STANDSTILL = f"{_IDLE}, set_config('transaction_timeout', '30s', true)"
-"""Who stands still in the middle of a batch of rows is not idle; the other limit came with PostgreSQL 17."""
 _DATABASE = "SELECT database FROM database_mark"
 _LOSSES = 5  # in a row, with the server back each time: then it is not a restart
 T = TypeVar("T")

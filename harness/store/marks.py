@@ -22,10 +22,6 @@ class MarkRepository(Repository):
         with self._database.transaction() as connection:
             return read_mark(connection)
 
-    def read_source(self) -> str:
-        """Address of the database that this one was copied or upgraded from; else empty."""
-        return str(self._database.read_rows(sa.select(_MARK.c.source))[0][0])
-
     def mark_copy(self, source: str) -> None:
         """Mark this database as a copy of another, made now."""
         self._write(DatabaseMark(write_moment(datetime.now(UTC)), source))

@@ -16,36 +16,32 @@ from oversight.harness.config import RunSpec
 from oversight.harness.errors import Fault
 from oversight.harness.store.database import PORTION, Repository, repeated, split_into_batches
 from oversight.harness.store.tables import (
-    ChargeRow,
-    GuessedUsageRow,
     ItemRow,
+    LedgerRow,
     PredictionRow,
-    ReservationRow,
     RunRow,
-    ServedModelRow,
     execute_many,
     insert_into,
-    upsert,
     upsert_tuples,
 )
 from oversight.harness.types import Prediction, PredictionStatus, Source, Usage
 
 _ITEM, _PREDICTION, _RUN = ItemRow.__table__, PredictionRow.__table__, RunRow.__table__
-_GUESSED, _SERVED = GuessedUsageRow.__table__, ServedModelRow.__table__
-_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
+_LEDGER = LedgerRow.__table__
 _KEY = ("run_id", "item_id", "sample")
 _PRICES = "prices"
 """Key of the prices beside a run's stored spec."""
-_SETTLED = sa.delete(_RESERVATION).where(
-    *(_RESERVATION.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY)
+_SETTLED = sa.delete(_LEDGER).where(
+    _LEDGER.c.kind == "reserved",
+    *(_LEDGER.c[name] == sa.bindparam(f"settled_{name}") for name in _KEY),
 )
 
-_WRITTEN = tuple(field.name for field in fields(Prediction) if field.name != "guessed")
+_WRITTEN = tuple(field.name for field in fields(Prediction))
 _STORED = [_PREDICTION.c[name] for name in _WRITTEN]
 _values_of = attrgetter(*_WRITTEN)
 ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, float | None, str]
 """Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence, step."""
-_IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source"})
+_IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source", "guessed"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 """What several answers have used together."""
 
@@ -102,14 +98,14 @@ class RunRepository(Repository):
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
         """Note what the endpoint of a stored run calls its model; the first name stays."""
-        row = {"run_id": run_id, "name": served}
+        first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
-            connection.execute(insert_into(_SERVED, connection.dialect).values(row).on_conflict_do_nothing())
+            connection.execute(sa.update(_RUN).where(first).values(served_as=served))
 
     def read_served_as(self, run_id: str) -> str | None:
         """What the endpoint of a run calls its model; None before its first reply."""
-        rows = self._database.read_rows(sa.select(_SERVED.c.name).where(_SERVED.c.run_id == run_id))
-        return rows[0].name if rows else None
+        rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
+        return rows[0].served_as if rows else None
 
     def count_predictions(self, run_id: str) -> int:
         """Answers of a run, failed ones too."""
@@ -160,14 +156,17 @@ class RunRepository(Repository):
         """Answers of a run by status, and how many of them have tokens that are a guess."""
         by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
-        guessed = sa.select(sa.func.count()).where(_GUESSED.c.run_id == run_id, _GUESSED.c.calls > 0)
+        mine = (_PREDICTION.c.run_id == run_id, _PREDICTION.c.guessed > 0)
+        guessed = sa.select(sa.func.count()).where(*mine)
         found = {PredictionStatus(status): n for status, n in rows}
         counts = {status: found.get(status, 0) for status in PredictionStatus}
         return counts, self._database.read_rows(guessed)[0][0]
 
     def read_runs(self) -> list[dict[str, Any]]:
         """All runs as ``{"id", "name", "created", "spec"}``, oldest first."""
-        runs = self._database.read_values(dict, sa.select(_RUN).order_by(_RUN.c.created, _RUN.c.name))
+        names = (_RUN.c[name] for name in ("id", "name", "created", "spec"))
+        query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
+        runs = self._database.read_values(dict, query)
         for run in runs:
             run["spec"].pop(_PRICES, None)  # which change no answer
         return runs
@@ -181,20 +180,18 @@ class RunRepository(Repository):
         """
         if not rows:
             return
-        guessed = [{**_key_of(run, p), "calls": p.guessed} for run, p in rows if p.guessed]
         with self._database.transaction() as connection:
             predictions = [(run, *_values_of(p)) for run, p in rows]
             upsert_tuples(connection, _PREDICTION, ("run_id", *_WRITTEN), predictions)
-            upsert(connection, _GUESSED, guessed)
             if reserved:
                 settled = [{f"settled_{n}": v for n, v in _key_of(run, p).items()} for run, p in rows]
                 execute_many(connection, _SETTLED, settled)
 
     def store_imported(self, run_id: str, rows: Sequence[ImportedFields]) -> None:
         """Store answers of another program's run, as `store_predictions` does."""
-        names = ("run_id", *_IMPORTED, "attempts", "source")
+        names = ("run_id", *_IMPORTED, "attempts", "source", "guessed")
         source = Source.IMPORT.value
-        values = [(run_id, *row, 1, source) for row in rows]
+        values = [(run_id, *row, 1, source, 0) for row in rows]
         with self._database.transaction() as connection:
             upsert_tuples(connection, _PREDICTION, names, values)
 
@@ -206,9 +203,8 @@ class RunRepository(Repository):
     def read_samples(self, run_id: str) -> Iterator[Prediction]:
         """All predictions of a run, sample by sample, in the order of the items."""
         query = (
-            sa.select(*_STORED, sa.func.coalesce(_GUESSED.c.calls, 0).label("guessed"))
+            sa.select(*_STORED)
             .join(_ITEM, _PREDICTION.c.item_id == _ITEM.c.id)
-            .outerjoin(_GUESSED, sa.and_(*(_GUESSED.c[name] == _PREDICTION.c[name] for name in _KEY)))
             .where(_PREDICTION.c.run_id == run_id)
             .order_by(_ITEM.c.position, _PREDICTION.c.sample)
         )
@@ -279,10 +275,9 @@ class RunRepository(Repository):
 
     def sum_charges(self, run_id: str) -> list[Usage]:
         """What a run was charged without an answer."""
-        charge = _CHARGE.c
-        charged = sa.select(charge.requests, charge.input_tokens, charge.output_tokens)
-        rows = self._database.read_rows(charged.where(charge.run_id == run_id))
-        return [Usage(*sums) for sums in rows]
+        charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
+        of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
+        return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:

@@ -19,7 +19,6 @@ from oversight.harness.store.database import Repository, repeated
 from oversight.harness.store.tables import (
     CallRow,
     CandidateAnswerRow,
-    CandidateParentRow,
     CandidateRow,
     SearchEventRow,
     SearchItemRow,
@@ -32,7 +31,7 @@ from oversight.harness.store.tables import (
 from oversight.harness.types import Candidate, Prediction, PredictionStatus, Program
 
 _SEARCH, _ITEM, _EVENT = (t.__table__ for t in (SearchRow, SearchItemRow, SearchEventRow))
-_CANDIDATE, _PARENT = CandidateRow.__table__, CandidateParentRow.__table__
+_CANDIDATE = CandidateRow.__table__
 _ANSWER, _CALL = CandidateAnswerRow.__table__, CallRow.__table__
 
 
@@ -100,16 +99,11 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_candidate(self, search: str, candidate: Candidate) -> None:
-        """Store a candidate with its parents, unless it is there."""
+        """Store a candidate, unless it is there."""
         row = {"search_id": search, "id": candidate.id, **row_of(candidate.program)}
-        row |= {"slot": candidate.slot, "op": candidate.op, "note": candidate.note}
-        parents = [
-            {"search_id": search, "child": candidate.id, "parent": parent, "position": j}
-            for j, parent in enumerate(candidate.parents)
-        ]
+        row |= {name: getattr(candidate, name) for name in ("slot", "op", "note", "parents")}
         with self._database.transaction() as connection:
-            if _append(connection, _CANDIDATE, row):
-                execute_many(connection, sa.insert(_PARENT), parents)
+            _append(connection, _CANDIDATE, row)
 
     @repeated(twice=True)
     def add_answers(
@@ -166,10 +160,6 @@ class SearchRepository(Repository):
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
         """A search's candidates, or these of them, in order of arrival."""
-        parents = defaultdict[str, list[str]](list)
-        few = None if ids is None else _PARENT.c.child.in_(ids)
-        for row in self._rows(_PARENT, search, _PARENT.c.position, where=few):
-            parents[row.child].append(row.parent)
         few = None if ids is None else _CANDIDATE.c.id.in_(ids)
         found = []
         for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few):
@@ -179,7 +169,7 @@ class SearchRepository(Repository):
                     f"search {search}: the source of candidate {row.id} is not what it was; its answers are "
                     "of another program: put back a copy of the database, or begin another search"
                 )
-            found.append(value_of(Candidate, row, program=program, parents=tuple(parents[row.id])))
+            found.append(value_of(Candidate, row, program=program))
         return found
 
     def read_answers(
@@ -230,11 +220,10 @@ class SearchRepository(Repository):
         return self._database.read_rows(query if where is None else query.where(where))
 
 
-def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> bool:
-    """Store a row after all others of its search, unless there is one of its key; say whether it was new."""
+def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
+    """Store a row after all others of its search, unless there is one of its key."""
     same = [column == row[column.name] for column in table.primary_key]
     if count_rows(connection, table, *same):
-        return False
+        return
     position = count_rows(connection, table, table.c.search_id == row["search_id"])
     connection.execute(sa.insert(table), {**row, "position": position})
-    return True

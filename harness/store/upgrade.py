@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -29,26 +30,49 @@ from oversight.harness.store.engines import (
 )
 from oversight.harness.store.schema import HEAD, create_tables, read_metadata, read_version
 from oversight.harness.store.stored_values import describe_failure
-from oversight.harness.store.study_store import Store
 from oversight.harness.store.tables import count_rows
 
 _LEFT = {"run_lock", "run_version", "run_columns", "database_mark"}
 """Tables about processes, about the database itself, and what follows from predictions."""
 _OLD = "older"
 """Name under which a new file's connection knows the old file."""
-_MERGED: dict[str, dict[str, str]] = {
-    "calls_under_way": {
-        "call_claim": """
-            INSERT INTO calls_under_way (run_id, requests, input_tokens, output_tokens)
-            SELECT work_id, sum(requests), sum(input_tokens), sum(output_tokens)
-            FROM {old}.call_claim WHERE work_id IN (SELECT id FROM run) GROUP BY work_id
-            ON CONFLICT (run_id) DO UPDATE SET
-            requests = calls_under_way.requests + excluded.requests,
-            input_tokens = calls_under_way.input_tokens + excluded.input_tokens,
-            output_tokens = calls_under_way.output_tokens + excluded.output_tokens""",
-    },
-}
-"""Table of the code → older table → statement that adds the rows of the older table."""
+_BOOK = """
+    INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
+    SELECT {run}, '{kind}', '', 0, sum(requests), sum(input_tokens), sum(output_tokens), {answers}
+    FROM {{old}}.{table} WHERE {run} IN (SELECT id FROM run) GROUP BY {run}
+    ON CONFLICT (run_id, kind, item_id, sample) DO UPDATE SET
+    requests = ledger.requests + excluded.requests, answers = ledger.answers + excluded.answers,
+    input_tokens = ledger.input_tokens + excluded.input_tokens,
+    output_tokens = ledger.output_tokens + excluded.output_tokens"""
+
+
+def _book(table: str, kind: str, *, run: str = "run_id", answers: str = "0") -> str:
+    return _BOOK.format(table=table, kind=kind, run=run, answers=answers)
+
+
+_MERGED = (
+    (
+        "guessed_usage",
+        """UPDATE prediction SET guessed = g.calls FROM {old}.guessed_usage AS g
+        WHERE prediction.run_id = g.run_id AND prediction.item_id = g.item_id
+        AND prediction.sample = g.sample""",
+    ),
+    (
+        "served_model",
+        "UPDATE run SET served_as = s.name FROM {old}.served_model AS s WHERE run.id = s.run_id",
+    ),
+    (
+        "reservation",
+        """INSERT INTO ledger (run_id, kind, item_id, sample, requests, input_tokens, output_tokens, answers)
+        SELECT run_id, 'reserved', item_id, sample, requests, input_tokens, output_tokens, 1
+        FROM {old}.reservation""",
+    ),
+    ("charge", _book("charge", "charged", answers="sum(answers)")),
+    ("spent", _book("spent", "paid")),
+    ("calls_under_way", _book("calls_under_way", "under way")),
+    ("call_claim", _book("call_claim", "under way", run="work_id")),
+)
+"""Tables of older versions whose rows are in other tables now, and what brings them there."""
 
 
 def upgrade_database(url: str, to: str) -> dict[str, int]:
@@ -67,26 +91,21 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
     Returns
     -------
     dict
-        Table → rows, of those that have any; nothing if an earlier upgrade copied all, and was killed then.
+        Table → rows, of those that have any.
 
     Raises
     ------
     StoreError
-        If the old database is no study of an older version or is in use, or `to` exists and holds
-        anything else.
+        If the old database is no study of an older version or is in use, or `to` exists.
     """
     file, shown = find_file(read_address(url)), show_address(url)
     if file is not None:
         file = shown = str(Path(file).resolve())
-    address = f"sqlite:///{to}" if file is not None else name_schema(url, to)
     try:
         _refuse_new(url, file, shown)
-        if _is_there(address, to):
-            with Store(address) as store:
-                source = store.marks.read_source()
-            if source != shown:
-                raise StoreError(f"{show_address(address)}: exists already; choose another name with --to")
-            return {}
+        if _is_there(file, url, to):
+            told = "if an earlier upgrade made it, name it as store in study.toml"
+            raise StoreError(f"{to}: exists already; {told}; else choose another name with --to")
         users = find_users(url) if file is None else _name_openers(Path(file))
         if users:
             raise StoreError(f"{shown}: {users}; end all commands and pages of the study first")
@@ -119,10 +138,10 @@ def _refuse_new(url: str, file: str | None, shown: str) -> None:
         raise StoreError(f"{shown}: {told}; there is nothing to upgrade")
 
 
-def _is_there(address: str, to: str) -> bool:
-    if find_file(read_address(address)) is not None:
+def _is_there(file: str | None, url: str, to: str) -> bool:
+    if file is not None:
         return Path(to).exists()
-    engine = sa.create_engine(read_address(address), poolclass=sa.NullPool)
+    engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)
     with engine.connect() as connection:
         return to in sa.inspect(connection).get_schema_names()
 
@@ -193,10 +212,13 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
             if table.name in stored:
                 for statement in _select_rows(connection, table, old):
                     bar.update(connection.execute(statement).rowcount)
-            for source, added in _MERGED.get(table.name, {}).items():
-                if source in stored:
-                    bar.update(connection.exec_driver_sql(added.format(old=old)).rowcount)
-    _copy_mark(connection, old if "database_mark" in stored else None, shown)
+        for source, added in _MERGED:
+            if source in stored:
+                bar.update(connection.exec_driver_sql(added.format(old=old)).rowcount)
+    if "candidate_parent" in stored:
+        _add_parents(connection, old)
+    if "database_mark" in stored:
+        _copy_mark(connection, old)
     rows = {table.name: count_rows(connection, table) for table in tables}
     if connection.dialect.name == "sqlite":  # which checks no keys meanwhile
         broken = connection.exec_driver_sql("PRAGMA main.foreign_key_check").first()
@@ -221,12 +243,22 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
         yield table.insert().from_select(names, part, include_defaults=False)
 
 
-def _copy_mark(connection: sa.Connection, old: str | None, shown: str) -> None:
-    """Keep the mark of a database that collects nothing, and name the database that the rows are from."""
+def _add_parents(connection: sa.Connection, old: str) -> None:
+    """Write the parents of candidates, which had a table of their own, into the rows of the candidates."""
+    names = ("search_id", "child", "parent", "position")
+    stored = sa.table("candidate_parent", *map(sa.column, names), schema=old)
+    parents = defaultdict[tuple[str, str], list[str]](list)
+    for search, child, parent, _ in connection.execute(sa.select(stored).order_by(stored.c.position)):
+        parents[search, child].append(parent)
+    candidate = read_metadata().tables["candidate"]
+    for (search, child), found in parents.items():
+        this = (candidate.c.search_id == search, candidate.c.id == child)
+        connection.execute(candidate.update().where(*this).values(parents=found))
+
+
+def _copy_mark(connection: sa.Connection, old: str) -> None:
+    """Keep the mark of a database that collects nothing; the new database has an id of its own."""
     mark = read_metadata().tables["database_mark"]
-    names = ("copied_at", "source", "moved_to")
-    found = dict.fromkeys(names, "")
-    if old is not None:
-        stored = sa.table(mark.name, *map(sa.column, names), schema=old)
-        found = dict(connection.execute(sa.select(stored)).mappings().one())
-    connection.execute(mark.update().values({**found, "source": found["source"] or shown}))
+    stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
+    found = connection.execute(sa.select(stored)).mappings().one()
+    connection.execute(mark.update().values(dict(found)))

@@ -27,7 +27,7 @@ from oversight.harness.store.audit import (
     DesignRepository,
     append_events,
 )
-from oversight.harness.store.calls import add_charge
+from oversight.harness.store.calls import book
 from oversight.harness.store.database import Repository
 from oversight.harness.store.tables import (
     AbsenceRow,
@@ -36,7 +36,6 @@ from oversight.harness.store.tables import (
     AssignmentRow,
     AuditEventRow,
     CallRow,
-    ChargeRow,
     ControlAnswerRow,
     ControlQuestionRow,
     HandoverRow,
@@ -330,6 +329,6 @@ def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
     number = 0
     for run, requests, input_tokens, output_tokens, rows in connection.execute(query):
         used = Usage(int(requests), int(input_tokens), int(output_tokens))
-        add_charge(connection, ChargeRow.__table__, run, used)
+        book(connection, run, "charged", used)
         number += rows
     return number

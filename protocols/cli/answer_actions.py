@@ -17,10 +17,12 @@ from oversight.harness.cli import emit
 from oversight.harness.config import Study
 from oversight.harness.output import counted, reveal, say
 from oversight.harness.store import AnswerLink, Store, has_database
-from oversight.protocols.collect import list_links, make_links, read_public_url, revoke_links
+from oversight.harness.web import read_public_url
+from oversight.protocols.collect import list_links, make_links, revoke_links
 
 if TYPE_CHECKING:
-    from oversight.protocols.collect import MadeLink, PublicAddress
+    from oversight.harness.web import PublicAddress
+    from oversight.protocols.collect import MadeLink
 
 _DAYS = 30.0
 """For which a link opens the page, if nobody says otherwise."""

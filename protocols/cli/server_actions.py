@@ -90,7 +90,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
     _check_watch(args, study)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        looks = watch_campaign(campaign, every=args.every, models=args.model, until_width=args.until_width)
+        looks = watch_campaign(campaign, every=args.every, until_width=args.until_width)
         with contextlib.closing(looks):
             for look in looks:
                 if args.once or look.is_last:
@@ -103,8 +103,8 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 def _check_watch(args: argparse.Namespace, study: Study) -> None:
     if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
         raise BadInput("--every must be above 0 and --until-width in (0, 1]")
-    if study.experts.is_panel and (args.until_width is not None or args.model):
-        raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
+    if study.experts.is_panel and args.until_width is not None:
+        raise BadInput("--until-width is for yes/no questions; a panel estimates no accuracy")
 
 
 def show_status(args: argparse.Namespace, study: Study) -> int:

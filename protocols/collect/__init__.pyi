@@ -1,8 +1,7 @@
 from .answer_page import (
     AnswerDesk as AnswerDesk, AnswerPageOptions as AnswerPageOptions, GivenAnswer as GivenAnswer,
-    MadeLink as MadeLink, Outcome as Outcome, PublicAddress as PublicAddress, list_links as list_links,
-    make_links as make_links, read_public_url as read_public_url, revoke_links as revoke_links,
-    serve_answers as serve_answers,
+    MadeLink as MadeLink, Outcome as Outcome, list_links as list_links, make_links as make_links,
+    revoke_links as revoke_links, serve_answers as serve_answers,
 )
 from .collection_page import read_collection as read_collection
 from .label_studio import (

@@ -1,3 +1,4 @@
+from .open_demo import run_open_demo as run_open_demo
 from .open_protocol import OpenAnswers as OpenAnswers
 from .simulated_units import simulate_units as simulate_units
 from .unit_route import RoutedUnits as RoutedUnits, find_due as find_due, route_units as route_units

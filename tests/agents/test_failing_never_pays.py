@@ -91,7 +91,7 @@ def test_failing_on_purpose_scores_as_wrong(way: str) -> None:
     assert len(lost) > 20
     assert all(p.reason.startswith("no usable reply") for p in lost)
     found = board(honest, failing)
-    first, second = (found.fitness[c] for c in found.ids)
+    first, second = (found.standing(c) for c in found.ids)
     assert second.value < first.value - 0.1
     assert second.invalid_rate == pytest.approx(len(lost) / N)
     assert (second.error_rate, second.n_items) == (0, N)
@@ -111,7 +111,7 @@ def test_a_failure_of_the_endpoint_that_a_program_provokes_scores_as_wrong(said:
     lost = [p for p in failing if p.status is PredictionStatus.FAILED]
     assert len(lost) > 20
     found = board(honest, failing)
-    first, second = (found.fitness[c] for c in found.ids)
+    first, second = (found.standing(c) for c in found.ids)
     assert second.value < first.value - 0.1
     assert (second.n_items, second.error_rate) == (N, 0)
     assert second.invalid_rate == pytest.approx(len(lost) / N)
@@ -165,7 +165,7 @@ def test_faults_of_the_endpoint_are_left_out_and_bounded_both_ways() -> None:
     hurt, whole, other = run(HONEST, say=faulty), run(HONEST), run(HONEST, say=faulty)
     assert sum(p.status is PredictionStatus.FAILED for p in hurt) == 12
     found = board(hurt, whole, other)
-    first, second, _ = (found.fitness[c] for c in found.ids)
+    first, second, _ = (found.standing(c) for c in found.ids)
     assert first.error_rate == pytest.approx(0.1)
     assert first.shares == ", 10 % failed"
     assert first.high - first.low > second.high - second.low + 0.08

@@ -200,7 +200,7 @@ def test_a_program_that_is_refused_now_stands_in_no_searchs_way() -> None:
     run(world)
     found = state.archive.predictions(pill.id, state.items("select"))
     assert {p.status for p in found} == {PredictionStatus.UNREADABLE}
-    assert world.state.board().fitness[pill.id].value <= 0
+    assert world.state.board().standing(pill.id).value <= 0
 
 
 def test_a_source_that_was_altered_behind_the_archive_is_noticed(tmp_path: Path) -> None:

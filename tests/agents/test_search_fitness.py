@@ -170,14 +170,14 @@ def test_answers_that_failed_with_those_of_another_program_are_left_out_and_coun
     archive = archive_of(world)
     name = world.library[1].id
     found = archive.predictions(name, world.task.items[:6])
-    before = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    before = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)
     failed = [replace(p, option=None, status=PredictionStatus.FAILED) for p in found]
     archive.record(name, 0, failed)
-    alone = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    alone = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)
     assert (alone.n_items, alone.error_rate) == (120, 0)
     assert alone.invalid_rate == pytest.approx(0.05)
     archive.record(world.library[2].id, 0, failed[:1])
-    after = score_candidates(archive, world.task.items, world.state.labels["select"]).fitness[name]
+    after = score_candidates(archive, world.task.items, world.state.labels["select"]).standing(name)
     assert (before.n_items, after.n_items) == (120, 114)
     assert after.error_rate == pytest.approx(0.05)
     assert after.invalid_rate == 0

@@ -165,7 +165,7 @@ def test_a_winner_that_was_tested_stays_whatever_labels_come() -> None:
     answers = archive.digest()
     again = asyncio.run(confirm_finalists(later))
     assert again.id == winner.id
-    assert again.naive == pytest.approx(later.board().fitness[winner.id].value)
+    assert again.naive == pytest.approx(later.board().standing(winner.id).value)
     assert archive.digest() == answers
 
 

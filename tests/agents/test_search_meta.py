@@ -214,7 +214,7 @@ def test_unrefuted_answers_are_scored_with_the_right_uncertainty() -> None:
 
     async def go() -> float | None:
         await search(world.state, Adas(Optimizer(never, "", "")))
-        return world.state.board().avoided[world.library[0].id]
+        return world.state.board().avoided(world.library[0].id)
 
     async def never(*_: object) -> Any:
         raise AssertionError

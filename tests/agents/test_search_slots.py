@@ -59,7 +59,7 @@ def test_every_slot_says_what_became_of_it() -> None:
     assert tried.count("bad") == 1
     # What is scored is what ran: the code of the repair, not of the proposal.
     assert bad.id not in world.state.archive.candidates
-    assert mended.id in world.state.board().fitness
+    assert mended.id in world.state.board().places
 
 
 def test_repairs_end() -> None:

@@ -13,8 +13,9 @@ from oversight.harness import BadInput, ConfigError
 from oversight.harness.cli.main import main
 from oversight.harness.machine import host_name
 from oversight.harness.store import Store
-from oversight.protocols.collect import PublicAddress, list_links, make_links, read_public_url, revoke_links
-from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
+from oversight.harness.web import PublicAddress, derive_session, read_public_url
+from oversight.protocols.collect import list_links, make_links, revoke_links
+from oversight.protocols.collect.answer_page.expert_links import open_link
 from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 from tests.answer_page.conftest import draw, fill, lay_out
 
@@ -40,7 +41,7 @@ def test_a_link_opens_until_a_newer_one_or_its_end(url: str, tmp_path: Path) -> 
         assert [first.expert, other.expert] == ["ana", "bea"]
         link_id, secret = secret_of(first.url)
         assert open_link(store, link_id, secret=secret) is not None
-        assert open_link(store, link_id, session=session_of(secret)) is not None
+        assert open_link(store, link_id, session=derive_session(secret)) is not None
         for wrong in (secret[:-1], secret + "x", "", secret_of(other.url)[1], "\udcff"):
             assert open_link(store, link_id, secret=wrong) is None
         assert open_link(store, link_id, session=secret) is None
@@ -73,7 +74,7 @@ def test_the_database_holds_no_secret(store: Store, tmp_path: Path) -> None:
     for link in made:
         _, secret = secret_of(link.url)
         assert secret.encode() not in files
-        assert session_of(secret).encode() not in files
+        assert derive_session(secret).encode() not in files
 
 
 @pytest.mark.parametrize(

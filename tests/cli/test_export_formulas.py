@@ -105,7 +105,7 @@ def test_ratings_of_a_panel_come_back_as_they_were(folder: Path, oversight: Call
     ratings = read_ratings("ratings.csv")
     assert ratings == read_ratings("ratings.jsonl")
     assert {rating.label for rating in ratings} <= set(CLASSES)
-    assert oversight("agree", "ratings.csv") == oversight("agree", "ratings.jsonl")
+    assert oversight("panel", "agree", "ratings.csv") == oversight("panel", "agree", "ratings.jsonl")
     oversight("label", "import", "ratings.csv")
 
 

@@ -167,11 +167,11 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
     ("words", "message"),
     [
         (["--accuracy", "0.8"], "--accuracy is for a plan without a study"),
-        (["--cluster-size", "3", "--power", "0.9"], "--power, --cluster-size is for a plan without a study"),
+        (["--accuracy", "0.8", "--models", "2"], "--accuracy, --models is for a plan without a study"),
         (["--protocol", "disagreement"], "partitioned, targeted and sequential cost, not 'disagreement'"),
         (["--model", "nobody"], "the model 'nobody' was not run"),
         (["--questions", "0"], "questions must be at least 1, is 0"),
-        (["--level", "1.5"], "level"),
+        (["--set", "estimate.level=1.5"], "--set estimate.level: "),
         (["--options", "4", "--model", "a"], "--model needs a study; leave out --options"),
         (["--options", "4", "--study", "other.toml"], "leave out --study or --options"),
     ],

@@ -6,7 +6,6 @@ import contextlib
 import json
 import sqlite3
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -71,11 +70,6 @@ def test_a_killed_upgrade_is_done_by_the_next_one(tmp_path: Path) -> None:
         assert kill_when(start(), lambda size=size: size_of(part) >= size)  # type: ignore[misc]
         assert (new.exists(), old.read_bytes() == content) == (False, True)
         assert (tmp_path / "study.toml").read_bytes() == settings
-    for tenth in range(1, 6):
-        end = time.monotonic() + tenth / 10
-        kill_when(start(), lambda end=end: time.monotonic() > end)  # type: ignore[misc]
-        if new.exists():
-            break
     subprocess.run(command("upgrade"), cwd=tmp_path, check=True, capture_output=True)
     assert not list(tmp_path.glob("*.unfinished*"))
     assert (estimate(tmp_path), old.read_bytes() == content) == (before, True)

@@ -100,7 +100,7 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     predicted.call("label", "push")
     assert answer_open(predicted) == N
     assert predicted.call("label", "pull")["new"] == N
-    looked = predicted.call("label", "watch", "--once", "--model", "large")
+    looked = predicted.call("label", "watch", "--once")
     assert "followed from predictions" in looked["undefined"]["large"]
     with Store(predicted.url) as store:
         assert len({round(q.propensity, 6) for q in store.content.read_questions()}) > 1

@@ -187,7 +187,7 @@ def second_week(month: Month, desk: Desk, ana: Page, cem: Page) -> None:
     until = (datetime.now(UTC).date() + timedelta(days=14)).isoformat()
     call("experts", "absent", "cem", "--until", until, "--reason", "holiday")
     before = month.status()["experts"]
-    moved = call("label", "reassign", "cem", "--to", "cleo", "--reason", "holiday")["moved"]
+    moved = call("label", "reassign", "cem", "cleo", "--reason", "holiday")["moved"]
     assert moved == before["cem"]["open"]
     expect(cem.get_by_role("heading", level=1)).to_have_text(re.compile("All 5 questions are answered"))
     now = month.status()["experts"]
@@ -232,7 +232,7 @@ def share_tablet(month: Month, desk: Desk, tablet: Page) -> None:
 def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[str, str]:
     """The study is copied while people answer; afterwards they answer more, one of them on a sheet."""
     call, folder = month.bench.call, month.bench.folder
-    call("label", "export", "--folder", "sheets")
+    call("label", "export", "sheets")
     copying = subprocess.Popen(
         command("store", "copy", "backup.db", "--json"),
         cwd=folder,
@@ -264,7 +264,7 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
     """The disk with the study is lost; the copy becomes the study. Returns what only the page had."""
     call, folder = month.bench.call, month.bench.folder
     lost = {name: way for name, way in month.answered().items() if name not in saved}
-    head = call("verify")["head"]
+    head = call("store", "verify")["head"]
     (folder / "lost").mkdir()
     for path in folder.glob("study.db*"):
         path.rename(folder / "lost" / path.name)
@@ -273,8 +273,10 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
         assert "oversight store adopt" in call("label", verb, code=2)["error"]
     assert month.check_counts() == len(saved)  # which may be read as it is
     call("store", "adopt")
-    assert call("verify")["holds"]
-    assert not call("verify", "--head", head, code=1)["holds"]  # noted after the backup: that is told
+    assert call("store", "verify")["holds"]
+    assert not call("store", "verify", "--head", head, code=1)[
+        "holds"
+    ]  # noted after the backup: that is told
     assert month.answered() == saved
     sheet = folder / "sheets" / "questions-ada.csv"
     for way, words in (("label_studio", ("pull",)), ("offline", ("import", sheet))):
@@ -325,7 +327,7 @@ def change_items(month: Month, bea: Page) -> None:
     items = month.bench.folder / "items.csv"
     number = corrected.removeprefix("i")
     items.write_text(items.read_text().replace(f"number {number}.", f"number {number}. Corrected"))
-    again = call("items", "correct", corrected, "--reason", "a typo", "--ask-again")
+    again = call("items", "correct", corrected, "--reason", "a typo", "--answers", "withdraw")
     assert (again["answers"], again["predictions"]) == (1, 1)
     answers = month.bench.folder / "answers.csv"
     answers.write_text(re.sub(rf"^{removed},.*\n", "", answers.read_text(), flags=re.MULTILINE))
@@ -357,14 +359,14 @@ def erase_ben(month: Month) -> None:
     """Ben, whom bea replaced, is erased; his answers stay under another name."""
     call, roster = month.bench.call, month.bench.folder / "experts.toml"
     answers = month.status()["experts"]["ben"]["answered"]
-    head = call("verify")["head"]
+    head = call("store", "verify")["head"]
     assert "ben" in call("experts", "erase", "ben", code=2)["error"]
     entries = roster.read_text().split("[[expert]]")
     roster.write_text("[[expert]]".join(entry for entry in entries if '"ben"' not in entry))
     assert call("experts", "erase", "ben")["answers"] == answers
     assert "ben" not in month.status()["experts"]
     assert b"ben@example.org" not in (month.bench.folder / "study.db").read_bytes()
-    assert call("verify", "--head", head)["holds"]
+    assert call("store", "verify", "--head", head)["holds"]
     call("label", "pull")
 
 
@@ -386,6 +388,6 @@ def holds(month: Month) -> None:
     found = shown["estimates"]["ml"]
     assert found["low"] <= month.accuracy <= found["high"]
     assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 3, 2)
-    assert call("verify")["holds"]
-    head = call("label", "audit", "--out", "audit.jsonl")["head"]
-    assert call("verify", "audit.jsonl", "--head", head)["holds"]
+    assert call("store", "verify")["holds"]
+    head = call("label", "audit", "audit.jsonl")["head"]
+    assert call("store", "verify", "audit.jsonl", "--head", head)["holds"]

@@ -51,7 +51,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def on(cluster: RayCluster) -> tuple[str, ...]:
     """The options that name the cluster."""
-    return ("--on", "ray", "--ray-address", cluster.address)
+    return ("--on", cluster.address)
 
 
 def read_results(said: str, kind: str = "models") -> dict[str, Any]:

@@ -138,7 +138,6 @@ def test_killed_it_goes_on_and_pays_for_no_call_twice(tmp_path: Path) -> None:
         (["--workflow", "best"], "there is no workflow 'best'"),
         (["--workflow", "own.py"], "workflow 'own', line 1: may not import os"),
         (["--workflow", "mute.py"], "workflow 'mute' names no option of 3 in the smoke run"),
-        (["--workflow", "cot", "--sandbox", "none"], "there is no sandbox tier 'none'"),
     ],
 )
 def test_an_invalid_workflow_is_refused(

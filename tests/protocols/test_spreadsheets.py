@@ -152,11 +152,11 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert len(told["wrong"]) == 20
         assert stored(study) == 23  # neither of two answers to one question
         code, out, err = call(
-            ["label", "import", "out/questions-ana.csv", "--skip-bad", "--unsure", "Perhaps"]
+            ["label", "import", "out/questions-ana.csv", "--skip-bad", "--word", "Perhaps=unsure"]
         )
         assert (code, stored(study)) == (0, 58), err
         assert "2 wrong rows left out" in out
-        assert call(["label", "import", "out/questions-ana.csv", "--yes", "a", "--no", "a"])[0] == 2
+        assert call(["label", "import", "out/questions-ana.csv", "--word", "a=yes", "--word", "a=no"])[0] == 2
 
 
 def test_other_comments_of_answers_that_are_there_are_told(

@@ -39,7 +39,7 @@ def board_of(answers: IntArray, labels: ExpertLabels, K: int) -> tuple[str, Mapp
             candidate.id, 0, [Prediction(x.id, y, output_tokens=1) for x, y in zip(items, row, strict=True)]
         )
     board = score_candidates(archive, items, labels)
-    return board.ranked()[0], board.fitness
+    return board.ranked()[0], {name: board.standing(name) for name in board.ids}
 
 
 def simulate(archive: str, kind: Kind, K: int = 10) -> FloatArray:

@@ -14,8 +14,8 @@ import pytest
 from benchmarks.servers import Served, serve
 from oversight.harness.errors import ConfigError
 from oversight.harness.machine import cache_dir, host_name
-from oversight.harness.view.server.guard import Guard
 from oversight.harness.view.server.token_file import read_token
+from oversight.harness.web import PublicAddress
 
 
 @pytest.mark.parametrize(
@@ -119,20 +119,20 @@ def test_a_name_that_is_exposed_is_answered_however_it_is_written(folder: Path) 
         assert urlsplit(served.url).hostname == "localhost"
         for host in ("localhost", "LOCALHOST"):
             assert served.ask("/api/frame", Host=f"{host}:{served.port}")[0].status == 200
-    guard = Guard(token="t", port=9, exposed="0.0.0.0")  # noqa: S104  that is what is tested
-    assert guard.is_own(f"{host_name()}:9")
-    assert guard.is_own(f"{host_name().upper()}:9")
+    address = PublicAddress(host="0.0.0.0", port=9)  # noqa: S104  that is what is tested
+    assert address.knows(f"{host_name()}:9")
+    assert address.knows(f"{host_name().upper()}:9")
 
 
 def test_names_without_a_port_are_those_of_port_80() -> None:
     """As browsers write them."""
-    guard = Guard(token="t", port=80)
-    assert all(guard.is_own(host) for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST:80"))
-    assert not any(guard.is_own(host) for host in ("", "evil.example", "[::1", "127.0.0.1:81", "127.0.0.1:"))
-    assert not any(Guard(token="t", port=81).is_own(host) for host in ("127.0.0.1", "[::1]"))
-    named = Guard(token="t", port=9, exposed="Box.example")
-    assert named.is_own("box.example:9")
-    assert not named.is_own("other.example:9")
+    address = PublicAddress(host="127.0.0.1", port=80)
+    assert all(address.knows(host) for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST:80"))
+    assert not any(address.knows(host) for host in ("", "evil.example", "[::1", "127.0.0.1:81", "127.0.0.1:"))
+    assert not any(PublicAddress(host="127.0.0.1", port=81).knows(host) for host in ("127.0.0.1", "[::1]"))
+    named = PublicAddress(host="Box.example", port=9)
+    assert named.knows("box.example:9")
+    assert not named.knows("other.example:9")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_port_that_is_taken_is_said(
 ) -> None:
     from oversight.harness.cli.main import main
 
-    words = ["view", "--study", str(folder / "study.toml"), "--no-browser", "--port", str(served.port)]
+    words = ["view", "--study", str(folder / "study.toml"), "--port", str(served.port)]
     assert main(words) == 2
     assert "cannot listen" in capfd.readouterr().err
     assert main([*words[:-1], "70000"]) == 2

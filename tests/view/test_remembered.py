@@ -23,7 +23,7 @@ def test_a_file_of_several_models_reads_labels_once(tmp_path: Path, monkeypatch:
         return read(repository, index, second=second)
 
     monkeypatch.setattr(ColumnRepository, "read_labels", count)
-    assert main(["report", "--study", str(tmp_path / "study.toml"), "--out", str(tmp_path / "r.html")]) == 0
+    assert main(["report", "--study", str(tmp_path / "study.toml"), str(tmp_path / "r.html")]) == 0
     assert sum(times) == 1
 
 

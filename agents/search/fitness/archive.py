@@ -35,20 +35,24 @@ class Archive:
         Items by split: ``feedback``, ``select``, ``confirm``, ``test``, each in its fixed order.
     candidates, events
         By id; by key.
-    table
-        What was answered: options, statuses and tokens.
     search, store
         The search's id and where changes are written, unless the archive need not outlive the process.
+
+    Attributes
+    ----------
+    table
+        What was answered: options, statuses and tokens.
     """
 
     splits: Mapping[str, tuple[Item, ...]]
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    table: AnswerTable = field(default_factory=AnswerTable)
+    table: AnswerTable = field(init=False)
     events: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     search: str = ""
     store: SearchRepository | None = None
 
     def __post_init__(self) -> None:
+        self.table = AnswerTable(item.id for part in self.splits.values() for item in part)
         for candidate in self.candidates.values():
             self._join_family(candidate)
 
@@ -157,19 +161,11 @@ def load_archive(store: Store, search: str) -> Archive:
     if not splits:
         raise StoreError(f"there is no search {search}; see: oversight search show")
     candidates = {c.id: c for c in searches.read_candidates(search)}
-    table = AnswerTable()
-    table.expect(len(candidates), [item for ids in drawn.values() for item in ids])
-    for columns in store.candidate_columns.read_answers(search):
-        table.put_columns(columns)
     events: dict[str, Mapping[str, Any]] = dict(searches.read_events(search))
+    archive = Archive(splits=splits, candidates=candidates, events=events, search=search, store=searches)
+    for columns in store.candidate_columns.read_answers(search):
+        archive.table.put_columns(columns)
     for key, noted in events.items():
         if key.startswith(_FAILURES):
-            table.add_failures((noted["candidate"], noted["replicate"]), noted["times"])
-    return Archive(
-        splits=splits,
-        candidates=candidates,
-        table=table,
-        events=events,
-        search=search,
-        store=searches,
-    )
+            archive.table.add_failures((noted["candidate"], noted["replicate"]), noted["times"])
+    return archive

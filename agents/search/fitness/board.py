@@ -3,17 +3,14 @@
 Nothing here is stored. A `Board` is the archive seen through one set of labels; another set gives
 another board of the same answers, without one call.
 
-How each candidate of a board stands: worked out for whom it is asked, as a search asks about few.
-
 Scores of answers that have not changed since: a search scores each answer once, not once a slot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,24 +36,17 @@ _ROWS_AT_ONCE = 128
 
 @dataclass(slots=True)
 class ScoredRows:
-    """Rows of `score_items`, kept as long as answers, items and labels stay what they are.
-
-    Attributes
-    ----------
-    last
-        The newest scores and the key of what they were made of: a page asks for what a report has just made.
-    """
+    """Rows of `score_items`, kept as long as answers, items and labels stay what they are."""
 
     _items: Sequence[Item] | None = None
     _labelled: ExpertLabels | None = None
     _rows: dict[tuple[str, str, int], tuple[int, FloatArray]] = field(default_factory=dict)
     _votes: dict[int, bytes] = field(default_factory=dict)
-    last: tuple[Hashable, Any] | None = None
 
     def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
         """Forget all that was made of other items or labels."""
         if self._items is not items or self._labelled is not labelled:
-            self._items, self._labelled, self.last = items, labelled, None
+            self._items, self._labelled = items, labelled
             self._rows.clear()
             self._votes.clear()
 
@@ -94,38 +84,6 @@ class ScoredRows:
 _DRAWS = 2000
 """From the posterior, for how often each candidate is the best."""
 _AT_ONCE = 100
-V = TypeVar("V")
-
-
-class LazyValues(Mapping[str, V]):
-    """Values by id, each made when it is first asked for.
-
-    Parameters
-    ----------
-    ids
-        All there are.
-    make
-        Given the place of an id among them.
-    """
-
-    def __init__(self, ids: Sequence[str], make: Callable[[int], V]) -> None:
-        self._places = {name: place for place, name in enumerate(ids)}
-        self._make = make
-        self._made: dict[str, V] = {}
-
-    def __getitem__(self, name: str) -> V:
-        if name not in self._made:
-            self._made[name] = self._make(self._places[name])
-        return self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,14 +121,18 @@ class Board:
     unit: float = 1.0
 
     @cached_property
-    def fitness(self) -> Mapping[str, Standing]:
-        """How each candidate stands, by id; worked out when it is asked for."""
-        return LazyValues(self.ids, self._stand)
+    def _standings(self) -> dict[str, Standing]:
+        return {}
 
-    @cached_property
-    def avoided(self) -> Mapping[str, float | None]:
-        """Share of refused options that each avoided, by id; None without a no. Never a correct rate."""
-        return LazyValues(self.ids, lambda j: _avoided(self.options(self.ids[j]), self.labelled))
+    def standing(self, name: str) -> Standing:
+        """How a candidate stands; computed when it is asked for, as a search asks about few."""
+        if name not in self._standings:
+            self._standings[name] = self._stand(self.places[name])
+        return self._standings[name]
+
+    def avoided(self, name: str) -> float | None:
+        """Share of refused options that a candidate avoided; None without a no. Never a correct rate."""
+        return _avoided(self.options(name), self.labelled)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -294,13 +256,8 @@ def score_candidates(
     names = [c for c in (ids or archive.candidates) if c in answered]
     if not names:
         raise EstimateError("fitness: no candidate has an answer yet")
-    kept.begin(items, labelled)
-    key = table.version, estimator, replicates, tuple(names), by_parents
-    if kept.last is None or kept.last[0] != key:
-        parents = {c: archive.candidates[c].parents for c in names} if by_parents else {}
-        kept.last = key, _make_board(archive, items, labelled, names, estimator, runs, kept, parents)
-    board: Board = kept.last[1]
-    return board
+    parents = {c: archive.candidates[c].parents for c in names} if by_parents else {}
+    return _make_board(archive, items, labelled, names, estimator, runs, kept, parents)
 
 
 def _make_board(

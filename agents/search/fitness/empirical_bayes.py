@@ -207,11 +207,10 @@ def shrink_scores(
     v = max(least, effect * float((centred**2).sum()) / max(1, int(counts.sum()) - int(has.sum())))
     se = np.sqrt(v / each)
     mean, sd = np.full((2, len(scores)), np.nan)
-    if related is None:
-        mean[has], sd[has], spread = _posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit)
-    else:
-        among = related[np.ix_(has, has)]
-        mean[has], sd[has], spread = _related_posterior(value[has], se[has] ** 2, PRIOR_SPREAD * unit, among)
+    among = np.eye(len(scores)) if related is None else related
+    mean[has], sd[has], spread = _posterior(
+        value[has], se[has] ** 2, PRIOR_SPREAD * unit, among[np.ix_(has, has)]
+    )
     own = effect * (centred**2).sum(axis=1) / np.maximum(1, counts - 1) / each
     together = design_effect(reference - level, cluster)
     level_se = float(np.sqrt(max(least, together * float(np.nanvar(reference))) / n))
@@ -226,30 +225,13 @@ def shrink_scores(
     )
 
 
-def _posterior(value: FloatArray, variance: FloatArray, scale: float) -> tuple[FloatArray, FloatArray, float]:
-    """Mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid."""
-    tau2 = (scale * _GRID[:, None]) ** 2
-    weight = 1 / np.maximum(tau2 + variance, 1e-18)
-    total = weight.sum(axis=1)
-    mu = (weight * value).sum(axis=1) / total
-    log = 0.5 * np.log(weight).sum(axis=1) - 0.5 * np.log(total) - 0.5 * _GRID**2
-    log -= 0.5 * (weight * (value - mu[:, None]) ** 2).sum(axis=1)
-    p = np.exp(log - log.max())
-    p /= p.sum()
-    keep = tau2 * weight
-    means = mu[:, None] + keep * (value - mu[:, None])
-    mean = p @ means
-    within = keep * variance + (1 - keep) ** 2 / total[:, None]
-    sd = np.sqrt(p @ (within + (means - mean) ** 2))
-    return mean, sd, float(p @ (scale * _GRID))
-
-
-def _related_posterior(
+def _posterior(
     value: FloatArray, variance: FloatArray, scale: float, related: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    """The same where candidates are related: their prior covariance is τ² times `related`.
+    """Mean and standard deviation of every A_j, and E τ, averaged over τ's posterior on a grid.
 
-    With the noise scaled to 1 the covariance is diagonal in one basis for every τ.
+    The prior covariance is τ² times `related`. With the noise scaled to 1 it is diagonal in one basis for
+    every τ.
     """
     noise = np.sqrt(np.maximum(variance, 1e-18))
     roots, basis = np.linalg.eigh(related / np.outer(noise, noise))

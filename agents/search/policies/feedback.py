@@ -28,7 +28,7 @@ def describe_standing(view: PolicyView, name: str) -> str:
 
     As published it is the score itself, else what is believed of it; where scores are q, ``q 0.87 ± 0.02``.
     """
-    standing = view.board.fitness[name]
+    standing = view.board.standing(name)
     score = standing.value if view.published else standing.mean
     if view.board.scale == "q":
         text = f"q {score:.3f} ± {standing.sd:.3f}"

@@ -175,7 +175,7 @@ class Reflect(_LeaderPolicy):
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
         """Ask for one diagnosis and one change."""
-        wrong = doubt(view.board.accuracy(view.board.fitness[parent].mean), view.board.avoided[parent])
+        wrong = doubt(view.board.accuracy(view.board.standing(parent).mean), view.board.avoided(parent))
         cases = await feedback.describe_cases(view, parent, with_calls=True)
         prompt = render_template("reflect", **told, doubt=f"{100 * wrong:.0f} %", cases=cases)
         found = await talk.ask(prompt, ("diagnosis", *_CHANGE))

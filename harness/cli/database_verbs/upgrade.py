@@ -17,7 +17,7 @@ import stat
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit
-from oversight.harness.cli.database_verbs.store import name_store
+from oversight.harness.cli.database_verbs.named_store import name_store
 from oversight.harness.config import read_study
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy the rows, then name the new database in study.toml; each step may be repeated."""
+    """Copy the rows, then name the new database in study.toml."""
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:
@@ -52,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
     found = upgrade_database(url, to)
     write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     rows = sum(found.values())
-    told = f"{counted(rows, 'row')} copied" if found else "all rows were copied before"
     then = (
         f"{args.study} names {named} now; {old} is unchanged: keep it as a backup, and do not collect "
         "answers in it"
     )
-    emit(args, {"rows": rows, "tables": found, "from": old, "to": named}, f"{told}; {then}")
+    emit(
+        args,
+        {"rows": rows, "tables": found, "from": old, "to": named},
+        f"{counted(rows, 'row')} copied; {then}",
+    )
     return 0

@@ -1,9 +1,9 @@
 """How well annotators agree: Krippendorff's alpha with its interval, kappas, AC1, classes, people.
 
-examples: oversight agree ratings.csv
-          oversight agree                                (the ratings of the study here)
-          oversight agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
-          oversight agree ratings.jsonl --measurement interval --pairs --json
+examples: oversight panel agree ratings.csv
+          oversight panel agree                                (the ratings of the study here)
+          oversight panel agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
+          oversight panel agree ratings.jsonl --measurement interval --pairs --json
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROWS = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight agree``."""
+    """Add the options of ``oversight panel agree``."""
     add_panel(parser)
     told = "what the labels are, default nominal"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)

@@ -32,8 +32,7 @@ from oversight.harness.output import counted, did_you_mean
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
-    parser.add_argument("--folder", default=".", help="where to write (default: here)")
-    parser.add_argument("--name", help="name of the study (default: the folder's)")
+    parser.add_argument("folder", nargs="?", default=".", help="where to write (default: here)")
     parser.add_argument("--items", help="file with the items (default: the one that is there)")
     parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
     parser.add_argument("--classes", help="fixed classes, separated by commas")
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(
-        args.folder, name=args.name, items=items, proposal=proposal, classes=classes, preset=args.preset,
+        args.folder, items=items, proposal=proposal, classes=classes, preset=args.preset,
         seed=args.seed,
     )  # fmt: skip
     written = [str(path) for path in files]

@@ -1,7 +1,7 @@
 """Ask models about every item; run again to go on after an interruption.
 
 example: oversight run --model small --dry-run
-         oversight run --on ray --ray-address auto --budget-usd 40     on every node of a Ray cluster
+         oversight run --on auto --budget-usd 40     on every node of a Ray cluster
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, add_verbose, duration, emit, study_of
+from oversight.harness.cli.conventions import add_study, add_verbose, emit, study_of
 from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
@@ -38,15 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     add("--model", action="append", help="name in study.toml [models]; may be repeated")
     add("--workflow", metavar="NAME", help="a workflow of the library, a .py file or an exported .json file")
-    add("--sandbox", metavar="TIER", help="monty (default), cpython or bubblewrap")
     add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
     add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
     add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
-    waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
-    add("--patience", type=duration, metavar="TIME", help=waits)
     add_verbose(parser)
     add_shared_terms(parser)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
@@ -105,13 +102,12 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
-    from oversight.harness.llm import DEFAULT_PATIENCE, RunTerms
+    from oversight.harness.llm import RunTerms
 
     return RunTerms(
         budget_usd=args.budget_usd,
         budget_tokens=args.budget_tokens,
         budget_requests=args.budget_requests,
-        patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
         take_over=args.take_over,
         uncertain=args.uncertain or "retry",
@@ -122,8 +118,6 @@ def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
 def _refuse_with_batch(args: argparse.Namespace) -> None:
     if (args.budget_usd, args.budget_tokens, args.budget_requests) != (None, None, None):
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
-    if args.patience is not None:
-        raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
     if args.on is not None:
         raise ConfigError("--on does not go with --batch: its requests go out together, from this process")
 

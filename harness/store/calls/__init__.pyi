@@ -3,7 +3,7 @@ from .endpoints import (
     StoredCall as StoredCall, UNDER_WAY as UNDER_WAY,
 )
 from .lost_answers import (
-    Uncertain as Uncertain, add_charge as add_charge,
+    Uncertain as Uncertain, book as book,
 )
 from .reservations import (
     ReservationRepository as ReservationRepository, ReservedAnswer as ReservedAnswer,

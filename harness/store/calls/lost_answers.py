@@ -7,21 +7,15 @@ from typing import Literal, TypeAlias
 import sqlalchemy as sa
 
 from oversight.harness.errors import Fault
-from oversight.harness.store.tables import (
-    ChargeRow,
-    GuessedUsageRow,
-    PredictionRow,
-    ReservationRow,
-    insert_into,
-    upsert,
-)
+from oversight.harness.store.tables import LedgerRow, PredictionRow, insert_into, upsert
 from oversight.harness.types import PredictionStatus, Source, Usage
 
-_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
-_PREDICTION, _GUESSED = PredictionRow.__table__, GuessedUsageRow.__table__
+_LEDGER, _PREDICTION = LedgerRow.__table__, PredictionRow.__table__
 _USED = ("requests", "input_tokens", "output_tokens")
 _KEY = ("run_id", "item_id", "sample")
 
+Booked: TypeAlias = Literal["charged", "paid", "under way"]
+"""Kinds of sums in the ledger, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
 """What becomes of answers under way on a process that ended: asked for again, or held as failed ones."""
 
@@ -32,29 +26,30 @@ def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) ->
     With ``"hold"`` they become failed answers with all they may have used, which nothing asks for again by
     itself; with ``"retry"`` the run is charged, and its items are as if never asked about.
     """
-    gone = sa.delete(_RESERVATION).where(_RESERVATION.c.run_id == run_id).returning(_RESERVATION)
-    rows = list(connection.execute(gone).all())
+    of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
+    rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
     requests, sent, received = (sum(getattr(row, name) for row in rows) for name in _USED)
     charge = Usage(requests, sent, received, answers=len(rows))
     if rows and uncertain == "hold":
         _hold(connection, rows)
     elif rows:
-        add_charge(connection, _CHARGE, run_id, charge)
+        book(connection, run_id, "charged", charge)
     return charge
 
 
-def add_charge(connection: sa.Connection, table: sa.Table, run_id: str, used: Usage) -> None:
-    """Add to a run's row, which is made if there is none."""
-    amounts = {name: getattr(used, name) for name in (*_USED, "answers") if name in table.c}
-    insert = insert_into(table, connection.dialect).values(run_id=run_id, **amounts)
-    more = {name: table.c[name] + value for name, value in amounts.items()}
-    connection.execute(insert.on_conflict_do_update(index_elements=["run_id"], set_=more))
+def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> None:
+    """Add to a sum of a run in the ledger, which is begun if there is none."""
+    amounts = {name: getattr(used, name) for name in (*_USED, "answers")}
+    key = {"run_id": run_id, "kind": kind, "item_id": "", "sample": 0}
+    insert = insert_into(_LEDGER, connection.dialect).values(**key, **amounts)
+    more = {name: _LEDGER.c[name] + value for name, value in amounts.items()}
+    connection.execute(insert.on_conflict_do_update(index_elements=list(key), set_=more))
 
 
 def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
     """Store answers that failed, with what earlier ones of theirs used that failed, too."""
     t = _PREDICTION.c
-    held, guessed = [], []
+    held = []
     for row in rows:
         key = {name: getattr(row, name) for name in _KEY}
         same = (t[name] == value for name, value in key.items())
@@ -74,8 +69,7 @@ def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> 
                 "attempts": requests,
                 "confidence": None,
                 "source": Source.CALL.value,
+                "guessed": 1,
             }
         )
-        guessed.append(key | {"calls": 1})
     upsert(connection, _PREDICTION, held)
-    upsert(connection, _GUESSED, guessed)

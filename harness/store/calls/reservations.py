@@ -1,6 +1,6 @@
 """SQL of what answers under way may cost, so that a killed command has paid for them all the same.
 
-A row stands here from before an answer's first call goes out until its prediction is stored
+A row stands in the ledger from before an answer's first call goes out until its prediction is stored
 (`RunRepository.store_predictions`). One that is found when a run starts belongs to a command that is dead:
 whatever it reserved may have been paid, so it is charged to the run for good.
 
@@ -12,25 +12,18 @@ in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 
-from oversight.harness.store.calls.lost_answers import Uncertain, add_charge, settle_lost
+from oversight.harness.store.calls.lost_answers import Booked, Uncertain, book, settle_lost
 from oversight.harness.store.database import Repository, repeated
-from oversight.harness.store.tables import (
-    CallsUnderWayRow,
-    ChargeRow,
-    ReservationRow,
-    SpentRow,
-    row_of,
-    upsert,
-)
+from oversight.harness.store.tables import LedgerRow, row_of, upsert
 from oversight.harness.types import Usage
 
-_CHARGE, _RESERVATION = ChargeRow.__table__, ReservationRow.__table__
-_SPENT, _UNDER_WAY = SpentRow.__table__, CallsUnderWayRow.__table__
-_USED = ("requests", "input_tokens", "output_tokens")
+_LEDGER = LedgerRow.__table__
+_SUMS = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens", "answers")]
+_RESERVED = {"kind": "reserved", "answers": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,7 @@ class ReservationRepository(Repository):
     def reserve(self, answers: Sequence[ReservedAnswer]) -> None:
         """Store reservations in one transaction; a later one replaces that of the same answer."""
         with self._database.transaction() as connection:
-            upsert(connection, _RESERVATION, [row_of(answer) for answer in answers])
+            upsert(connection, _LEDGER, [row_of(answer) | _RESERVED for answer in answers])
 
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
         """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
@@ -73,40 +66,41 @@ class ReservationRepository(Repository):
     def charge(self, run_id: str, charge: Usage) -> None:
         """Charge a run with calls that were for no item."""
         with self._database.transaction() as connection:
-            add_charge(connection, _CHARGE, run_id, charge)
+            book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
         """What a run was charged for answers that never came to an end."""
-        columns = (_CHARGE.c[name] for name in (*_USED, "answers"))
-        rows = self._database.read_rows(sa.select(*columns).where(_CHARGE.c.run_id == run_id))
-        return Usage(*rows[0]) if rows else Usage()
+        return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
     def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
         """Add changes to what a workflow's run paid and has under way, in one transaction."""
         with self._database.transaction() as connection:
-            for table, parts in (
-                (_SPENT, (change.paid for change in changes)),
-                (_UNDER_WAY, (change.under_way for change in changes)),
-            ):
-                add_charge(connection, table, run_id, Usage.sum(parts))
+            book(connection, run_id, "paid", Usage.sum(change.paid for change in changes))
+            book(connection, run_id, "under way", Usage.sum(change.under_way for change in changes))
 
     def charge_calls_left(self, run_id: str) -> Usage:
         """Charge a workflow's run with what a dead command had under way, as `charge_left` does.
 
         An answer is one to a call here.
         """
-        columns = (_UNDER_WAY.c[name] for name in _USED)
-        gone = sa.delete(_UNDER_WAY).where(_UNDER_WAY.c.run_id == run_id).returning(*columns)
         with self._database.transaction() as connection:
-            charge = Usage.sum(Usage(*row) for row in connection.execute(gone))
+            charge = self._read(run_id, "under way") or Usage()
             charge.answers = charge.requests
+            connection.execute(sa.delete(_LEDGER).where(*_of_run(run_id, "under way")))
             if charge != Usage():
-                add_charge(connection, _CHARGE, run_id, charge)
+                book(connection, run_id, "charged", charge)
         return charge
 
     def read_spent(self, run_id: str) -> Usage | None:
-        """What a workflow's run paid for calls that are over; None if it has no such row."""
-        columns = (_SPENT.c[name] for name in _USED)
-        rows = self._database.read_rows(sa.select(*columns).where(_SPENT.c.run_id == run_id))
+        """What a workflow's run paid for calls that are over; None if nothing was booked yet."""
+        spent = self._read(run_id, "paid")
+        return None if spent is None else replace(spent, answers=0)
+
+    def _read(self, run_id: str, kind: Booked) -> Usage | None:
+        rows = self._database.read_rows(sa.select(*_SUMS).where(*_of_run(run_id, kind)))
         return Usage(*rows[0]) if rows else None
+
+
+def _of_run(run_id: str, kind: Booked) -> tuple[sa.ColumnElement[bool], ...]:
+    return _LEDGER.c.run_id == run_id, _LEDGER.c.kind == kind

@@ -27,14 +27,11 @@ from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )
 from .run_tables import (
-    BatchRow as BatchRow, CallRow as CallRow, CallsUnderWayRow as CallsUnderWayRow, ChargeRow as ChargeRow,
-    GuessedUsageRow as GuessedUsageRow, PredictionRow as PredictionRow,
-    ProbeRow as ProbeRow, ReservationRow as ReservationRow, RunColumnsRow as RunColumnsRow,
+    BatchRow as BatchRow, CallRow as CallRow, LedgerRow as LedgerRow, PredictionRow as PredictionRow,
+    ProbeRow as ProbeRow, RunColumnsRow as RunColumnsRow,
     RunLockRow as RunLockRow, RunRow as RunRow, RunVersionRow as RunVersionRow,
-    ServedModelRow as ServedModelRow, SpentRow as SpentRow,
 )
 from .search_tables import (
-    CandidateAnswerRow as CandidateAnswerRow, CandidateParentRow as CandidateParentRow,
-    CandidateRow as CandidateRow, SearchEventRow as SearchEventRow, SearchItemRow as SearchItemRow,
-    SearchRow as SearchRow,
+    CandidateAnswerRow as CandidateAnswerRow, CandidateRow as CandidateRow, SearchEventRow as SearchEventRow,
+    SearchItemRow as SearchItemRow, SearchRow as SearchRow,
 )

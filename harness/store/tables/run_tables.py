@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, ForeignKeyConstraint
+from sqlalchemy import JSON, BigInteger
 from sqlmodel import Field
 
 from oversight.harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
 
 
 class RunRow(SpecifiedRow, table=True):
-    """One model with one prompt and one set of parameters; `id` is the hash of `spec`."""
+    """One model with one prompt and one set of parameters; `id` is the hash of `spec`.
+
+    `served_as` is what the endpoint called the model in its first reply.
+    """
 
     name: str = Field(index=True)
-
-
-class ServedModelRow(TableRow, table=True):
-    """What the endpoint of a run called the model in its first reply."""
-
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
-    name: str
+    served_as: str | None
 
 
 class RunLockRow(TableRow, table=True):
@@ -40,7 +37,7 @@ class RunLockRow(TableRow, table=True):
 
 
 class PredictionRow(ModelAnswerRow, table=True):
-    """What a run answered to an item."""
+    """What a run answered to an item, with so many `guessed` calls of which the endpoint told no tokens."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -48,54 +45,25 @@ class PredictionRow(ModelAnswerRow, table=True):
     confidence: float | None
     source: str = Field(sa_column_kwargs={"server_default": "call"})
     step: str = Field(sa_column_kwargs={"server_default": ""})
+    guessed: int = Field(sa_column_kwargs={"server_default": "0"})
 
 
-class GuessedUsageRow(TableRow, table=True):
-    """An answer with `calls` whose tokens are a guess, since the endpoint did not say."""
+class LedgerRow(TableRow, table=True):
+    """What calls of a run used that no prediction counts, and what calls under way may use at most.
 
-    __table_args__ = (
-        ForeignKeyConstraint(
-            ["run_id", "item_id", "sample"], ["prediction.run_id", "prediction.item_id", "prediction.sample"]
-        ),
-    )
-    run_id: str = Field(primary_key=True)
+    `kind` is "reserved" for the answer under way of an item and sample, which is gone once the answer is
+    stored; "under way" for all calls under way of a workflow's run; "paid" for those of them that are over;
+    "charged" for what never became an answer.
+    """
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    kind: str = Field(primary_key=True)
     item_id: str = Field(primary_key=True)
     sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-    calls: int
-
-
-class _Used(TableRow):
-    run_id: str = Field(primary_key=True, foreign_key="run.id")
     requests: int
-    input_tokens: int
-    output_tokens: int
-
-
-class ReservationRow(_Used, table=True):
-    """What an answer under way may have used at most, with the call that is out; gone once it is stored."""
-
-    item_id: str = Field(primary_key=True, foreign_key="item.id")
-    sample: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
-
-
-class ChargeRow(_Used, table=True):
-    """What a run was charged for answers that were under way when a command ended, and never stored."""
-
+    input_tokens: int = Field(sa_type=BigInteger)
+    output_tokens: int = Field(sa_type=BigInteger)
     answers: int
-
-
-class SpentRow(_Used, table=True):
-    """What a workflow's run paid for calls that are over."""
-
-    input_tokens: int = Field(sa_type=BigInteger)
-    output_tokens: int = Field(sa_type=BigInteger)
-
-
-class CallsUnderWayRow(_Used, table=True):
-    """What the calls of a workflow's run that are under way may use at most, from before they go out."""
-
-    input_tokens: int = Field(sa_type=BigInteger)
-    output_tokens: int = Field(sa_type=BigInteger)
 
 
 class ProbeRow(TableRow, table=True):

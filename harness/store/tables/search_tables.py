@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ForeignKeyConstraint
 from sqlmodel import Field
 
-from oversight.harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
+from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, SpecifiedRow, TableRow
 
 
 class SearchRow(SpecifiedRow, table=True):
@@ -27,7 +27,7 @@ class SearchItemRow(_OfSearch, table=True):
 
 
 class CandidateRow(_OfSearch, table=True):
-    """A program of a search's archive; `position` keeps the order of arrival."""
+    """A program of a search's archive and the ids of its `parents`; `position` keeps the order of arrival."""
 
     id: str = Field(primary_key=True)
     slot: int
@@ -36,27 +36,15 @@ class CandidateRow(_OfSearch, table=True):
     source: str
     thought: str
     note: str
-
-
-_CANDIDATE_KEY = ["candidate.search_id", "candidate.id"]
-
-
-class CandidateParentRow(TableRow, table=True):
-    """Whom a candidate was made from."""
-
-    __table_args__ = tuple(
-        ForeignKeyConstraint(["search_id", name], _CANDIDATE_KEY) for name in ("child", "parent")
-    )
-    search_id: str = Field(primary_key=True)
-    child: str = Field(primary_key=True)
-    parent: str = Field(primary_key=True)
-    position: int
+    parents: tuple[str, ...] = Field(sa_type=JSONTuple, sa_column_kwargs={"server_default": "[]"})
 
 
 class CandidateAnswerRow(ModelAnswerRow, table=True):
     """What a candidate answered to an item in one of its runs; never how good that was."""
 
-    __table_args__ = (ForeignKeyConstraint(["search_id", "candidate_id"], _CANDIDATE_KEY),)
+    __table_args__ = (
+        ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),
+    )
     search_id: str = Field(primary_key=True)
     candidate_id: str = Field(primary_key=True)
     replicate: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})

@@ -15,20 +15,20 @@ from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
 from oversight.harness.view.page_parts import FOLDER, make_page, read_style
 from oversight.harness.view.remembered import remember_columns
-from oversight.harness.view.server.guard import Guard, Handler
+from oversight.harness.view.server.guard import Guard
 from oversight.harness.view.server.live import ChangeFeed
 from oversight.harness.view.server.parts import Parts
 from oversight.harness.view.server.token_file import read_token
 from oversight.harness.web import (
     LOCAL,
+    Handler,
+    PublicAddress,
     add_headers,
-    is_loopback,
     keep_keys,
     open_listener,
     read_script,
     refuse,
     serving,
-    shown_host,
     write_json,
 )
 
@@ -65,14 +65,14 @@ async def _serve(
     study: Study, store: Store, listening: socket.socket, host: str, ready: Callable[[str], None]
 ) -> None:
     port = int(listening.getsockname()[1])
-    guard = Guard(token=read_token(study.store_url), port=port, exposed="" if is_loopback(host) else host)
+    guard = Guard(token=read_token(study.store_url), address=PublicAddress(host=host, port=port))
     feed = ChangeFeed(store)
     remember_columns(store, lambda: feed.version)
     parts = Parts(study, store, feed)
     async with serving(make_application(guard, feed, parts), listening) as ended:
         following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]
         try:
-            ready(f"http://{shown_host(host)}:{port}/#/?pass={guard.token}")
+            ready(f"{guard.address.url}/#/?pass={guard.token}")
             await ended.wait()
         finally:
             feed.end()  # so that streams end by themselves, and nobody waits for their end

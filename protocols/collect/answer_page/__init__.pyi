@@ -4,4 +4,3 @@ from .expert_links import (
     MadeLink as MadeLink, list_links as list_links, make_links as make_links, revoke_links as revoke_links,
 )
 from .given_answer import GivenAnswer as GivenAnswer
-from .public_address import PublicAddress as PublicAddress, read_public_url as read_public_url

@@ -1,27 +1,31 @@
 """Access control: a request must come from this server's page in a browser that opened a personal link.
 
-Host and Origin must be names of the page. Only the holder of a link receives data of the study, and the
-reason for a refusal is not disclosed.
+Only the holder of a link receives data of the study, and the reason for a refusal is not disclosed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
 from oversight.harness.store import AnswerLink, Store, write_moment
-from oversight.harness.web import is_loopback, refuse, run_apart
-from oversight.protocols.collect.answer_page.expert_links import open_link, session_of
-from oversight.protocols.collect.answer_page.public_address import PublicAddress
+from oversight.harness.web import (
+    OPEN,
+    Handler,
+    PublicAddress,
+    derive_session,
+    is_loopback,
+    read_bearer,
+    refuse,
+    refuse_foreign,
+    run_apart,
+)
+from oversight.protocols.collect.answer_page.expert_links import open_link
 from oversight.protocols.collect.answer_page.request_limits import RequestLimit, network_of
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-_OPEN = ("/", "/script.js", "/style.css", "/session")
-"""What is nothing of the study; all else needs a link's cookie."""
 _NO_LINK = "this link opens nothing (any more); ask whoever sent it for a new one"
 _LINK_ID = 12
 _LONGEST_SECRET = 200
@@ -55,16 +59,9 @@ class AnswerGuard:
     @web.middleware
     async def check(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse requests to another host, from another page, or without a valid link."""
-        hosts = request.headers.getall("Host", [])
-        if len(hosts) != 1 or not self.address.knows(hosts[0]):
-            return refuse(403, "this server is not known by that name")
-        origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
-        is_page = request.path == "/" and request.method in ("GET", "HEAD")  # links in mails lead to it
-        if (origin is not None and not self.address.sent_from_here(origin, hosts[0])) or (
-            site not in ("same-origin", "none") and not is_page
-        ):
-            return refuse(403, "requests of other pages are not answered")
-        if request.path in _OPEN and request.method != "DELETE":
+        if (refused := refuse_foreign(request, self.address)) is not None:
+            return refused
+        if request.path in OPEN and request.method != "DELETE":
             return await handler(request)
         link = await self._find_link(request)
         if link is None:
@@ -80,10 +77,9 @@ class AnswerGuard:
         asker = network_of(self._find_asker(request))
         if (wait := self.tokens.wait(asker)) > 0:
             return _refuse_for_now(wait)
-        kind, _, token = request.headers.get("Authorization", "").partition(" ")
-        link_id, _, secret = token.partition(".")
+        link_id, _, secret = read_bearer(request).partition(".")
         link = None
-        if kind == "Bearer" and len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
+        if len(link_id) == _LINK_ID and 0 < len(secret) <= _LONGEST_SECRET:
             link = await run_apart(open_link, self.store, link_id, secret=secret)
         if link is None:
             self.tokens.spend(asker)
@@ -96,7 +92,7 @@ class AnswerGuard:
         lasting = datetime.fromisoformat(link.expires) - datetime.now(UTC)
         response.set_cookie(
             self.cookie_of(link.id),
-            session_of(secret),
+            derive_session(secret),
             max_age=max(1, math.ceil(lasting.total_seconds())),
             httponly=True,
             samesite="Strict",

@@ -14,11 +14,20 @@ from oversight.harness import BadInput, LostDatabase, OversightError
 from oversight.harness.config import Study
 from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
-from oversight.harness.web import LOCAL, add_headers, open_listener, read_script, refuse, run_apart, serving
+from oversight.harness.web import (
+    LOCAL,
+    Handler,
+    PublicAddress,
+    add_headers,
+    open_listener,
+    read_script,
+    refuse,
+    run_apart,
+    serving,
+)
 from oversight.protocols.collect.answer_page.answer_desk import AnswerDesk, Outcome
-from oversight.protocols.collect.answer_page.answer_guard import AnswerGuard, Handler
+from oversight.protocols.collect.answer_page.answer_guard import AnswerGuard
 from oversight.protocols.collect.answer_page.given_answer import WrongAnswer, parse_answer
-from oversight.protocols.collect.answer_page.public_address import PublicAddress
 
 _FOLDER = Path(__file__).parent / "page"
 _LARGEST_BODY = 1 << 16

@@ -14,6 +14,7 @@ from oversight.harness.config import Study
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import AnswerLink, Store, write_moment
 from oversight.harness.types import is_erased
+from oversight.harness.web import derive_session
 from oversight.protocols.routing import check_drawn
 
 DAYS = 30.0
@@ -61,7 +62,7 @@ def make_links(
             id=link_id,
             expert=expert,
             token_digest=hash_secret(secret),
-            session_digest=hash_secret(session_of(secret)),
+            session_digest=hash_secret(derive_session(secret)),
             created=write_moment(now),
             expires=write_moment(now + timedelta(days=days)),
         )
@@ -105,11 +106,6 @@ def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
 def hash_secret(secret: str) -> str:
     """Return the hash of a secret that is stored."""
     return sha256(secret.encode(errors="surrogateescape")).hexdigest()
-
-
-def session_of(secret: str) -> str:
-    """Return the value that a browser keeps instead of a link's secret, from which it cannot be derived."""
-    return hmac.new(secret.encode(errors="surrogateescape"), b"session", sha256).hexdigest()
 
 
 def open_link(store: Store, link_id: str, *, secret: str = "", session: str = "") -> AnswerLink | None:

@@ -16,6 +16,7 @@ from oversight.harness import FAILED, UNREADABLE
 from oversight.harness.types import Item, Prediction, PredictionStatus
 
 ITEMS = tuple(Item(f"i{j}", "", ("a", "b", "c"), (0, 1, 2)) for j in range(5))
+IDS = [item.id for item in ITEMS]
 SAID = [
     Prediction("i1", 2, input_tokens=3, output_tokens=4),
     Prediction("i3", None, PredictionStatus.TRUNCATED, "cut", output_tokens=9),
@@ -24,7 +25,7 @@ SAID = [
 
 
 def test_the_table_holds_exactly_the_answers() -> None:
-    table = AnswerTable()
+    table = AnswerTable(IDS)
     table.put("p", 0, SAID)
     table.put("p", 1, SAID[:1])
     assert table.options(["p", "q"], ITEMS).tolist() == [
@@ -48,7 +49,7 @@ def at(second: int) -> dict[str, str]:
 
 @pytest.mark.parametrize(("second", "excused"), [(0, True), (60, True), (61, False)])
 def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, excused: bool) -> None:
-    table = AnswerTable()
+    table = AnswerTable(IDS)
     for name in "pq":
         table.put(name, 0, SAID)
     table.add_failures(("p", 0), at(100))
@@ -67,10 +68,9 @@ def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, e
 
 
 def test_a_later_answer_stands() -> None:
-    table = AnswerTable()
-    table.expect(1, [item.id for item in ITEMS])
+    table = AnswerTable(IDS)
     table.put("p", 0, SAID)
-    table.put("p", 0, [Prediction("i4", 1), Prediction("elsewhere", 0)])
+    table.put("p", 0, [Prediction("i4", 1)])
     assert table.options(["p"], ITEMS[3:]).tolist() == [[UNREADABLE, 1]]
     assert table.changes == {("p", 0): 2}
 
@@ -79,8 +79,9 @@ def test_a_later_answer_stands() -> None:
     ("kind", "estimator"), [*(("natural", name) for name in ESTIMATORS), ("routed", "ml")]
 )
 def test_scores_that_were_kept_are_those_of_all_at_once(kind: Kind, estimator: str) -> None:
-    world, table, kept = World(kind=kind), AnswerTable(), ScoredRows()
+    world, kept = World(kind=kind), ScoredRows()
     items, labels = world.state.items("select"), world.state.labels["select"]
+    table = AnswerTable(item.id for item in items)
     ids = [program.id for program in world.library]
     for j, program in enumerate(world.library):  # one more at a time, as slots do
         answers = world.task.answers(program)

@@ -6,32 +6,30 @@ import { checksSection, runDetails } from "./evidence.js";
 import { pictureOf } from "../core/figure.js";
 import { count, percent } from "../core/format.js";
 import { later } from "../core/later.js";
-import { closingFigure, headlineOf, reasonOf } from "./models.js";
+import { closingFigure } from "./models.js";
+import { modelStrip } from "./verdict.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 export async function showModelPage({ name }, frame) {
   const overview = await readPart("overview");
   const model = overview.models?.find((each) => each.name === name);
   if (!model) return [el("h1", {}, name ?? "Model"), el("p", { class: "notice" }, overview.why ?? "There is no estimate of such a model.")];
-  const quoted = headlineOf(model);
   return [
     el("h1", { class: "isolate" }, model.name),
-    el("p", {}, quoted ? el("b", {}, `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
-      : el("span", { class: "caution" }, reasonOf(model))),
-    quoted?.words.caution && el("p", { class: "caution" }, quoted.words.caution),
-    el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")),
+    modelStrip(model, [[model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")]),
     itemLinks(model, overview),
     estimatesSection(model),
     classesSection(model),
-    el("section", {}, el("h2", {}, "How the interval closes as labels arrive"),
+    foldedSection("How the interval closes as labels arrive",
       later(`closing-${name}`, () => readPart("closing", { model: name }),
         (found) => closingFigure([{ ...found, model: name, truth: model.truth }]))),
     frame.columns.map((column) => strataSection(name, column)),
     checksSection({ models: [model] }),
     unusedSection(model),
-    el("section", {}, el("h2", {}, "The run"), runDetails(model)),
+    runDetails(model),
   ];
 }
 
@@ -103,8 +101,7 @@ function classesSection(model) {
 }
 
 function strataSection(model, column) {
-  return el("section", {},
-    el("h2", {}, `By ${column}`),
+  return foldedSection(`By ${column}`,
     later(`strata-${model}-${column}`, () => readPart("strata", { column, model }), (found) => {
       if (found.why) return el("p", { class: "quiet" }, found.why);
       const rows = found.strata.filter((row) => row.estimate);

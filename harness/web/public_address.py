@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from oversight.harness import ConfigError
+from oversight.harness.errors import ConfigError
 from oversight.harness.machine import host_name
-from oversight.harness.web import LOCAL, is_loopback, shown_host
+from oversight.harness.web.listening import LOCAL, is_loopback, shown_host
 
 _LOCAL_NAMES = (LOCAL, "localhost", "[::1]")
 _NAME = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
