@@ -57,16 +57,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="natural labels, 12 runs, few worlds")
     parser.add_argument("--runs", type=int, help="searches of each kind of labels (default: 40, quick 12)")
     parser.add_argument("--seed", type=int, default=0, help="of the first search; others follow")
+    parser.add_argument("--draws", type=int, help="searches in memory per world (default: 100, quick 20)")
     args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "none")
     started = time.perf_counter()
     runs, draws, kinds = (12, 20, KINDS[:1]) if args.quick else (40, 100, KINDS)
-    seeds = range(args.seed, args.seed + (args.runs or runs))
+    seeds, draws = range(args.seed, args.seed + (args.runs or runs)), args.draws or draws
     fields: dict[str, dict[str, Any]] = {kind: compare(kind, seeds) for kind in kinds}
     covered = coverage(draws)
     usages = [measure_usage() for _ in range(1 if args.quick else 3)]
     show_usage(usages)
-    real = {kind: compare_real(kind, 20 if args.quick else draws) for kind in kinds}
+    real = {kind: compare_real(kind, draws) for kind in kinds}
     natural = fields["natural"]
     names = ("ours", "random", "greedy", "aflow", "gepa", "best_rival", "reported_minus_true")
     result = {name: natural[name] for name in names}

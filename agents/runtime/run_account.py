@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from oversight.agents.runtime.call_cache import LINGER
 from oversight.harness.llm import Batches, Budget, Reservation, Target
 from oversight.harness.output import say
 from oversight.harness.store import Spending, Store
 from oversight.harness.types import Usage
 
+LINGER = 0.005
+"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
 

@@ -100,7 +100,6 @@ def served(folder: Path) -> Iterator[str]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
         "--port",
         "0",
         "--json",

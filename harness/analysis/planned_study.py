@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import refuse_panel, requested_interval
+from oversight.harness.analysis.opened_study import OpenStudy, refuse_panel, requested_interval
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import PilotPlan, plan_from_pilot, refuse

@@ -42,6 +42,10 @@ VERBS = {
     "estimate": ("oversight.harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
     "compare": ("oversight.harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
     "gate": ("oversight.harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
+    "judge": (
+        "oversight.harness.cli.verbs.judge",
+        "how good judges are, what they save, where their calibration holds",
+    ),
     "plan": ("oversight.harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
     "panel": (
         "oversight.harness.cli.panel_verbs.panel",

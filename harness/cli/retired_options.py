@@ -78,6 +78,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--name": "the study has the folder's name; change it in study.toml",
     },
     "items": {
+        "--key": _FILE.format("items export ITEMS"),
         "--ask-again": "use --answers withdraw",
         "--keep-answers": "use --answers keep",
         "--skip-bad": "set skip_bad = true under [items] in study.toml",
@@ -89,12 +90,19 @@ RETIRED: dict[str, dict[str, str]] = {
         **{f"--{verdict}": f"use --word WORD={verdict}" for verdict in ("yes", "no", "unsure")},
     },
     "label reassign": {"--to": "name the other expert without it: oversight label reassign ANA BEA"},
+    "label serve": {"--no-links": "under systemd, no link is made or printed"},
     "label simulate": {"--seed": "the study's seed is used"},
+    "label units": {"--out": _FILE.format("label units")},
     "label watch": {
+        "--every": "label watch looks every 15 seconds",
         "--model": "all models are watched",
-        "--webhook": "label watch looks every 15 seconds; set another number with --every",
+        "--webhook": "label watch looks every 15 seconds",
     },
-    "panel agree": {**_list_panel_options("agree"), "--bootstrap": _SAMPLES.format("agree")},
+    "panel agree": {
+        **_list_panel_options("agree"),
+        "--bootstrap": _SAMPLES.format("agree"),
+        "--pairs": "use --json, which has them",
+    },
     "panel certify": {
         **_list_panel_options("certify"),
         "--aggregate": _PYTHON.format("certify", "aggregate"),

@@ -419,6 +419,32 @@ class PricesSection(Section):
     file: str | None = None
 
 
+class CostsSection(Section):
+    """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
+
+    Attributes
+    ----------
+    question_usd
+        Dollars per question to an expert.
+    question_minutes
+        Minutes that an expert takes for a question.
+    judge_usd
+        Dollars per item that a judge judges.
+    judge_minutes
+        Minutes that a judge takes for an item.
+    """
+
+    question_usd: float = Field(default=0, ge=0)
+    question_minutes: float = Field(default=0, ge=0)
+    judge_usd: float = Field(default=0, ge=0)
+    judge_minutes: float = Field(default=0, ge=0)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything costs something."""
+        return any(self.model_dump().values())
+
+
 class LabelStudioSection(Section):
     """Labelling in Label Studio or on the answer page; URL and token come from the environment alone.
 
@@ -510,6 +536,7 @@ class Study(Section):
     models: dict[str, ModelSection] = Field(default={})
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
     prices: PricesSection = PricesSection()
+    costs: CostsSection = CostsSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()

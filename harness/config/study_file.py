@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -149,6 +150,38 @@ def _line(text: str, keys: list[str]) -> int | None:
             if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
                 return number
     return best
+
+
+def change_setting(text: str, section: str, name: str, value: str | int) -> str:
+    r"""Return the text of a study.toml in which a setting has another value, all else unchanged.
+
+    Raises
+    ------
+    BadInput
+        If the file has no such section, or writes the setting in a way that cannot be replaced.
+
+    Examples
+    --------
+    >>> print(change_setting('[study]\nname = "a"  # mine\n', "study", "store", "b.db"))
+    [study]
+    store = "b.db"
+    name = "a"  # mine
+    <BLANKLINE>
+    """
+    line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    head = re.search(rf"^[ \t]*\[[ \t]*{section}[ \t]*\][^\n]*\n?", text, re.MULTILINE)
+    if head is not None:
+        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
+        kept = text[head.end() : end.start() if end else len(text)]
+        rest = text[head.end() + len(kept) :]
+        written = rf"""^[ \t]*{name}[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)"""
+        changed, number = re.compile(written, re.MULTILINE).subn(lambda _: line, kept)
+        changed = changed if number else f"{line}\n{kept}"
+        begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
+        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
+            if tomllib.loads(begin + changed + rest)[section][name] == value:
+                return begin + changed + rest
+    raise BadInput(f"study.toml: under [{section}], write by hand: {line}")
 
 
 SCHEMA_FILE = "study.schema.json"

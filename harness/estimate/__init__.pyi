@@ -37,7 +37,8 @@ from .evaluation import (
     growing_accuracy as growing_accuracy,
 )
 from .evidence import (
-    Evidence as Evidence, collected_part as collected_part, find_unequal as find_unequal,
+    Evidence as Evidence, collected_part as collected_part, enough_clusters as enough_clusters,
+    find_unequal as find_unequal, find_weights as find_weights,
     number_clusters as number_clusters, read_queues as read_queues,
 )
 from .expert_errors import (
@@ -57,7 +58,7 @@ from .item_draws import (
 )
 from .judges import (
     AnswersSoFar as AnswersSoFar, JudgeOpinion as JudgeOpinion, guess_by_judges as guess_by_judges,
-    judge_probabilities as judge_probabilities,
+    judge_probabilities as judge_probabilities, split_items_evenly as split_items_evenly,
 )
 from .model_comparison import (
     ADJUSTMENTS as ADJUSTMENTS, COMPARE_TESTS as COMPARE_TESTS, ModelComparison as ModelComparison,
@@ -72,7 +73,7 @@ from .pilot_plan import PilotPlan as PilotPlan, PlannedRow as PlannedRow, plan_f
 from .routed_means import (
     ROUTED_ASSUMPTIONS as ROUTED_ASSUMPTIONS, crossfitted_posterior as crossfitted_posterior,
     pseudo_outcomes as pseudo_outcomes, resolved_accuracy as resolved_accuracy,
-    routed_accuracy as routed_accuracy, routed_mean as routed_mean,
+    routed_accuracy as routed_accuracy, routed_mean as routed_mean, t_quantile as t_quantile,
 )
 from .routed_sample import (
     RESOLUTION_ASSUMPTIONS as RESOLUTION_ASSUMPTIONS, RoutedSample as RoutedSample,
@@ -81,6 +82,8 @@ from .routed_sample import (
     flat_posterior as flat_posterior, item_variance as item_variance, next_option as next_option,
     neyman_rates as neyman_rates, predicted_counts as predicted_counts,
     propensities_for as propensities_for, questions_asked as questions_asked,
+    read_item_answers as read_item_answers, resolved_correctness as resolved_correctness,
+    routed_pool as routed_pool,
     shared_propensities as shared_propensities, targeted_propensities as targeted_propensities,
     vote_posterior as vote_posterior,
 )
@@ -96,6 +99,7 @@ from .second import DEEPENED as DEEPENED, SecondQuestions as SecondQuestions
 from .side_information import (
     ASSISTED as ASSISTED, ExpertErrors as ExpertErrors, JUDGED as JUDGED, Judges as Judges,
     Setting as Setting, SideInformation as SideInformation, Votes as Votes,
+    WorkingMaker as WorkingMaker, estimate_working as estimate_working,
     estimate_models as estimate_models, judged_accuracy as judged_accuracy, measure_worth as measure_worth,
     model_accuracies as model_accuracies,
 )

@@ -112,7 +112,8 @@ def draw_questions(
     Raises
     ------
     EstimateError
-        If n < 1, the scheme is unknown, a probability is missing, or a field has no expert.
+        If n < 1, the scheme is unknown, a probability is missing, an item has no positive points, or a field
+        has no expert.
 
     Examples
     --------
@@ -125,6 +126,18 @@ def draw_questions(
     >>> sorted(set(drawn.propensity.tolist()))
     [0.25]
     """
+    _check(n, scheme, judge)
+    _check_points(table)
+    rng = np.random.default_rng(seed)
+    if scheme == FIRST_NO:
+        row, propensity, order = _draw_items(table, n, judge, rng)
+    else:
+        row, propensity = _draw_cells(table, n, judge if scheme == JUDGE else None, rng)
+        order = np.zeros(len(row), dtype=np.int64)
+    return _assign(table, row, propensity, order, experts, attempts, rng)
+
+
+def _check(n: int, scheme: str, judge: FloatArray | None) -> None:
     if n < 1:
         raise EstimateError(f"n, the number of questions, must be at least 1, is {n}")
     if scheme not in SCHEMES:
@@ -135,13 +148,14 @@ def draw_questions(
         good = (judge >= 0) & (judge <= 1)
         for row in np.flatnonzero(~good)[:1]:
             raise EstimateError(f"judge[{row}] must lie in [0, 1], is {judge[row]}")
-    rng = np.random.default_rng(seed)
-    if scheme == FIRST_NO:
-        row, propensity, order = _draw_items(table, n, judge, rng)
-    else:
-        row, propensity = _draw_cells(table, n, judge if scheme == JUDGE else None, rng)
-        order = np.zeros(len(row), dtype=np.int64)
-    return _assign(table, row, propensity, order, experts, attempts, rng)
+
+
+def _check_points(table: UnitTable) -> None:
+    """Refuse answers that can have no score."""
+    answer = number_values(table.answer)[0]
+    most = np.bincount(answer, np.maximum(table.points, 0.0))
+    for row in np.flatnonzero(most[answer] <= 0)[:1]:
+        raise EstimateError(f"item {table.item[row]!r} has no positive points, so that it has no score")
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
@@ -323,33 +337,15 @@ def join_replies(
     >>> join_replies(table, drawn, {(0, "ann"): "no"}).reply.tolist()
     ['no']
     """
-    if isinstance(replies, Mapping):
-        pairs = zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True)
-        said = _objects([replies.get(pair, "") for pair in pairs])
-    else:
-        said = _objects(list(replies))
-    questions = int(table.question.max()) + 1
-    width = int(drawn.attempt.max(initial=1))
-    reply = np.full((questions, width), "", dtype=object)
-    put = np.flatnonzero(said != "")
-    reply[drawn.question[put], drawn.attempt[put] - 1] = said[put]
-    # of a draw until the first "no" every row of the table has its own place; else its question has one
-    is_ordered = bool((drawn.order > 0).any())
-    key = np.arange(len(table)) if is_ordered else table.question
-    mine = drawn.row if is_ordered else drawn.question
-    first = np.flatnonzero(drawn.attempt == 1)
-    at = np.full(int(key.max()) + 1, -1)
-    at[mine[first]] = first
-    start = at[key]
-    length = np.ones(len(at), dtype=np.int64)
-    np.add.at(length, mine[drawn.attempt > 1], 1)
-    where = np.repeat(np.arange(len(table)), length[key])
-    begin = np.cumsum(length[key]) - length[key]
-    step = np.arange(len(where)) - np.repeat(begin, length[key])
-    is_drawn = start[where] >= 0
-    source = np.where(is_drawn, start[where] + step, 0)
-    told = np.where(is_drawn, reply[table.question[where], np.minimum(step, width - 1)], "")
-    asked = told != ""
+    pairs = list(zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True))
+    if not isinstance(replies, Mapping):
+        replies = {pair: reply for pair, reply in zip(pairs, replies, strict=True) if reply != ""}
+    # a reply about a unit of one answer is one about every answer with the same question
+    told = _objects([replies.get(pair, "") for pair in pairs])
+    where, source = _match_rows(table, drawn)
+    is_drawn = source >= 0
+    reply = np.where(is_drawn, told[source], "")
+    asked = reply != ""
     truth = np.full(len(table), None, dtype=object) if gold is None else gold
     return Judgements(
         **{name: getattr(table, name)[where] for name in _SHARED},
@@ -357,9 +353,24 @@ def join_replies(
         propensity=np.where(is_drawn, drawn.propensity[source], np.nan),
         order=np.where(is_drawn, drawn.order[source], 0),
         expert=np.where(is_drawn, drawn.expert[source], None),
-        reply=np.where(asked, told, None),
+        reply=np.where(asked, reply, None),
         gold=truth[where],
     )
+
+
+def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
+    """Rows of the table, one per expert in line, and the row of the draw that each belongs to, or −1."""
+    # of a draw until the first "no" every row of the table has its own place; else its question has one
+    is_ordered = bool((drawn.order > 0).any())
+    key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)
+    order = np.lexsort([drawn.attempt, mine])
+    begin = np.searchsorted(mine[order], key, side="left")
+    found = np.searchsorted(mine[order], key, side="right") - begin
+    length = np.maximum(found, 1)
+    where = np.repeat(np.arange(len(table)), length)
+    step = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
+    place = np.minimum(begin[where] + step, len(order) - 1)
+    return where, np.where(found[where] > 0, order[place], -1)
 
 
 def _objects(values: Sequence[Any]) -> ObjectArray:

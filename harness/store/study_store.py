@@ -31,6 +31,7 @@ from oversight.harness.store.columns import (
 from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
 from oversight.harness.store.database import PORTION, Database
 from oversight.harness.store.engines import has_database
+from oversight.harness.store.judge_vectors import JudgeVectorRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
@@ -73,6 +74,7 @@ class Store(Database):
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)
+        self.judge_vectors = JudgeVectorRepository(self)
         self.run_columns = RunColumnsRepository(self)
         self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oversight.harness.analysis.options import note_look
+from oversight.harness.analysis.opened_study import note_look
 from oversight.harness.config import Study
 from oversight.harness.store import (
     SOURCE,

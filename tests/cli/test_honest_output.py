@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness import BadInput
-from oversight.harness.analysis.options import check_look
+from oversight.harness.analysis.opened_study import check_look
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.store import PlannedLook, Store

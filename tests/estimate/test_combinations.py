@@ -159,8 +159,14 @@ def _value(value: float, why: str) -> float:
 
 def metrics(study: Study) -> float:
     strata = {item.id: str(j % 2) for j, item in enumerate(ITEMS)} if "strata" in study.features else None
+    model: Any = study.models["m0"]
+    labels: Any = study.labels
+    second = None
+    if "second questions" in study.features:
+        models, labels, second = ask_again(study)
+        model = models["m0"]
     found = h.classification_report(
-        study.models["m0"], study.labels, CLASSES, metrics=["precision"], strata=strata
+        model, labels, CLASSES, metrics=["precision"], strata=strata, second=second
     )
     if not found:
         raise EstimateError("; ".join(found.undefined.values()))
@@ -169,7 +175,7 @@ def metrics(study: Study) -> float:
 
 def search(study: Study) -> float:
     clusters = dict(study.labels.design.clusters)
-    labelled = ExpertLabels.of(ITEMS, study.labels, clusters or None)
+    labelled = ExpertLabels.of_items(ITEMS, study.labels, clusters or None)
     refuse_unscorable(labelled)
     return float(np.nanmean(score_items(np.zeros((1, N), np.int64), labelled)))
 
@@ -193,7 +199,7 @@ TAKES = {
     "compare": {"clusters", "weights", "gold"},
     "gate": {"clusters", "weights", "gold"},
     "gate difference": {"clusters", "weights", "gold"},
-    "metrics": {"strata", "clusters", "weights"},
+    "metrics": {"second questions", "strata", "clusters", "weights"},
     "search": {"clusters", "weights"},
     "plan": {"votes", "judges", "clusters", "weights"},
 }

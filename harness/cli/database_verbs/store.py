@@ -24,9 +24,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
-from oversight.harness.cli.database_verbs.named_store import name_store
 from oversight.harness.cli.database_verbs.verify import verify
-from oversight.harness.config import Study, refuse_password
+from oversight.harness.config import Study, change_setting, refuse_password
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, read_text
@@ -99,7 +98,10 @@ def _move(args: argparse.Namespace, study: Study) -> int:
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
     if study.store_url != url:  # as after a move that was killed at the end
-        text = name_store(read_text(path), to)
+        try:
+            text = change_setting(read_text(path), "study", "store", to)
+        except BadInput as error:
+            raise BadInput(f"{error}; then use store copy and store adopt") from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     with Store(url, write_marked=True) as store:

@@ -17,8 +17,7 @@ import stat
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit
-from oversight.harness.cli.database_verbs.named_store import name_store
-from oversight.harness.config import read_study
+from oversight.harness.config import change_setting, read_study
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, read_text
@@ -48,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         file = Path(url.removeprefix("sqlite:///"))
         to = args.to or str(file.with_stem(f"{re.sub(r'-[0-9]{4}$', '', file.stem)}-{HEAD}"))
         named = os.path.relpath(to, path.parent) if args.to is None else str(Path(to).absolute())
-    text = name_store(read_text(path), named)
+    text = change_setting(read_text(path), "study", "store", named)
     found = upgrade_database(url, to)
     write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     rows = sum(found.values())

@@ -17,8 +17,7 @@ from oversight.harness.open_answers import Frame, JudgedStudy, make_frame, read_
 from oversight.harness.store import Store
 from oversight.harness.types import Verdict
 from oversight.protocols.demo_study import DATA
-from oversight.protocols.open_answers.simulated_units import read_unit_key, simulate_units
-from oversight.protocols.open_answers.unit_route import route_units
+from oversight.protocols.open_answers import read_unit_key, route_units, simulate_units
 
 LOCAL = "smollm2"
 BUNDLED = ("amber", "birch", "cedar")
