@@ -153,7 +153,8 @@ def _opened(
         Store(study.store_url) as store,
         nullcontext() if sends or not store.read_only else store.rehearsing(),
     ):
-        ids, part = store_items(study, store, ahead), None
+        ids: Sequence[str] = store_items(study, store, ahead)
+        part = None
         if asking.sample is not None:
             ids, part = take_sample(ids, asking.sample, seed)
         yield Wanted(store, ids, asking.retry_failed, part), targets, prices

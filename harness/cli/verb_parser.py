@@ -14,12 +14,12 @@ from oversight.harness.output import did_you_mean
 class VerbParser(argparse.ArgumentParser):
     """The parser of a verb, and of its sub-verbs."""
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse all arguments; an unknown option ends the program, as `error` does."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            action = getattr(found, "action", None) or getattr(found, "verb", "")
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._replace(action, unknown[0])}")
+            action = getattr(found, "action", None) or getattr(found, "verb", None) or ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._replace(str(action), unknown[0])}")
         return found
 
     def error(self, message: str) -> NoReturn:

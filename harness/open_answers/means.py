@@ -269,11 +269,7 @@ def _sums(
     judged = units.state <= BAD
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
     hit: FloatArray = np.where(counted, inverse, 0.0)
-    return (
-        np.bincount(number, hit),
-        np.bincount(number, inverse),
-        np.bincount(number, weight),
-    )
+    return _sum_by_item(number, hit), _sum_by_item(number, inverse), _sum_by_item(number, weight)
 
 
 def _with_judge(
@@ -285,7 +281,12 @@ def _with_judge(
     q = calibrate(probability, counted, judged, inverse, units.item)
     number = np.unique(units.item, return_inverse=True)[1]
     value: FloatArray = weight * q + inverse * (np.where(counted, 1.0, 0.0) - q)
-    return np.bincount(number, value)
+    return _sum_by_item(number, value)
+
+
+def _sum_by_item(number: IntArray, value: FloatArray) -> FloatArray:
+    """Sum of the values of every item, shape (N,)."""
+    return np.bincount(number, value).astype(np.float64)
 
 
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:

@@ -100,9 +100,9 @@ def test_the_terminal_says_what_is_independent_and_what_is_withheld(
     in_patients(rated)
     capsys.readouterr()
     for verb, withheld in (
-        ("panel", "agree", ""),
-        ("panel", "certify", "hms, oms, oms_exact:"),
-        ("panel", "parity", "at_least_80:"),
+        ("agree", ""),
+        ("certify", "hms, oms, oms_exact:"),
+        ("parity", "at_least_80:"),
     ):
         model = [] if verb == "agree" else ["--model", "model.csv"]
         assert main(["panel", verb, *model]) == 0

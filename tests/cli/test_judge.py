@@ -127,7 +127,7 @@ def test_bad_probability_is_refused_with_its_place(
 
 
 def test_lists_and_objects_are_the_same_probabilities(study: Path, oversight: Oversight) -> None:
-    rows = [{"item": "i0", "probabilities": [0.7, 0.2, 0.1]}]
+    rows: list[dict[str, Any]] = [{"item": "i0", "probabilities": [0.7, 0.2, 0.1]}]
     rows.append({"item": "i1", "probabilities": dict(zip(CLASSES, [0.7, 0.2, 0.1], strict=True))})
     Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = oversight("judge", "import", "p.jsonl", "--judge", "new")

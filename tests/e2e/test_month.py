@@ -344,8 +344,11 @@ def change_mind(month: Month, bea: Page) -> None:
     before = month.status()
     for is_right in (False, True):
         bea.reload()
-        bea.get_by_role("button", name="My answers").click()
+        with bea.expect_response(lambda r: "api/given" in r.url) as given:
+            bea.get_by_role("button", name="My answers").click()
         bea.locator(".given").first.click()
+        newest = given.value.json()["given"][0]["id"]
+        bea.wait_for_function("(newest) => document.body.dataset.ready === newest", arg=newest)
         said = month.verdict("bea", bea.locator("#text").inner_text())
         said = said if is_right else {"yes": "no", "no": "yes"}[said]
         with bea.expect_response(lambda r: r.request.method == "POST" and r.ok):

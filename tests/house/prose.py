@@ -39,7 +39,7 @@ RULES = {
 }
 TEST_RULE = "the name of a test is a question"
 TEST_NAME = re.compile(r"^test_(?:what|who|how|why)_")
-EXCEPTIONS = {
+EXCEPTIONS: dict[tuple[str, str], str] = {
     # text of the file, why it stays
 }
 

@@ -32,4 +32,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    return ACTIONS[args.action].run(args)
+    code: int = ACTIONS[args.action].run(args)
+    return code

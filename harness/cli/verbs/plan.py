@@ -113,19 +113,14 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
     if args.questions is not None:
         return []
     plans = [made]
-    for protocol in (*PROTOCOLS,) if args.protocol is None else ():
+    named = any(text.startswith("experts.protocol=") for text in args.settings)
+    for protocol in () if named else PROTOCOLS:
         if protocol == made.protocol:
             continue
+        experts = study.experts.model_copy(update={"protocol": protocol})
+        other = study.model_copy(update={"experts": experts})
         with contextlib.suppress(EstimateError, BadInput):  # a protocol that this pilot cannot plan
-            plans.append(
-                plan_study(
-                    store,
-                    study,
-                    runs=args.model,
-                    protocol=protocol,
-                    half_width=args.width,
-                )
-            )
+            plans.append(plan_study(store, other, runs=args.model, half_width=args.width))
     pool = store.count_rows("item")["item"]
     return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))
 
