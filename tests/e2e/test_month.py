@@ -116,8 +116,8 @@ def test_a_month(month: Month, proxy: FaultyProxy) -> None:
         month.tap_through(bea, "bea", 2, offline=True)
         expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
     lost = restore(month, saved)
+    month.check_counts()
     with serve(bench.folder, port=port) as desk, show(bench.folder) as view:
-        month.check_counts(view)
         bea.evaluate("dispatchEvent(new Event('online'))")
         expect(bea.locator("#unsent")).to_be_hidden()
         recover(month, desk, dan, lost)

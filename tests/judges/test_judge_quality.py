@@ -36,8 +36,6 @@ def _width(found: Measure) -> float:
 def ask_about(
     option: IntArray, answer: FloatArray | IntArray, weight: FloatArray | None = None
 ) -> JudgedQuestions:
-    option: IntArray, answer: FloatArray | IntArray, weight: FloatArray | None = None
-) -> JudgedQuestions:
     """One question per item."""
     n = len(option)
     return JudgedQuestions(
