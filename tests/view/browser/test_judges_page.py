@@ -18,7 +18,7 @@ def test_judges_page_shows_calibration_savings_and_reasons(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     make_study(oversight)
-    oversight("report", "--out", "report.html")
+    oversight("report", "report.html")
     page.goto(f"{(tmp_path / 'report.html').as_uri()}#/judges")
     expect(page.get_by_role("heading", name="Judges")).to_be_visible()
     expect(page.get_by_text("wise: tells true from false")).to_be_visible()

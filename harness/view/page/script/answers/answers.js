@@ -4,6 +4,7 @@ import { el } from "../core/dom.js";
 import { count, percent, plural } from "../core/format.js";
 import { currentRoute, goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { verdictStrip } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 const UNIT_OUTCOMES = { error: "with an error", right: "with a unit that is right", open: "with an open unit" };
@@ -14,15 +15,26 @@ const LOW_SCORE = 0.5; // below which a field is marked
 export async function showAnswersPage(params) {
   const wanted = answerFilterOf(params);
   const found = await readPart("answers", params.start ? { ...wanted, start: params.start } : wanted);
-  if (found.why) return [el("h1", {}, "Answers"), el("p", { class: "notice" }, found.why)];
+  const head = [el("h1", {}, "Answers"), answersStrip(found)];
+  if (found.why) return head;
   return [
-    el("h1", {}, "Answers"),
+    ...head,
     fieldResults(found),
     answerFilters(wanted, found),
     el("p", { role: "status", id: "matches" }, `${count(found.matches)} of ${plural(found.of, "answer")}`),
     found.answers.map(answerCard),
     answerPages(found, wanted),
   ];
+}
+
+/** The score of every model over all fields; the table below has the fields. */
+function answersStrip({ why, results, of }) {
+  if (why) return verdictStrip({ verdict: `No score yet: ${why}` });
+  const whole = results.filter(({ field }) => !field);
+  return verdictStrip({
+    verdict: whole.map(({ model, score }) => el("span", { class: "line isolate" }, `${model}: ${score}`)),
+    details: [`Scores of ${plural(of, "answer")}, over all fields.`],
+  });
 }
 
 /** The parameters that filter answers, of an address's. */
@@ -59,7 +71,7 @@ function answerFilters(wanted, { models, fields }) {
 }
 
 function answerCard({ item, text, model, raw, units }) {
-  return el("article", { class: "card open-answer" },
+  return el("article", { class: "open-answer" },
     el("h2", {}, el("span", { class: "isolate" }, `${item} · ${model}`)),
     el("p", { class: "text quiet" }, text),
     el("p", { class: "text" }, raw ? markUnits(raw, units) : "(no answer was given)"),

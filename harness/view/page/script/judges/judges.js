@@ -6,15 +6,19 @@ import { pictureOf } from "../core/figure.js";
 import { NOTHING, decimal, isNumber, percent } from "../core/format.js";
 import { noteList } from "../core/notes.js";
 import { readPart } from "../core/source.js";
+import { verdictStrip } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 export async function showJudgesPage() {
   const found = await readPart("judges");
   return [
     el("h1", {}, "Judges"),
-    ...found.verdicts.map((line) => el("p", {}, line)),
-    found.why && el("p", { class: "caution" }, found.why),
-    el("p", { class: "quiet" }, found.about),
+    verdictStrip({
+      verdict: found.verdicts.length ? found.verdicts.map((line) => el("span", { class: "line isolate" }, line))
+        : "No judge can be assessed yet.",
+      warning: found.why,
+      details: [found.about],
+    }),
     ...found.judges.map(calibrationPicture),
     qualityTable(found.judges),
     accuracyPicture(found.corrected),
