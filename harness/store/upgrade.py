@@ -112,6 +112,8 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
         if file is None:
             with _open_schema(url, to) as (connection, old):
                 return _copy(connection, old, shown)
+        if not Path(to).absolute().parent.is_dir():
+            raise StoreError(f"{to}: there is no such folder")
         part = Path(f"{to}.unfinished")
         with _open_file(part, file) as connection:
             rows = _copy(connection, _OLD, shown)

@@ -193,6 +193,7 @@ def test_what_lies_there_already_is_left_alone(
     Store("sqlite:///other.db").close()
     settings, before = Path("study.toml").read_text(), Path("other.db").read_bytes()
     assert "exists already" in oversight("upgrade", "--to", "other.db", code=2)["error"]
+    assert "no such folder" in oversight("upgrade", "--to", "none/new.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
     found = oversight("upgrade", "--to", "third.db")
     assert found["to"] == str(Path("third.db").absolute())
