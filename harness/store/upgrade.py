@@ -105,13 +105,15 @@ def upgrade_database(url: str, to: str) -> dict[str, int]:
         _refuse_new(url, file, shown)
         if _is_there(file, url, to):
             told = "if an earlier upgrade made it, name it as store in study.toml"
-            raise StoreError(f"{to}: exists already; {told}; else choose another name with --to")
+            raise StoreError(f"{to}: exists already; {told}; else choose another name")
         users = find_users(url) if file is None else _name_openers(Path(file))
         if users:
             raise StoreError(f"{shown}: {users}; end all commands and pages of the study first")
         if file is None:
             with _open_schema(url, to) as (connection, old):
                 return _copy(connection, old, shown)
+        if not Path(to).absolute().parent.is_dir():
+            raise StoreError(f"{to}: there is no such folder")
         part = Path(f"{to}.unfinished")
         with _open_file(part, file) as connection:
             rows = _copy(connection, _OLD, shown)

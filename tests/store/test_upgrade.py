@@ -178,12 +178,12 @@ def test_a_study_on_a_server_goes_on_in_a_new_schema(
         f'[study]\nname = "t"\nstore = "{ward}"\n[items]\nfile = "i.csv"\nclasses = ["red", "green"]\n'
     )
     Path("i.csv").write_text("id,text\n")
-    assert "no name of a schema" in oversight("upgrade", "--to", "No Name", code=2)["error"]
-    found = oversight("upgrade")
+    assert "no name of a schema" in oversight("store", "upgrade", "No Name", code=2)["error"]
+    found = oversight("store", "upgrade")
     assert found["to"] == name_schema(postgresql, f"ward_{HEAD}")
     with Store(found["to"]) as store:
         assert store.content.read_items() == items
-    assert "nothing to upgrade" in oversight("upgrade", code=2)["error"]
+    assert "nothing to upgrade" in oversight("store", "upgrade", code=2)["error"]
 
 
 def test_what_lies_there_already_is_left_alone(
@@ -193,6 +193,7 @@ def test_what_lies_there_already_is_left_alone(
     Store("sqlite:///other.db").close()
     settings, before = Path("study.toml").read_text(), Path("other.db").read_bytes()
     assert "exists already" in oversight("store", "upgrade", "other.db", code=2)["error"]
+    assert "no such folder" in oversight("store", "upgrade", "none/new.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
     found = oversight("store", "upgrade", "third.db")
     assert found["to"] == str(Path("third.db").absolute())
