@@ -39,8 +39,8 @@ def read_judged_answers(
     dict
         ``models``, ``fields``: names. ``results``: for each field ("" for all) and model, ``met`` and
         ``score`` in words, and the score as ``value``, None if there is none. ``answers``: at most
-        `PAGE_SIZE`, each with item, text, model, answer and units. ``matches``, ``of``: how many answers match, of how
-        many. ``why``: why there is nothing to show; empty if there is.
+        `PAGE_SIZE`, each with item, text, model, answer and units. ``matches``, ``of``: how many answers
+        match, of how many. ``why``: why there is nothing to show; empty if there is.
     """
     if not start.isdecimal():
         raise BadInput(f"start must be a whole number, is {start!r}")

@@ -49,7 +49,7 @@ def _run_open(args: argparse.Namespace, folder: Path) -> int:
     from rich.text import Text
 
     from oversight.harness.open_answers import estimate_study, result_to_json, result_to_text
-    from oversight.protocols.open_answers import run_open_demo
+    from oversight.protocols.open_demo import run_open_demo
 
     study, judged, truth = run_open_demo(folder, args.limit, tell=say)
     result = estimate_study(study, judged)

@@ -240,7 +240,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
     option = verb["units"].add_argument
-    option("--out", metavar="FILE", help="write the units as CSV, to be corrected by hand")
+    option("file", nargs="?", metavar="FILE", help="write the units here as CSV, to be corrected by hand")
     option("--replace", metavar="FILE", help="read corrected units; only before questions are drawn")
     option = verb["export"].add_argument
     option("folder", nargs="?", default="questions", help="default: %(default)s")

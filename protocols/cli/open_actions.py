@@ -53,9 +53,9 @@ def show_units(args: argparse.Namespace, study: Study) -> int:
             items = {answer.item_id for answer in frame.answers}
             frame = Frame(answers=frame.answers, units=read_units(args.replace, frame.answers, items))
         _store_frame(store, frame)
-    if args.out:
-        write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.out))
-    where = f", written to {args.out}" if args.out else ""
+    if args.file:
+        write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.file))
+    where = f", written to {args.file}" if args.file else ""
     first = frame.units[0].text if frame.units else ""
     told = f"{counted(len(frame.units), 'unit')} of {counted(len(frame.answers), 'answer')}"
     text = f"{told}{where}\nfirst: {first}"
@@ -77,8 +77,7 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
         raise BadInput("--sensitivity and --specificity do not apply to a study of open answers")
-    seed = study.study.seed if args.seed is None else args.seed
-    new = simulate_units(study, args.key, abstention=args.abstention, seed=seed)
+    new = simulate_units(study, args.key, abstention=args.abstention)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
     return 0
 
