@@ -45,10 +45,9 @@ SEEN, LOW, HIGH = "seen", "low", "high"
 """How missing judgements count: not at all, or so that the number is lowest, or highest."""
 
 
-_MOSTLY, _SKEWED = 0.5, 0.03
-"""From which share of the variance, and which skewness over √N, the weights of items are doubted. Samples
-that miss the heavy items look little skewed: of those below .2, intervals hold .7."""
-
+_LOST, _MOSTLY, _SKEWED = 0.8, 0.5, 0.03
+"""From which share lost, or from which share of the variance and skewness over √N, the weights of items are
+doubted. Samples that miss the heavy items look little skewed: of those below .2, intervals hold .7."""
 _ROUNDING = 1e-9
 
 
@@ -296,10 +295,12 @@ def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())
-    if spread < _ROUNDING or share**2 * spread <= _MOSTLY * float((residual**2).mean()):
+    if spread < _ROUNDING:
         return ""
-    skewness = float((centred**3).mean()) / spread**1.5
-    if abs(skewness) <= _SKEWED * math.sqrt(len(whole)):
+    skewness = abs(float((centred**3).mean())) / spread**1.5
+    is_skewed = skewness > _SKEWED * math.sqrt(len(whole))
+    is_decided = share**2 * spread > _MOSTLY * float((residual**2).mean())
+    if share <= _LOST and not (is_decided and is_skewed):
         return ""
     times = float(whole.max()) - 1
     return (
