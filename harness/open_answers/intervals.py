@@ -7,8 +7,8 @@ is the θ at which
 
 h the largest value of an item; the lower end mirrors it with the smallest. This is the Bayesian
 bootstrap (Rubin 1981, Ann. Stat. 9) with one more item at the end of the range, as heavy as the items are,
-s = Σb²/Σb. For items that are right or wrong it is the interval of Clopper & Pearson; for independent values
-in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
+s = Σb²/Σb. For items that are right or wrong it is nearly the interval of Clopper & Pearson. For independent
+values in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
 distribution and was never seen to fail (Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail
 probability is that of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), r the
 terms in front of E.
@@ -107,7 +107,7 @@ def bootstrap_interval(
     --------
     >>> low, high = bootstrap_interval(np.zeros(20), np.ones(20), (0.0, 1.0), 0.95)
     >>> round(low, 3), round(high, 3)
-    (0.0, 0.168)
+    (0.0, 0.169)
     """
     first, inverse = _find_equal_items(a, b)
     count = np.append(np.bincount(inverse).astype(np.float64), 1.0)

@@ -45,10 +45,9 @@ SEEN, LOW, HIGH = "seen", "low", "high"
 """How missing judgements count: not at all, or so that the number is lowest, or highest."""
 
 
-_MOSTLY, _SKEWED = 0.5, 0.03
-"""From which share of the variance, and which skewness over √N, the weights of items are doubted. Samples
-that miss the heavy items look little skewed: of those below .2, intervals hold .7."""
-
+_LOST, _MOSTLY, _SKEWED = 0.8, 0.5, 0.03
+"""From which share lost, or from which share of the variance and skewness over √N, the weights of items are
+doubted. Samples that miss the heavy items look little skewed: of those below .2, intervals hold .7."""
 _ROUNDING = 1e-9
 
 
@@ -269,7 +268,11 @@ def _sums(
     judged = units.state <= BAD
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
     hit: FloatArray = np.where(counted, inverse, 0.0)
-    return _sum_by_item(number, hit), _sum_by_item(number, inverse), _sum_by_item(number, weight)
+    return (
+        np.bincount(number, hit).astype(np.float64),
+        np.bincount(number, inverse).astype(np.float64),
+        np.bincount(number, weight).astype(np.float64),
+    )
 
 
 def _with_judge(
@@ -281,11 +284,6 @@ def _with_judge(
     q = calibrate(probability, counted, judged, inverse, units.item)
     number = np.unique(units.item, return_inverse=True)[1]
     value: FloatArray = weight * q + inverse * (np.where(counted, 1.0, 0.0) - q)
-    return _sum_by_item(number, value)
-
-
-def _sum_by_item(number: IntArray, value: FloatArray) -> FloatArray:
-    """Sum of the values of every item, shape (N,)."""
     return np.bincount(number, value).astype(np.float64)
 
 
@@ -297,10 +295,12 @@ def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str
     """
     centred = whole - whole.mean()
     spread = float((centred**2).mean())
-    if spread < _ROUNDING or share**2 * spread <= _MOSTLY * float((residual**2).mean()):
+    if spread < _ROUNDING:
         return ""
-    skewness = float((centred**3).mean()) / spread**1.5
-    if abs(skewness) <= _SKEWED * math.sqrt(len(whole)):
+    skewness = abs(float((centred**3).mean())) / spread**1.5
+    is_skewed = skewness > _SKEWED * math.sqrt(len(whole))
+    is_decided = share**2 * spread > _MOSTLY * float((residual**2).mean())
+    if share <= _LOST and not (is_decided and is_skewed):
         return ""
     times = float(whole.max()) - 1
     return (

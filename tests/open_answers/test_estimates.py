@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from oversight.harness.arrays import FloatArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.open_answers import draw_questions, estimate_open, gate_score, join_replies
 from tests.open_answers.worlds import EXPERTS, judge_all, objects, rubric_table
@@ -118,8 +117,7 @@ def test_a_judge_changes_no_complete_mean() -> None:
     no = {(f"m{i}", f"i{i}c1"): "no" for i in range(0, 40, 3)}
     judged = judge_all(table, no)
     plain = estimate_open(judged, experts=EXPERTS).find("score", "m")
-    judge: FloatArray = np.linspace(0, 1, 80).astype(np.float64)
-    helped = estimate_open(judged, experts=EXPERTS, judge=judge).find("score", "m")
+    helped = estimate_open(judged, experts=EXPERTS, judge=np.arange(80) / 79).find("score", "m")
     assert helped.value == pytest.approx(plain.value)
 
 
