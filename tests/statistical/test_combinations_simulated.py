@@ -10,6 +10,7 @@ import pytest
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemPool, LabelColumns, OfferedOptions, PredictionColumns, mark
 from oversight.harness.estimate import (
+    CostTable,
     ErrorRanges,
     GoldCounts,
     RoutedSample,
@@ -74,6 +75,7 @@ def test_gold_corrects_items_of_unequal_chances(errors: tuple[float, float]) -> 
     assert difference >= LEAST, difference
 
 
+COSTS = CostTable(costs=np.array([[0, 1, 2, 5], [1, 0, 1, 2], [3, 1, 0, 1], [9, 4, 2, 0]], np.float64))
 METRICS = ("precision", "recall", "f1", "macro_recall")
 
 
@@ -129,9 +131,9 @@ def test_results_by_class_hold_with_unequal_chances() -> None:
         predictions, labels = ask_first(truth[places], option[places], rng)
         pool = ItemPool(stratum=np.zeros(places.size, np.int64), size=truth.size, weight=weight)
         found = classification_report(
-            predictions, replace(labels, pool=pool), CLASSES, metrics=METRICS, costs=None
+            predictions, replace(labels, pool=pool), CLASSES, metrics=METRICS, costs=COSTS
         )
-        wanted = true_results(truth, option)
+        wanted = true_results(truth, option) | {"cost": float(COSTS.costs[truth, option].mean())}
         for name, estimate in found.items():
             covered.setdefault(name, []).append(estimate.low <= wanted[name] <= estimate.high)
     shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 2}
