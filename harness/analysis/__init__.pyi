@@ -43,7 +43,7 @@ from .model_detail import (
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
     give_up_batches as give_up_batches,
-    run_study as run_study, summarise_run as summarise_run,
+    run_study as run_study, summarise_run as summarise_run, take_sample as take_sample,
 )
 from .copied_study import copy_study as copy_study
 from .new_study import (

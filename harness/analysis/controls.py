@@ -249,7 +249,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
         replies=store.controls.replies.read_replies(),
         originals=originals,
         truth={name: gold.truth for name, gold in store.controls.read_gold_items().items()},
-        takers={name: handed.taker for name, handed in store.handovers.read_handovers().items()},
+        takers={name: handed.taker for name, handed in store.people.read_handovers().items()},
     )
 
 

@@ -59,11 +59,7 @@ VERBS = {
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
     "store": (
         "oversight.harness.cli.database_verbs.store",
-        "copy, move or check the study's database",
-    ),
-    "upgrade": (
-        "oversight.harness.cli.database_verbs.upgrade",
-        "copy a study of an older version into a new database",
+        "copy, move, check or upgrade the study's database",
     ),
     "server": ("oversight.protocols.cli.server", "start, stop and find Label Studio or a small local model"),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),

@@ -16,6 +16,7 @@ RENAMED_VERBS = {
     "label-studio": "server ACTION label-studio",
     "model": "server ACTION model",
     "parity": "panel parity",
+    "upgrade": "store upgrade",
     "verify": "store verify",
 }
 """Former verb: its present words. The former name still works in this version."""
@@ -118,6 +119,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--intraclass": _PYTHON.format("plan", "intraclass"),
         "--level": _SETTING.format("estimate.level"),
         "--power": _PYTHON.format("plan", "power"),
+        "--protocol": _SETTING.format("experts.protocol"),
         "--sensitivity": _PYTHON.format("plan", "sensitivity"),
         "--specificity": _PYTHON.format("plan", "specificity"),
     },
@@ -144,6 +146,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_CLUSTER,
     },
     "server": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
+    "store": {"--to": _FILE.format("store upgrade")},
     "view": {"--no-browser": "use --json, with which no browser opens"},
 }
 """Verb, also with its action, and option: what to use in its place."""

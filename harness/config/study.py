@@ -407,18 +407,6 @@ class PromptSection(Section):
         return None if pattern is None else check_pattern(pattern)
 
 
-class PricesSection(Section):
-    """What calls cost.
-
-    Attributes
-    ----------
-    file
-        File with the table of prices; without it ``prices.toml`` is looked for.
-    """
-
-    file: str | None = None
-
-
 class CostsSection(Section):
     """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
 
@@ -535,7 +523,6 @@ class Study(Section):
     endpoints: dict[str, EndpointSection] = Field(default={})
     models: dict[str, ModelSection] = Field(default={})
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
-    prices: PricesSection = PricesSection()
     costs: CostsSection = CostsSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
@@ -578,6 +565,10 @@ class Study(Section):
         if self.is_open != (self.experts.protocol == OPEN_PROTOCOL):
             told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" need each other'
             raise ValueError(f"{told}; leave [experts] protocol out")
+        others = self.estimate.model_fields_set - {"level"}
+        if self.is_open and others:
+            told = "does not apply to open answers; leave it out"
+            raise ValueError(f"[estimate] {min(others)} {told}")
         if not self.is_open and self.open != OpenSection():
             raise ValueError('[open] needs answers = "open" under [items]')
         if self.open.splitter and self.open.splitter not in self.models:
@@ -608,12 +599,6 @@ class Study(Section):
     def reference_file(self) -> Path | None:
         """Path of the experts' labels that a panel is held against; None if there are none."""
         return self.path(self.experts.reference) if self.experts.reference else None
-
-    @property
-    def price_file(self) -> tuple[Path, bool]:
-        """Path of the price table, and whether study.toml names it, so that it must be there."""
-        named = self.prices.file
-        return self.path(named or "prices.toml"), named is not None
 
     def model(self, name: str) -> ModelSection:
         """Settings of a model, with those of the endpoint it names filled in.

@@ -30,6 +30,7 @@ _RETIRED = {
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
     },
     "search": {"parents": "proposals start from the candidates believed best; leave it out"},
+    "prices": {"file": "prices.toml beside study.toml is read; give the table that name"},
 }
 """Settings that a section no longer has, and what to do instead."""
 
@@ -101,7 +102,7 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse settings that were removed, naming what replaces them."""
     for kind, retired in _RETIRED.items():
-        sections = {"": table.get(kind)} if kind == "search" else table.get(kind)
+        sections = table.get(kind) if kind in ("endpoints", "models") else {"": table.get(kind)}
         for name, section in sections.items() if isinstance(sections, dict) else ():
             found = [key for key in retired if isinstance(section, dict) and key in section]
             if found:

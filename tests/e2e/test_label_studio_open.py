@@ -47,4 +47,4 @@ def test_open_answers_are_judged_on_a_server(make_bench: Callable[..., Bench], t
     for model, truth in true_scores().items():
         assert found[model]["score"]["low"] <= truth <= found[model]["score"]["high"], model
     assert bench.call("label", "close")["open"] == {}
-    assert bench.call("verify")["findings"] == []
+    assert bench.call("store", "verify")["findings"] == []

@@ -10,10 +10,12 @@ example: oversight store copy postgresql://db.example.org/ward     the password 
          oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
          oversight store verify --head 3f2a...          the newest link that was noted at some time
          oversight store verify audit.jsonl             a file that `label audit` wrote
+         oversight store upgrade   the database of an older version becomes one of this version
 
 `verify` checks that nothing was altered: the links of all events, answers and comments against their events,
 and the drawn questions against the design as it was frozen. Without a noted head, whoever wrote the database
-or the file could have written it again as a whole.
+or the file could have written it again as a whole. `upgrade` copies the study into a new database; the old
+one is only read and remains as a backup.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.database_verbs.upgrade import upgrade
 from oversight.harness.cli.database_verbs.verify import verify
 from oversight.harness.config import Study, change_setting, refuse_password
 from oversight.harness.errors import BadInput
@@ -34,10 +37,11 @@ from oversight.harness.store import Store, copy_store, has_database, move_rows
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight store``."""
-    parser.add_argument("action", choices=["copy", "move", "adopt", "verify"])
+    parser.add_argument("action", choices=["copy", "move", "adopt", "verify", "upgrade"])
     to = (
-        "copy, move: a file, or postgresql://USER@HOST/NAME without a password; verify: a file that `label "
-        "audit` wrote"
+        "copy, move: a file, or postgresql://USER@HOST/NAME without a password; upgrade: a new file, or a "
+        "new schema on a server (default: the old name with the version of the tables); verify: a file that "
+        "`label audit` wrote"
     )
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
@@ -45,11 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy, move or check the study's database, or make a copy the study."""
+    """Copy, move, check or upgrade the study's database, or make a copy the study."""
     if args.action == "verify":
         return verify(args)
     if args.head is not None:
         raise BadInput("--head is for verify")
+    if args.action == "upgrade":
+        return upgrade(args)
     study = study_of(args)
     if (args.action == "adopt") != (args.to is None):
         raise BadInput("TO: name the new database with copy and move, and none with adopt")

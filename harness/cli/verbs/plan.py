@@ -1,7 +1,7 @@
 """How many questions an interval costs, and what a number of questions buys.
 
 examples: oversight plan --width 0.05
-          oversight plan --questions 300 --protocol targeted
+          oversight plan --questions 300 --set experts.protocol=targeted
           oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
 
@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add("--protocol", help="with a study: partitioned, targeted or sequential (default: the study's)")
     add("--model", action="append", help="with a study: name of a model that was run; may be repeated")
     add("--options", type=int, metavar="K", help="without a study: options per item")
     add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
@@ -90,7 +89,6 @@ def _plan_study(args: argparse.Namespace) -> int:
             store,
             study,
             runs=args.model,
-            protocol=args.protocol,
             half_width=args.width,
             questions=args.questions,
         )
@@ -162,7 +160,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 def _plan_anew(args: argparse.Namespace) -> int:
     """Both tables: for an accuracy, and for the difference of two models."""
-    _refuse(args, ("protocol", "model"), "needs a study; leave out --options")
+    _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
     level = read_level(args, "--options")
