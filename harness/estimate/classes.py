@@ -1059,11 +1059,15 @@ def classification_report(
         If a metric is not known, items have other options than the classes, or strata have no effect.
     EstimateError
         If the labels contradict themselves.
+    TypeError
+        If second questions are of other items.
     """
     metrics = check_metrics(metrics, some=costs is None)
     number = check_classes(classes, costs)
     check_level(level)
     one, said = align(predictions, labels)
+    if second is not None and second.index is not said.index:
+        raise TypeError("second questions need predictions and labels as columns over the same items")
     try:
         evidence = ClassEvidence.ready(one, said, number, strata, level, second)
     except NotIdentified as error:

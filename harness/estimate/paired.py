@@ -18,7 +18,7 @@ predictions), D is a difference of two dependent proportions n_+/N − n_−/N, 
 
 Where items were drawn from a pool with unequal, recorded chances, both are by weights
 (`oversight.harness.columns.weigh_draws`): δ is a share of as many items as the weights leave effective,
-(Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed.unequal_items`.
+(Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed_means`.
 
 The difference of two models where experts err: as `difference_interval`, corrected for what is known.
 

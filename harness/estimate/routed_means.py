@@ -194,7 +194,7 @@ def routed_mean(
     θ̂ = Σ_i g_i/N, Var = Σ_i (g_i − θ̂)²/(N(N − 1)). The value is unclipped; the interval is moved
     into the range of c. Several answers on one item enter one g_i, so they are not counted twice.
     With rare large g the interval covers less than its level and says so; an accuracy or a difference
-    from one question an item has a better one (`routed_accuracy`, `oversight.harness.estimate.comparison`).
+    from one question an item has a better one (`routed_accuracy`, `oversight.harness.estimate.paired`).
     With `cluster`, shape (N,), the number of the item's cluster, clusters are the independent units, and N is
     their effective number (`effective_clusters`) in both N − 1 and t.
 

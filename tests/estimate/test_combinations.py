@@ -265,3 +265,10 @@ def test_rules_name_only_what_there_is() -> None:
         assert rule.uses <= set(USES)
         assert rule.all_of | rule.any_of | rule.unless <= known
         assert rule.reason
+
+
+def test_second_questions_of_other_items_are_refused() -> None:
+    study = make_study("uniform", frozenset())
+    second = ask_again(study)[2]
+    with pytest.raises(TypeError, match="columns over the same items"):
+        h.classification_report(study.models["m0"], study.labels, CLASSES, second=second)

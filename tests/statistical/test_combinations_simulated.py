@@ -10,6 +10,7 @@ import pytest
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemPool, LabelColumns, OfferedOptions, PredictionColumns, mark
 from oversight.harness.estimate import (
+    CostTable,
     ErrorRanges,
     GoldCounts,
     RoutedSample,
@@ -22,7 +23,7 @@ from oversight.harness.estimate.paired import corrected_difference
 from tests.label_columns import label_columns
 
 pytestmark = [pytest.mark.statistical, pytest.mark.slow]
-STUDIES, K = 300, 4
+STUDIES, K = 60, 4
 CLASSES = ("a", "b", "c", "d")
 LEAST = 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / STUDIES)
 
@@ -74,6 +75,7 @@ def test_gold_corrects_items_of_unequal_chances(errors: tuple[float, float]) -> 
     assert difference >= LEAST, difference
 
 
+COSTS = CostTable(costs=np.array([[0, 1, 2, 5], [1, 0, 1, 2], [3, 1, 0, 1], [9, 4, 2, 0]], np.float64))
 METRICS = ("precision", "recall", "f1", "macro_recall")
 
 
@@ -129,9 +131,9 @@ def test_results_by_class_hold_with_unequal_chances() -> None:
         predictions, labels = ask_first(truth[places], option[places], rng)
         pool = ItemPool(stratum=np.zeros(places.size, np.int64), size=truth.size, weight=weight)
         found = classification_report(
-            predictions, replace(labels, pool=pool), CLASSES, metrics=METRICS, costs=None
+            predictions, replace(labels, pool=pool), CLASSES, metrics=METRICS, costs=COSTS
         )
-        wanted = true_results(truth, option)
+        wanted = true_results(truth, option) | {"cost": float(COSTS.costs[truth, option].mean())}
         for name, estimate in found.items():
             covered.setdefault(name, []).append(estimate.low <= wanted[name] <= estimate.high)
     shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 2}
@@ -142,7 +144,7 @@ def test_results_by_class_hold_with_unequal_chances() -> None:
 @pytest.mark.parametrize("share", [0.6, 1.0])
 def test_second_questions_narrow_results_by_class(share: float) -> None:
     covered, widths = dict[str, list[bool]](), list[float]()
-    for seed in range(STUDIES):
+    for seed in range(STUDIES // 2):  # each takes seconds
         rng = np.random.default_rng([seed, 3])
         truth, (option, _), _ = draw_pool(rng, 600)
         predictions, labels = ask_first(truth, option, rng)
@@ -157,9 +159,9 @@ def test_second_questions_narrow_results_by_class(share: float) -> None:
             covered.setdefault(name, []).append(hit)
             if name in plain:
                 widths.append((estimate.high - estimate.low) / (plain[name].high - plain[name].low))
-    shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 2}
+    shares = {name: float(np.mean(hits)) for name, hits in covered.items() if len(hits) > STUDIES / 4}
     assert len(shares) >= 10
-    assert min(shares.values()) >= LEAST, shares
+    assert min(shares.values()) >= 0.95 - 2.6 * np.sqrt(0.95 * 0.05 / (STUDIES // 2)), shares
     assert np.mean(widths) < 1, np.mean(widths)
 
 
