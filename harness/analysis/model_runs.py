@@ -191,7 +191,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "input_tokens": sum(u.input_tokens for u in usage),
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
-        "unfinished": store.reservations.read_charge(target.spec.id).answers,
+        "unfinished": store.calls.read_charge(target.spec.id).answers,
         "late": 0,  # of the format: one process makes a run, so no answer comes after another was asked for
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

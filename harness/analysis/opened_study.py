@@ -185,7 +185,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
             f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, and this "
             f"look is planned at {planned:.0%}; they may differ by {100 * FARTHEST:.0f} points at most"
         )
-    before = store.looks.read_looks()
+    before = store.content.read_looks()
     for taken in before:
         if taken.looks != look.looks:
             raise BadInput(
@@ -204,7 +204,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
 
 def note_look(store: Store, look: PlannedLook) -> None:
     """Note that a look was taken, in the audit trail, too; again it is the same look."""
-    store.looks.add_look(look)
+    store.content.add_look(look)
     detail = asdict(look)
     store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])
 

@@ -201,7 +201,6 @@ def z_of(p_value: float) -> float:
 
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
-ADJUSTMENTS = ("max-z", "holm", "bonferroni")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -21,7 +21,9 @@ from .decisions import (
     AskedJudge as AskedJudge, KINDS as KINDS, ask_judge as ask_judge, make_questions as make_questions,
     read_answers as read_answers,
 )
-from .judge_words import report_lines as report_lines, report_to_json as report_to_json
+from .judge_words import (
+    read_judges as read_judges, report_lines as report_lines, report_to_json as report_to_json,
+)
 from .sources import (
     ImportedJudge as ImportedJudge, import_probabilities as import_probabilities, read_judge as read_judge,
 )

@@ -107,7 +107,7 @@ def _correlate(
     fewest = min(int(group.sum()) for group in groups)
     effective = min(count_effective(questions.weight[both][group]) for group in groups) if fewest else 0.0
     if fewest < LEAST_ERRORS or effective < LEAST_EFFECTIVE:
-        told = f"{fewest} errors or right answers of one of them, at least {LEAST_ERRORS} are needed"
+        told = f"only {fewest} errors, or right answers, of one of them; at least {LEAST_ERRORS} are needed"
         return Measure.withheld(told, n), influence, effective
     share = questions.weight[both] / questions.weight[both].sum()
     a, b = x - share @ x, y - share @ y

@@ -13,9 +13,11 @@ from oversight.harness.judges.study_judges import (
     CALIBRATED,
     INFORMATIVE,
     CorrectedAccuracy,
+    JudgeQuestion,
     JudgeReport,
     TransportGroup,
     judge_verdict,
+    report_judges,
     transport_verdict,
 )
 from oversight.harness.judges.transport import MOST_QUESTIONS
@@ -24,6 +26,9 @@ from oversight.harness.report import estimate_to_json
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from oversight.harness.config import Study
+    from oversight.harness.store import Store
 
 _SEES = {INFORMATIVE: "tells true from false", UNDECIDED: "not shown to tell true from false"}
 _STATES = {CALIBRATED: "its probabilities hold", UNDECIDED: "calibration open"}
@@ -46,6 +51,13 @@ def report_to_json(report: JudgeReport) -> dict[str, Any]:
         "transport": [{"group": one.group} | asdict(one.transport) for one in report.transport],
         "remarks": list(report.remarks),
     }
+
+
+def read_judges(study: Study, store: Store) -> dict[str, Any]:
+    """Make the page on judges that ``oversight view`` shows."""
+    report = report_judges(store, study, JudgeQuestion())
+    told = {"verdicts": [verdict_line(report, one) for one in report.judges], "about": scope_text(report)}
+    return report_to_json(report) | told
 
 
 def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:

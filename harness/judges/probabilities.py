@@ -60,7 +60,7 @@ class JudgeProbabilities:
     @property
     def speaks(self) -> BoolArray:
         """Items of which the judge says something, shape (N,)."""
-        return ~np.isnan(self.p).any(axis=1)
+        return np.asarray(~np.isnan(self.p).any(axis=1))
 
     @property
     def named(self) -> IntArray:

@@ -128,8 +128,8 @@ def judge_quality(
     p = judge.p[mine.item, mine.option]
     says = judge.named[mine.item] == mine.option
     silent = int((~speaks).sum())
-    curve, error = (), Measure.withheld("the judge states no probabilities", len(mine))
-    bias = error
+    curve: tuple[CalibrationBin, ...] = ()
+    error = bias = Measure.withheld("the judge states no probabilities", len(mine))
     if judge.stated:
         curve, error = calibration(p, mine, level)
         bias = _bias(p, mine, level)

@@ -24,6 +24,7 @@ from oversight.harness.estimate import (
     WorkingMaker,
     check_level,
     estimate_models,
+    refuse,
 )
 from oversight.harness.judges.dependence import Dependence, error_dependence
 from oversight.harness.judges.probabilities import JudgeProbabilities
@@ -188,6 +189,7 @@ def report_judges(store: Store, study: Study, asked: JudgeQuestion) -> JudgeRepo
         If there is no judge, no answer, or a name is unknown.
     """
     refuse_panel(study, "judge")
+    refuse("estimate", {"ratings"} if study.experts.is_panel else ())
     level = study.estimate.level if asked.level is None else asked.level
     check_level(level)
     opened = OpenStudy(study, store)

@@ -156,8 +156,8 @@ def _score_ranks(values: FloatArray) -> FloatArray:
 
 def _widen(shares: FloatArray, width: int) -> FloatArray:
     found = np.full((len(shares), width), 1.0)
-    found[:, : shares.shape[1]] = shares[:, :width]
-    return np.maximum(found, 1e-9)
+    found[:, : shares.shape[1]] = np.maximum(shares[:, :width], 1e-9)
+    return found
 
 
 def _learn(

@@ -117,7 +117,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
         mark = store.marks.read_mark()
-        away = {name: found.until for name, found in store.absences.read_absences().items()}
+        away = {name: found.until for name, found in store.people.read_absences().items()}
         passed = {} if study.experts.is_panel else share_queues(store).passed
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in _SUMMED}
     lines = [f"due {study.experts.deadline}"] if study.experts.deadline else []

@@ -13,7 +13,8 @@ from oversight.agents.search import Archive, ExpertLabels, score_candidates, sco
 from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import ESTIMATORS
 from oversight.harness import FAILED, UNREADABLE, EstimateError
-from oversight.harness.estimate import accuracy, complementary_accuracy
+from oversight.harness.estimate import accuracy
+from oversight.harness.estimate.estimators import complementary_accuracy
 from oversight.harness.types import Candidate, Item, Label, LabelKind, Prediction, PredictionStatus, Program
 
 K = 5

@@ -11,6 +11,11 @@ from typing import Any
 import pytest
 
 from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.registry import load_page
+from oversight.harness.store import Store
+from oversight.harness.view import read_frame
+from oversight.harness.web import write_json
 from tests.cli.colours import CLASSES, write_colours
 from tests.fakes.serving import serving
 
@@ -63,6 +68,16 @@ def test_judge_is_measured_and_corrects_the_models(study: Path, oversight: Overs
     for one in found["corrected"]:
         assert one["judged"]["high"] - one["judged"]["low"] < one["plain"]["high"] - one["plain"]["low"]
         assert one["saved"] > 0
+
+
+def test_page_of_the_viewer_has_the_same_numbers(study: Path, oversight: Oversight) -> None:
+    found = oversight("judge")
+    loaded = read_study("study.toml")
+    with Store(loaded.store_url) as store:
+        page = json.loads(write_json(load_page("judges")(loaded, store)))
+        assert "judges" in read_frame(loaded, store)["pages"]
+    assert page["judges"] == found["judges"]
+    assert page["verdicts"][0].startswith("wise: tells true from false;")
 
 
 def test_text_begins_with_the_verdict(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ def test_a_workflow_that_is_killed_has_paid_for_what_was_under_way(tmp_path: Pat
             assert 40 <= len(server.prompts) <= cap
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()
-        spent, left = store.reservations.read_spent(run["id"]), store.reservations.read_charge(run["id"])
+        spent, left = store.calls.read_spent(run["id"]), store.calls.read_charge(run["id"])
     assert spent is not None
     assert (spent.requests + left.requests, spent.input_tokens > 0, spent.output_tokens > 0) == (
         cap,

@@ -26,24 +26,19 @@ from oversight.harness.columns import LabelColumns, PredictionColumns, align_poo
 from oversight.harness.config import SearchSection, read_study
 from oversight.harness.errors import BadInput, EstimateError, OversightError
 from oversight.harness.estimate import (
-    DEEPENED,
-    DESIGNS,
-    FEATURES,
-    JUDGED,
-    NO_EFFECT,
-    RULES,
-    USES,
     ErrorRanges,
     GoldCounts,
     SecondQuestions,
     estimate_models,
     find_reason,
-    find_rule,
     gate_accuracy,
     gate_difference,
     plan_from_pilot,
     synthesise_population,
 )
+from oversight.harness.estimate.combinations import DESIGNS, FEATURES, NO_EFFECT, RULES, USES, find_rule
+from oversight.harness.estimate.second import DEEPENED
+from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts

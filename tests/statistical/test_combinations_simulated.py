@@ -15,9 +15,9 @@ from oversight.harness.estimate import (
     RoutedSample,
     chances_by_deviation,
     classification_report,
-    corrected_accuracy,
     draw_with_chances,
 )
+from oversight.harness.estimate.expert_errors import corrected_accuracy
 from oversight.harness.estimate.paired import corrected_difference
 from tests.label_columns import label_columns
 

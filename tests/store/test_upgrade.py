@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import run_sql
 from oversight.harness.errors import StoreError
 from oversight.harness.store import HEAD, Store, name_schema, upgrade_database
 from oversight.harness.types import Candidate, Item, Program, Usage
@@ -153,7 +154,7 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
     with Store(f"sqlite:///{to}" if is_file else name_schema(url, to)) as store:
         assert [(p.item_id, p.guessed) for p in store.runs.read_samples(run) if p.guessed] == [("i0", 2)]
         assert store.runs.read_served_as(run) == "m-2026"
-        account = store.reservations
+        account = store.calls
         assert account.read_charge(run) == Usage(3, 30, 12, answers=2)
         assert account.read_spent(run) == Usage(5, 50, 20)
         assert account.charge_calls_left(run) == Usage(3, 115, 46, answers=3)
@@ -161,6 +162,28 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
         assert account.read_charge(run) == Usage(7, 155, 62, answers=6)
         found = {c.program.name: c.parents for c in store.searches.read_candidates("s")}
         assert found == {"child": ("a", "b"), "alone": ()}
+
+
+def test_a_study_on_a_server_goes_on_in_a_new_schema(
+    postgresql: str, tmp_path: Path, items: list[Item], oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_sql(postgresql, "DROP SCHEMA IF EXISTS ward CASCADE", "CREATE SCHEMA ward")
+    run_sql(postgresql, f"DROP SCHEMA IF EXISTS ward_{HEAD} CASCADE")
+    monkeypatch.chdir(tmp_path)
+    ward = name_schema(postgresql, "ward")
+    with Store(ward) as store:
+        fill(store, items)
+    make_older(ward.replace("postgresql:", "postgresql+psycopg:"))
+    Path("study.toml").write_text(
+        f'[study]\nname = "t"\nstore = "{ward}"\n[items]\nfile = "i.csv"\nclasses = ["red", "green"]\n'
+    )
+    Path("i.csv").write_text("id,text\n")
+    assert "no name of a schema" in oversight("store", "upgrade", "--to", "No Name", code=2)["error"]
+    found = oversight("store", "upgrade")
+    assert found["to"] == name_schema(postgresql, f"ward_{HEAD}")
+    with Store(found["to"]) as store:
+        assert store.content.read_items() == items
+    assert "nothing to upgrade" in oversight("store", "upgrade", code=2)["error"]
 
 
 def test_what_lies_there_already_is_left_alone(

@@ -26,13 +26,14 @@ def upgrade(args: argparse.Namespace) -> int:
     study, path = read_study(args.study), Path(args.study)
     old, url = study.study.store, study.store_url
     if study.has_server:
-        to = args.to or f"oversight_{HEAD}"
+        known = re.search(r"search_path(?:=|%3D)(\w+)", old)
+        to = args.to or f"{_without_version(known[1]) if known else 'oversight'}_{HEAD}"
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", to):
             raise BadInput(f"TO: {to!r} is no name of a schema: use small letters, digits and _")
         named = name_schema(old, to)
     else:
         file = Path(url.removeprefix("sqlite:///"))
-        to = args.to or str(file.with_stem(f"{re.sub(r'-[0-9]{4}$', '', file.stem)}-{HEAD}"))
+        to = args.to or str(file.with_stem(f"{_without_version(file.stem)}-{HEAD}"))
         named = os.path.relpath(to, path.parent) if args.to is None else str(Path(to).absolute())
     text = change_setting(read_text(path), "study", "store", named)
     found = upgrade_database(url, to)
@@ -45,3 +46,8 @@ def upgrade(args: argparse.Namespace) -> int:
     )
     emit(args, {"rows": rows, "tables": found, "from": old, "to": named}, f"{told}; {then}")
     return 0
+
+
+def _without_version(name: str) -> str:
+    """The name of a database without the version that an earlier upgrade added."""
+    return re.sub(r"[-_][0-9]{4}$", "", name)
