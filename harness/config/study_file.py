@@ -68,6 +68,10 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
     _refuse_large(table, path, text)
     _refuse_retired(table, path, text)
     for name, value in (changes or {}).items():
+        try:
+            _refuse_large(value, path, text)
+        except DataError as error:
+            raise BadInput(f"--set {name}: {error.reason}") from None
         _change(table, name.split("."), value)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
