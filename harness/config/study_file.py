@@ -79,8 +79,10 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         first = error.errors()[0]
         keys = [str(k) for k in first["loc"] if k != "folder"]
         reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
-        if changed := next((n for n in changes or () if ".".join(keys).startswith(n)), ""):
-            raise BadInput(f"--set {changed}: {reason}") from None
+        field = ".".join(keys)
+        for name in changes or ():
+            if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
+                raise BadInput(f"--set {name}: {reason}") from None
         raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
 
 
