@@ -18,6 +18,7 @@ def plan_study(
     study: Study,
     *,
     runs: Sequence[str] | None = None,
+    protocol: str | None = None,
     half_width: float | None = None,
     questions: int | None = None,
     level: float | None = None,
@@ -28,6 +29,8 @@ def plan_study(
     ----------
     runs
         Names of models; None takes those that the study's questions look at, by default all but the judges.
+    protocol
+        Of the study to plan; None takes the study's own.
     half_width, questions, level
         As of `plan_from_pilot`; the level is the study's by default.
 
@@ -60,7 +63,7 @@ def plan_study(
         opened.labels,
         judges=judges,
         voters=dict(opened.runs),
-        protocol=study.experts.protocol,
+        protocol=study.experts.protocol if protocol is None else protocol,
         asked_for=named or opened.choose().names,
         half_width=half_width,
         questions=questions,

@@ -75,8 +75,7 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         first = error.errors()[0]
         keys = [str(k) for k in first["loc"] if k != "folder"]
         reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
-        if changed := next((n for n in changes or () if ".".join(keys).startswith(n)), ""):
-            raise BadInput(f"--set {changed}: {reason}") from None
+        _refuse_changed(changes or {}, ".".join(keys), reason)
         raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
 
 
@@ -92,11 +91,22 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
 
 def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
     """Give a setting another value; a section that is missing begins with it."""
+    try:
+        _refuse_large(value, Path(), "")
+    except DataError as error:
+        raise BadInput(f"--set {'.'.join(keys)}: {error.reason}") from None
     for key in keys[:-1]:
         table = table.setdefault(key, {})
         if not isinstance(table, dict):
             raise BadInput(f"--set {'.'.join(keys)}: {key} is no section of study.toml")
     table[keys[-1]] = value
+
+
+def _refuse_changed(changes: Mapping[str, Any], field: str, reason: str) -> None:
+    """Name the option if a changed setting is what is wrong, or is part of it."""
+    for name in changes:
+        if f"{field}.".startswith(f"{name}.") or f"{name}.".startswith(f"{field}."):
+            raise BadInput(f"--set {name}: {reason}") from None
 
 
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:

@@ -265,7 +265,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["close"].add_argument("--delete", action="store_true", help=after)
     _add_page_arguments(verb["serve"], verb["links"])
     option = verb["watch"].add_argument
-    option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
     option("--once", action="store_true", help="look once and stop")
     option = verb["audit"].add_argument
@@ -293,8 +292,6 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--days", type=_days, help="days for which new links open it (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
-    without = "make and print no links, as in a service whose output is logged (default under systemd)"
-    serve.add_argument("--no-links", action="store_true", help=without)
     links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
     links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
     links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")

@@ -287,4 +287,4 @@ def test_a_later_file_changes_and_withdraws_labels(panel: Any, oversight: Callab
     oversight("experts", "export", "ana")
     events = [event["kind"] for event in json.loads(Path("ana.json").read_text())["events"]]
     assert events.count("withdrawn") == 1
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]

@@ -80,6 +80,7 @@ def test_settings_that_make_no_sense_leave_no_search_behind(
         "search.usd=-1",
         "search.usd=nan",
         "search.usd=x",
+        "search.usd.cap=1",
         "study.seed=" + "9" * 22,
     ],
 )

@@ -61,7 +61,7 @@ def change(old: str, new: str, name: str = "study.toml") -> None:
         ("lable route", "'label'"),
         ("label rout", "'route'"),
         ("init --clases a,b", "'--classes'"),
-        ("label export --fodler x", "'--folder'"),
+        ("label export --fromat x", "'--format'"),
         ("run --model smal", "'small'"),
     ],
 )

@@ -21,7 +21,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_settings, add_study, emit, read_level, study_of
+from oversight.harness.cli.conventions import (
+    add_settings,
+    add_study,
+    emit,
+    parse_settings,
+    read_level,
+    study_of,
+)
 from oversight.harness.config import STUDY_FILE
 from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, plan
@@ -113,8 +120,8 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
     if args.questions is not None:
         return []
     plans = [made]
-    named = any(text.startswith("experts.protocol=") for text in args.settings)
-    for protocol in () if named else PROTOCOLS:
+    is_named = "experts.protocol" in parse_settings(args.settings)
+    for protocol in () if is_named else PROTOCOLS:
         if protocol == made.protocol:
             continue
         experts = study.experts.model_copy(update={"protocol": protocol})
