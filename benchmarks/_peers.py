@@ -14,30 +14,34 @@ from oversight.harness.machine import cache_dir
 UV = Path(sys.executable).with_name("uv")
 
 
-def run_peers(script: str, requirements: Sequence[str], *words: str | Path) -> dict[str, Any]:
+def run_peers(
+    script: str, requirements: Sequence[str], *words: str | Path, folder: str = "", python: str = ""
+) -> dict[str, Any]:
     """Run a script of this folder in the environment of these packages, and return the object it prints.
+
+    A script that runs in several environments has a `folder` for each; `python` is what one is made with.
 
     The environment is created in the user's cache on first use. If that fails, the reason is printed and
     None returned.
     """
-    folder = cache_dir() / "benchmarks" / Path(script).stem.strip("_")
-    python = folder / "bin" / "python"
+    place = cache_dir() / "benchmarks" / (folder or Path(script).stem.strip("_"))
+    interpreter = place / "bin" / "python"
     wanted = "\n".join(requirements)
-    noted = folder / "requirements.txt"
+    noted = place / "requirements.txt"
     if not UV.exists():
         print(f"{', '.join(requirements)} not timed: there is no {UV}")
         return {}
     if not noted.exists() or noted.read_text() != wanted:
-        print(f"installing {', '.join(requirements)} in {folder}", file=sys.stderr)
-        make = [str(UV), "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)]
-        install = [str(UV), "pip", "install", "--quiet", "--python", str(python), *requirements]
+        print(f"installing {', '.join(requirements)} in {place}", file=sys.stderr)
+        make = [str(UV), "venv", "--quiet", "--clear", "--python", python or sys.executable, str(place)]
+        install = [str(UV), "pip", "install", "--quiet", "--python", str(interpreter), *requirements]
         for command in (make, install):
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  fixed
             if done.returncode:
                 print(f"{', '.join(requirements)} cannot be installed: {done.stderr.strip()[-200:]}")
                 return {}
         noted.write_text(wanted)
-    command = [str(python), "-W", "ignore", str(Path(__file__).with_name(script)), *map(str, words)]
+    command = [str(interpreter), "-W", "ignore", str(Path(__file__).with_name(script)), *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  fixed
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -29,13 +29,14 @@ OPEN_PROTOCOL = "open-answers"
 
 PAGES: dict[str, str] = {
     "answers": "oversight.harness.open_answers:read_judged_answers",
+    "judges": "oversight.harness.judges:read_judges",
     "collection": "oversight.protocols.collect.collection_page:read_collection",
     "search": "oversight.agents.search.view:read_searches",
     "candidate": "oversight.agents.search.view:read_candidate",
     "candidate-item": "oversight.agents.search.view:read_candidate_item",
 }
-"""Part of the page that the upper wings make → where it is: ``function(study, store, **parameters)``, whose
-value JSON can hold."""
+"""Part of the page that extensions and the upper wings make → where it is: ``function(study, store,
+**parameters)``, whose value JSON can hold."""
 
 EXPORTED_PARTS: dict[str, str] = {"search": "oversight.agents.search.view:read_exported_parts"}
 """Page of an upper wing → what gives all parts of it that a file holds: ``function(study, store)``, pairs of

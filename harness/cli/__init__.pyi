@@ -5,4 +5,6 @@ from .conventions import (
 from .shared_terms import (
     add_shared_terms as add_shared_terms, read_workers as read_workers,
 )
-from .verbs import describe_run as describe_run
+from .verbs import (
+    describe_run as describe_run, head_of_runs as head_of_runs, tail_of_runs as tail_of_runs,
+)

@@ -42,6 +42,10 @@ VERBS = {
     "estimate": ("oversight.harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
     "compare": ("oversight.harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
     "gate": ("oversight.harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
+    "judge": (
+        "oversight.harness.cli.verbs.judge",
+        "how good judges are, what they save, where their calibration holds",
+    ),
     "plan": ("oversight.harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
     "panel": (
         "oversight.harness.cli.panel_verbs.panel",
@@ -55,11 +59,7 @@ VERBS = {
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
     "store": (
         "oversight.harness.cli.database_verbs.store",
-        "copy, move or check the study's database",
-    ),
-    "upgrade": (
-        "oversight.harness.cli.database_verbs.upgrade",
-        "copy a study of an older version into a new database",
+        "copy, move, check or upgrade the study's database",
     ),
     "server": ("oversight.protocols.cli.server", "start, stop and find Label Studio or a small local model"),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),

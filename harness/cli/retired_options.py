@@ -16,6 +16,7 @@ RENAMED_VERBS = {
     "label-studio": "server ACTION label-studio",
     "model": "server ACTION model",
     "parity": "panel parity",
+    "upgrade": "store upgrade",
     "verify": "store verify",
 }
 """Former verb: its present words. The former name still works in this version."""
@@ -78,6 +79,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--name": "the study has the folder's name; change it in study.toml",
     },
     "items": {
+        "--key": _FILE.format("items export ITEMS"),
         "--ask-again": "use --answers withdraw",
         "--keep-answers": "use --answers keep",
         "--skip-bad": "set skip_bad = true under [items] in study.toml",
@@ -89,12 +91,19 @@ RETIRED: dict[str, dict[str, str]] = {
         **{f"--{verdict}": f"use --word WORD={verdict}" for verdict in ("yes", "no", "unsure")},
     },
     "label reassign": {"--to": "name the other expert without it: oversight label reassign ANA BEA"},
+    "label serve": {"--no-links": "under systemd, no link is made or printed"},
     "label simulate": {"--seed": "the study's seed is used"},
+    "label units": {"--out": _FILE.format("label units")},
     "label watch": {
+        "--every": "label watch looks every 15 seconds",
         "--model": "all models are watched",
-        "--webhook": "label watch looks every 15 seconds; set another number with --every",
+        "--webhook": "label watch looks every 15 seconds",
     },
-    "panel agree": {**_list_panel_options("agree"), "--bootstrap": _SAMPLES.format("agree")},
+    "panel agree": {
+        **_list_panel_options("agree"),
+        "--bootstrap": _SAMPLES.format("agree"),
+        "--pairs": "use --json, which has them",
+    },
     "panel certify": {
         **_list_panel_options("certify"),
         "--aggregate": _PYTHON.format("certify", "aggregate"),
@@ -110,6 +119,7 @@ RETIRED: dict[str, dict[str, str]] = {
         "--intraclass": _PYTHON.format("plan", "intraclass"),
         "--level": _SETTING.format("estimate.level"),
         "--power": _PYTHON.format("plan", "power"),
+        "--protocol": _SETTING.format("experts.protocol"),
         "--sensitivity": _PYTHON.format("plan", "sensitivity"),
         "--specificity": _PYTHON.format("plan", "specificity"),
     },
@@ -136,6 +146,7 @@ RETIRED: dict[str, dict[str, str]] = {
         **_CLUSTER,
     },
     "server": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
+    "store": {"--to": _FILE.format("store upgrade")},
     "view": {"--no-browser": "use --json, with which no browser opens"},
 }
 """Verb, also with its action, and option: what to use in its place."""

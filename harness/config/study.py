@@ -410,16 +410,30 @@ class PromptSection(Section):
         return None if pattern is None else check_pattern(pattern)
 
 
-class PricesSection(Section):
-    """What calls cost.
+class CostsSection(Section):
+    """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
 
     Attributes
     ----------
-    file
-        File with the table of prices; without it ``prices.toml`` is looked for.
+    question_usd
+        Dollars per question to an expert.
+    question_minutes
+        Minutes that an expert takes for a question.
+    judge_usd
+        Dollars per item that a judge judges.
+    judge_minutes
+        Minutes that a judge takes for an item.
     """
 
-    file: str | None = None
+    question_usd: float = Field(default=0, ge=0)
+    question_minutes: float = Field(default=0, ge=0)
+    judge_usd: float = Field(default=0, ge=0)
+    judge_minutes: float = Field(default=0, ge=0)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether anything costs something."""
+        return any(self.model_dump().values())
 
 
 class LabelStudioSection(Section):
@@ -512,7 +526,7 @@ class Study(Section):
     endpoints: dict[str, EndpointSection] = Field(default={})
     models: dict[str, ModelSection] = Field(default={})
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
-    prices: PricesSection = PricesSection()
+    costs: CostsSection = CostsSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
     search: SearchSection = SearchSection()
@@ -588,12 +602,6 @@ class Study(Section):
     def reference_file(self) -> Path | None:
         """Path of the experts' labels that a panel is held against; None if there are none."""
         return self.path(self.experts.reference) if self.experts.reference else None
-
-    @property
-    def price_file(self) -> tuple[Path, bool]:
-        """Path of the price table, and whether study.toml names it, so that it must be there."""
-        named = self.prices.file
-        return self.path(named or "prices.toml"), named is not None
 
     def model(self, name: str) -> ModelSection:
         """Settings of a model, with those of the endpoint it names filled in.

@@ -10,6 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -29,6 +30,7 @@ _RETIRED = {
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
     },
     "search": {"parents": "proposals start from the candidates believed best; leave it out"},
+    "prices": {"file": "prices.toml beside study.toml is read; give the table that name"},
 }
 """Settings that a section no longer has, and what to do instead."""
 
@@ -100,7 +102,7 @@ def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse settings that were removed, naming what replaces them."""
     for kind, retired in _RETIRED.items():
-        sections = {"": table.get(kind)} if kind == "search" else table.get(kind)
+        sections = table.get(kind) if kind in ("endpoints", "models") else {"": table.get(kind)}
         for name, section in sections.items() if isinstance(sections, dict) else ():
             found = [key for key in retired if isinstance(section, dict) and key in section]
             if found:
@@ -149,6 +151,38 @@ def _line(text: str, keys: list[str]) -> int | None:
             if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
                 return number
     return best
+
+
+def change_setting(text: str, section: str, name: str, value: str | int) -> str:
+    r"""Return the text of a study.toml in which a setting has another value, all else unchanged.
+
+    Raises
+    ------
+    BadInput
+        If the file has no such section, or writes the setting in a way that cannot be replaced.
+
+    Examples
+    --------
+    >>> print(change_setting('[study]\nname = "a"  # mine\n', "study", "store", "b.db"))
+    [study]
+    store = "b.db"
+    name = "a"  # mine
+    <BLANKLINE>
+    """
+    line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    head = re.search(rf"^[ \t]*\[[ \t]*{section}[ \t]*\][^\n]*\n?", text, re.MULTILINE)
+    if head is not None:
+        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
+        kept = text[head.end() : end.start() if end else len(text)]
+        rest = text[head.end() + len(kept) :]
+        written = rf"""^[ \t]*{name}[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)"""
+        changed, number = re.compile(written, re.MULTILINE).subn(lambda _: line, kept)
+        changed = changed if number else f"{line}\n{kept}"
+        begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
+        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
+            if tomllib.loads(begin + changed + rest)[section][name] == value:
+                return begin + changed + rest
+    raise BadInput(f"study.toml: under [{section}], write by hand: {line}")
 
 
 SCHEMA_FILE = "study.schema.json"

@@ -288,10 +288,10 @@ def allow_for_errors(
     part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
     option, sample = evidence.option(), evidence.sample
-    if not allows_gold_score(option, sample):
+    if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
             "without gold items experts' errors are told from one question an item, its option drawn "
-            "uniformly or predicted by this model, and items of one number of options"
+            "uniformly or predicted by this model, and items of one number of options and equal chances"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)
@@ -356,6 +356,35 @@ def judged_accuracy(
         If items have several questions, these answers cannot tell the accuracy of these predictions, or a
         pool has clusters.
     """
+    make = heard_working(judges)
+    return estimate_working(predicted, data, make, level=level, cluster=cluster, weight=weight)
+
+
+WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], FloatArray]
+"""Makes the working distribution of some items: from their places, predictions, answers and clusters."""
+
+
+def heard_working(judges: Sequence[JudgeOpinion]) -> WorkingMaker:
+    """Make working distributions from what judges name, and how sure they are."""
+
+    def make(
+        items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
+    ) -> FloatArray:
+        return working_distribution(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
+
+    return make
+
+
+def estimate_working(
+    predicted: IntArray,
+    data: RoutedSample,
+    make: WorkingMaker,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
+) -> Estimate:
+    """`judged_accuracy` with any working distribution that is made without each item's own answer."""
     check_level(level)
     check_predicted(predicted, data)
     if np.bincount(data.item).max(initial=0) > 1:
@@ -364,7 +393,7 @@ def judged_accuracy(
         refuse("estimate", {"judges", POOL, "clusters"})
     if not data.item.size or not (predicted >= 0).any():
         raise NotIdentified("no answered item has a readable prediction")
-    working = working_distribution(predicted, data, judges, cluster=cluster)
+    working = make(np.arange(len(predicted)), predicted, data, cluster)
     made = routed_accuracy(predicted, data, level=level, cluster=cluster, working=working, weight=weight)
     return replace(made, estimator="judged")
 
@@ -394,14 +423,33 @@ def measure_worth(
     cluster: IntArray | None = None,
 ) -> JudgeWorth | None:
     """What judges were worth to one model; None where nothing varies. Parameters as of `judged_accuracy`."""
-    plain, judged = _variances(predicted, data, judges, cluster)
+    return measure_working(predicted, data, heard_working(judges), level=level, cluster=cluster)
+
+
+def measure_working(
+    predicted: IntArray,
+    data: RoutedSample,
+    make: WorkingMaker,
+    *,
+    level: float = 0.95,
+    cluster: IntArray | None = None,
+) -> JudgeWorth | None:
+    """What a working distribution was worth to one model; None where nothing varies.
+
+    Parameters
+    ----------
+    make
+        Makes it, of all items and of those left when a group is left out.
+    """
+    every = np.arange(len(predicted))
+    plain, judged = _variances(every, predicted, data, make, cluster)
     if min(plain.sum(), judged.sum()) <= 0:
         return None
     ratio = float(plain.sum() / judged.sum())
     shares = plain / plain.sum() - judged / judged.sum()
     se, units = float(np.sqrt((shares**2).sum())), np.count_nonzero(plain + judged)
     if len(predicted) <= _LARGEST:
-        left = _leave_groups_out(predicted, data, judges, cluster)
+        left = _leave_groups_out(predicted, data, make, cluster)
         se = max(se, float(np.sqrt((len(left) - 1) * left.var())) if len(left) else 0.0)
         units = min(units, len(left))
     half = t_quantile(level, max(1, units - 1)) * se
@@ -409,7 +457,7 @@ def measure_worth(
 
 
 def _leave_groups_out(
-    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion], cluster: IntArray | None
+    predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
     """Logarithms of the ratio without each group of items; without those in which nothing varies."""
     group = split_items_evenly(data, cluster, _GROUPS, 1)
@@ -418,9 +466,7 @@ def _leave_groups_out(
         kept = np.flatnonzero(group != left_out)
         of = None if cluster is None else np.unique(cluster[kept], return_inverse=True)[1].astype(np.int64)
         try:
-            plain, judged = _variances(
-                predicted[kept], data.take(kept), [judge.take(kept) for judge in judges], of
-            )
+            plain, judged = _variances(kept, predicted[kept], data.take(kept), make, of)
         except EstimateError:
             continue
         if min(plain.sum(), judged.sum()) > 0:
@@ -429,12 +475,12 @@ def _leave_groups_out(
 
 
 def _variances(
-    predicted: IntArray, data: RoutedSample, judges: Sequence[JudgeOpinion], cluster: IntArray | None
+    items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """What every item, or cluster, adds to the variance without judges and with them."""
     readable = np.flatnonzero(predicted >= 0)
     target = accuracy_target(predicted, data.propensities.shape[1])
-    working = working_distribution(predicted, data, judges, cluster=cluster)
+    working = make(items, predicted, data, cluster)
     rows = tilt_sample(target, readable, data, working=working)
     of = None if cluster is None else cluster[readable]
     judged = _square(rows.weight * tilted_outcomes(rows), of)
@@ -575,6 +621,10 @@ class Judges(SideInformation):
         """Why judges are not used in this setting; empty if they are."""
         return super().refuse(setting) or self._missing
 
+    def make_working(self, items: IntArray) -> WorkingMaker:
+        """Say how working distributions are made of the items at these places."""
+        return heard_working([opinion.take(items) for opinion in self._opinions])
+
     def ignores_strata(self, labels: LabelColumns) -> bool:
         """Whether judges cannot be used together with strata, as on a pool."""
         return labels.pool is not None
@@ -607,11 +657,11 @@ class Judges(SideInformation):
         if labels.pool is not None:
             data, option, items = spread_over_pool(data, items, every, labels, self._n_options)
         cluster = enough_clusters(items, labels.index, labels.cluster)
-        heard = [opinion.take(items) for opinion in self._opinions]
-        estimate = judged_accuracy(option, data, heard, level=level, cluster=cluster, weight=weight)
+        make = self.make_working(items)
+        estimate = estimate_working(option, data, make, level=level, cluster=cluster, weight=weight)
         worth = None
         if weight is None:
-            worth = measure_worth(option, data, heard, level=level, cluster=cluster)
+            worth = measure_working(option, data, make, level=level, cluster=cluster)
         return _tell_saved(complete(estimate, predictions, part, notes, tilted=True), worth)
 
 

@@ -171,7 +171,8 @@ def _find_cells(table: UnitTable) -> IntArray:
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
     shared = count[code] > 1
     key = np.where(shared, code, len(count) + table.question)
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    cells: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return cells
 
 
 def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | None) -> FloatArray:
@@ -183,7 +184,7 @@ def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | 
     positive = np.bincount(answer, np.maximum(table.points, 0.0))
     flat = 1 / units[answer]
     of_answer = np.where(whole[answer] > 0, size / np.maximum(whole[answer], 1e-300), flat)
-    share = np.ones(len(answer))
+    share: FloatArray = np.ones(len(answer))
     if judge is not None:
         unsure = whole / np.maximum(positive, 1e-300)
         mean = unsure[positive > 0].mean() if (positive > 0).any() else 0.0
@@ -251,7 +252,7 @@ def _draw_items(
     rows = np.flatnonzero(np.isin(item, taken))
     unit, unit_names = number_values(table.unit)
     by_chance = rng.random(len(unit_names))[unit[rows]]
-    good = np.zeros(len(rows))
+    good: FloatArray = np.zeros(len(rows))
     if judge is not None:
         good = np.where(table.points[rows] < 0, 1 - judge[rows], judge[rows])
     answer = number_values(table.answer[rows])[0]
@@ -352,8 +353,8 @@ def join_replies(
         asked=asked,
         propensity=np.where(is_drawn, drawn.propensity[source], np.nan),
         order=np.where(is_drawn, drawn.order[source], 0),
-        expert=np.where(is_drawn, drawn.expert[source], None),
-        reply=np.where(asked, reply, None),
+        expert=_keep(drawn.expert[source], is_drawn),
+        reply=_keep(reply, asked),
         gold=truth[where],
     )
 
@@ -371,6 +372,13 @@ def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
     step = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
     place = np.minimum(begin[where] + step, len(order) - 1)
     return where, np.where(found[where] > 0, order[place], -1)
+
+
+def _keep(column: ObjectArray, rows: BoolArray) -> ObjectArray:
+    """The column with None in all other rows."""
+    kept = column.copy()
+    kept[~rows] = None
+    return kept
 
 
 def _objects(values: Sequence[Any]) -> ObjectArray:

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import FEWEST_EFFECTIVE, count_effective
 from oversight.harness.open_answers.intervals import betting_sequence, bootstrap_interval
@@ -261,25 +261,31 @@ def _fill(units: ModelUnits, fill: str, state: Any) -> ModelUnits:
     return replace(units, state=np.where(units.state == MISSING, put, units.state))
 
 
-def _sums(units: ModelUnits, weight: FloatArray, counted: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _sums(
+    units: ModelUnits, weight: FloatArray, counted: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """ΣD, ΣT and ΣW of every item, shape (N,)."""
     number = np.unique(units.item, return_inverse=True)[1]
     judged = units.state <= BAD
-    inverse = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
+    inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
+    hit: FloatArray = np.where(counted, inverse, 0.0)
     return (
-        np.bincount(number, inverse * (counted & judged)),
+        np.bincount(number, hit),
         np.bincount(number, inverse),
         np.bincount(number, weight),
     )
 
 
-def _with_judge(units: ModelUnits, weight: FloatArray, counted: Any, probability: FloatArray) -> FloatArray:
+def _with_judge(
+    units: ModelUnits, weight: FloatArray, counted: BoolArray, probability: FloatArray
+) -> FloatArray:
     """D of every item with a judge's probabilities that a unit counts as control variate."""
     judged = units.state <= BAD
-    inverse = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
+    inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
     q = calibrate(probability, counted, judged, inverse, units.item)
     number = np.unique(units.item, return_inverse=True)[1]
-    return np.bincount(number, weight * q + inverse * (counted - q))
+    value: FloatArray = weight * q + inverse * (np.where(counted, 1.0, 0.0) - q)
+    return np.bincount(number, value)
 
 
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:

@@ -2,6 +2,10 @@ from .agreement import (
     AgreementReport as AgreementReport, RELIABLE as RELIABLE, find_class_values as find_class_values,
     measure_agreement as measure_agreement, pairwise as pairwise, parse_number as parse_number,
 )
+from .alternative import (
+    Alternative as Alternative, AnnotatorDuel as AnnotatorDuel, EPSILON as EPSILON,
+    assess_alternative as assess_alternative,
+)
 from .alpha import LEVELS as LEVELS, krippendorff_alpha as krippendorff_alpha
 from .ceiling import GrowthPoint as GrowthPoint, compute_bounds_by_size as compute_bounds_by_size
 from .certainty import EDGES as EDGES, stratify_by_certainty as stratify_by_certainty

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from oversight.harness.errors import StoreError
 from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 
-HEAD = "0032"
+HEAD = "0033"
 """Version of the tables; raise it with every change in ``tables``, so that older databases are upgraded."""
 
 _ONE_AT_A_TIME = 0x6F76657273  # the number of an advisory lock; any would do
@@ -103,7 +103,7 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
         )
     raise StoreError(
         f"{shown}: written by an older version of oversight (schema {version}, this one needs {HEAD}); "
-        "copy the study into a new database with: oversight upgrade"
+        "copy the study into a new database with: oversight store upgrade"
     )
 
 

@@ -37,7 +37,7 @@ def invite(args: argparse.Namespace, study: Study) -> int:
     check = args.action == "list"
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         accounts = invite(campaign, link=not check and args.link, check=check)
-        away = store.absences.read_absences()
+        away = store.people.read_absences()
     table = Table("expert", "classes", "logs in as", "account", title="Accounts")
     handed = list[str]()
     for a in accounts:

@@ -140,8 +140,8 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--word is for files filled in with yes or no")
     if args.skip_bad and is_export:
         raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
-    if args.change and (panel or is_export):
-        raise BadInput("--change is for files filled in with yes or no")
+    if args.change and is_export:
+        raise BadInput("--change is for filled-in files, not for exports of Label Studio")
     words = make_words(*(_words_for(verdict, args.word) for verdict in _VERDICTS))
     skipped = BadRows() if args.skip_bad else None
     read, new = import_answers(

@@ -113,9 +113,7 @@ def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight
 def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight: Oversight) -> None:
     """What Python makes of them no file takes: the trail keeps it in visible form."""
     with Store(read_study("study.toml").store_url) as store:
-        store.absences.add_absence(
-            Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4")
-        )
+        store.people.add_absence(Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4"))
         told = store.audit.find_last("absent")
     assert told is not None
     assert told.comment is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness import BadInput
-from oversight.harness.analysis.options import check_look
+from oversight.harness.analysis.opened_study import check_look
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.store import PlannedLook, Store
@@ -175,7 +175,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
     assert "planned at 50%" in again
     oversight("estimate", "--look", "2/2")
     with Store(f"sqlite:///{Path('study.db').absolute()}") as store:
-        assert [(look.look, look.looks) for look in store.looks.read_looks()] == [(1, 2), (2, 2)]
+        assert [(look.look, look.looks) for look in store.content.read_looks()] == [(1, 2), (2, 2)]
         noted = [e.detail for e in store.audit.read_records() if e.kind == "look"]
         assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
         study = read_study("study.toml")

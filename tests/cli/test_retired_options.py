@@ -22,6 +22,7 @@ NEEDED = {
     "panel parity": ["--model", "m"],
     "predictions": ["export"],
     "server": ["status", "model"],
+    "store": ["upgrade"],
 }
 
 
@@ -51,6 +52,7 @@ def test_renamed_verb_runs_under_its_former_name(verb: str, capsys: pytest.Captu
         ("[models.m]\nmodel = 'm'", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[endpoints.e]", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[search]", "parents = 'pareto'", "believed best"),
+        ("[prices]", "file = 'p.toml'", "give the table that name"),
     ],
 )
 def test_removed_setting_is_refused_with_its_replacement(

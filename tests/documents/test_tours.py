@@ -34,6 +34,10 @@ def test_commands_that_save_questions_print_the_page_s_output(tour: None) -> Non
     assert play_page(DOCS / "saving.md", REFUSED)
 
 
+def test_a_judge_is_measured_as_its_page_shows(tour: None) -> None:
+    assert play_page(DOCS / "judges.md")
+
+
 def test_the_page_walks_every_feature_that_saves_questions() -> None:
     text = (DOCS / "saving.md").read_text(encoding="utf-8")
     commands = "\n".join(line for line in text.splitlines() if line.startswith("$ "))

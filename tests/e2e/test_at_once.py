@@ -83,7 +83,7 @@ from oversight.harness.store import Store
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    print(store.question_key.ensure_key().hex())
+    print(store.controls.ensure_key().hex())
 """
 
 

@@ -76,7 +76,7 @@ COMMANDS = (
     Command("search", "search show", _STATISTICS),
     Command("partitioned", "label audit", "sqlmodel"),
     Command("partitioned", "store verify", "sqlmodel"),
-    Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
+    Command("partitioned", "view --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "store copy copied.db", "sqlmodel tqdm"),
     Command("partitioned", "model status", code=1),

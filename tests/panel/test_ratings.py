@@ -146,7 +146,7 @@ def test_the_three_verbs_print_json_tables_and_pictures(
     files: Path, oversight: Callable[..., object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands = (
-        ("panel", "agree", "r.csv", "--pairs", "--svg", "a.svg"),
+        ("panel", "agree", "r.csv", "--svg", "a.svg"),
         ("panel", "certify", "r.csv", "--model", "m.csv", "--oracle", "o.csv", "--svg", "c.svg"),
         ("panel", "parity", "r.csv", "--model", "m.csv", "--positive", "1",
          "--reference", "o.csv", "--svg", "p.svg"),

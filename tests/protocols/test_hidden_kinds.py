@@ -145,13 +145,13 @@ def test_the_key_is_in_the_database_alone(
     study: Study, tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:
     with Store(study.store_url) as store:
-        key = store.question_key.read_key()
+        key = store.controls.read_key()
     assert len(key) == 32
     oversight("label", "export", "out")
     oversight("label", "audit", "--comments")
     oversight("store", "copy", f"sqlite:///{tmp_path}/copy.db")
     with Store(f"sqlite:///{tmp_path}/copy.db") as store:
-        assert store.question_key.read_key() == key
+        assert store.controls.read_key() == key
     for path in tmp_path.rglob("*"):
         if path.is_file() and ".db" not in path.name:
             held = path.read_bytes()
@@ -183,7 +183,7 @@ def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
     assert main(["store", "verify"]) == 0
     assert "computed again from the seed alone" in capsys.readouterr().out
     with Store("sqlite:///study.db") as store:
-        assert store.question_key.read_key() == b""
+        assert store.controls.read_key() == b""
 
 
 def test_verify_computes_sealed_ids_with_the_database_at_hand_only(

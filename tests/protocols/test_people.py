@@ -141,13 +141,13 @@ def test_a_replaced_expert_is_asked_no_more(study: Callable[..., Any]) -> None:
     now = asked(study)
     assert now["ana"] == before["ana"] + before["dua"]
     with store() as here:
-        assert here.absences.read_absences()["dua"].is_for_good
+        assert here.people.read_absences()["dua"].is_for_good
         kinds = [e.kind for e in here.audit.read_records() if e.kind in ("handover", "absent")]
     assert Counter(kinds) == {"handover": before["dua"], "absent": 1}
     # handed on once more: it is still known whom it was drawn for
     assert study("label", "reassign", "ana", "cem")["moved"] == now["ana"]
     with store() as here:
-        givers = Counter(h.giver for h in here.handovers.read_handovers().values())
+        givers = Counter(h.giver for h in here.people.read_handovers().values())
     assert givers == {"ana": before["ana"], "dua": before["dua"]}
 
 

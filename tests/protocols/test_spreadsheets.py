@@ -194,7 +194,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     source.write_text(source.read_text().replace(other, "reworded"))
     again = read_study(moved / "study.toml")
     with Store(study.store_url) as one, Store(again.store_url) as two:
-        two.question_key.set_key(one.question_key.read_key())
+        two.controls.set_key(one.controls.read_key())
     route_questions(again)
     with pytest.raises(DataError, match=f"differs from what was asked: '{other}', asked was 'reworded'"):
         import_answers(again, [save(path, rows)])

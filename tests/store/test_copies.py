@@ -269,5 +269,5 @@ def test_the_setting_is_replaced_or_left_to_the_user(
     assert f'store = "{Path("new.db").absolute()}"  # ours\n' in file.read_text()
     odd = text.replace("[study]", '[study]\nstore = """\nnew.db"""', 1)
     file.write_text(odd)
-    assert "write this under [study]" in oversight("store", "move", "last.db", code=2)["error"]
+    assert "under [study], write by hand" in oversight("store", "move", "last.db", code=2)["error"]
     assert (file.read_text(), Path("last.db").exists()) == (odd, False)

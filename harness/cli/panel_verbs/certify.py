@@ -10,6 +10,7 @@ examples: oversight panel certify ratings.csv --model predictions.csv
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from typing import Any
 
 from oversight.harness.cli.conventions import parse_numbers
@@ -22,10 +23,13 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 from oversight.harness.errors import BadInput
 from oversight.harness.panel import (
     CEILING_NAMES,
+    EPSILON,
     SUPERHUMAN_TESTS,
+    Alternative,
     AssumptionCheck,
     GrowthPoint,
     Superhuman,
+    assess_alternative,
     assess_superhuman,
     assess_superhuman_from_counts,
     compute_bounds_by_size,
@@ -36,6 +40,7 @@ from oversight.harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
+Certified = tuple[Superhuman, tuple[GrowthPoint, ...], Alternative | None]
 _SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
 
 
@@ -50,29 +55,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     told = "split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)"
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
+    told = "test, too, whether the model may replace annotators, ε worth of cost allowed (default: 0.2)"
+    add("--alternative", type=float, nargs="?", const=EPSILON, metavar="EPSILON", help=told)
     add("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Certify and print; not certified is an answer, not an error."""
-    found, points = _from_counts(args) if args.counts else _from_panel(args)
+    found, points, replaced = _from_counts(args) if args.counts else _from_panel(args)
     payload = certificate_to_json(found, points)
+    if replaced is not None:
+        payload["alternative"] = asdict(replaced)
 
     def draw() -> str:
         return draw_svg(lambda axes: certificate(found, points, axes), CERTIFICATE_HEIGHT)
 
-    emit_panel(args, payload, _text(found), draw if points else None)
+    lines = _text(found) + ([] if replaced is None else _alternative_lines(replaced))
+    emit_panel(args, payload, lines, draw if points else None)
     return 0
 
 
-def _from_counts(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
-    if args.ratings or args.model or args.svg or args.test != "split":
-        raise BadInput("--counts stands alone: leave out the ratings, --model, --test and --svg")
+def _from_counts(args: argparse.Namespace) -> Certified:
+    if args.ratings or args.model or args.svg or args.test != "split" or args.alternative is not None:
+        told = "leave out the ratings, --model, --test, --alternative and --svg"
+        raise BadInput(f"--counts stands alone: {told}")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
-    return assess_superhuman_from_counts(**counts, level=args.level), ()
+    return assess_superhuman_from_counts(**counts, level=args.level), (), None
 
 
-def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint, ...]]:
+def _from_panel(args: argparse.Namespace) -> Certified:
     if not args.model:
         raise BadInput("give the ratings and the model's labels (--model FILE), or --counts")
     study = panel_study(args)
@@ -87,7 +98,10 @@ def _from_panel(args: argparse.Namespace) -> tuple[Superhuman, tuple[GrowthPoint
         test=args.test,
         level=args.level,
     )
-    return found, compute_bounds_by_size(panel, predicted) if args.svg else ()
+    replaced = None
+    if args.alternative is not None:
+        replaced = assess_alternative(panel, predicted, epsilon=args.alternative)
+    return found, compute_bounds_by_size(panel, predicted) if args.svg else (), replaced
 
 
 def _text(found: Superhuman) -> list[Any]:
@@ -160,6 +174,25 @@ def _direct_lines(found: Superhuman) -> list[str]:
             "direct route"
         ]
     return []
+
+
+def _alternative_lines(found: Alternative) -> list[Any]:
+    """The verdict of the alternative annotator test, and a row per annotator."""
+    from rich.table import Table
+
+    if found.passed is None:
+        return [f"alternative annotator test: not made: {found.why}"]
+    said = "may take" if found.passed else "is not shown to be able to take"
+    head = (
+        f"alternative annotator test: the model {said} the annotators' place (ε {found.epsilon:g}): "
+        f"winning rate {format_number(found.winning_rate, 2)}, advantage {format_number(found.advantage, 2)}"
+    )
+    table = Table("annotator", "items", "model", "annotator agrees", "p")
+    for duel in found.annotators:
+        shares = (format_number(duel.model, 3), format_number(duel.human, 3))
+        p = duel.why if duel.p is None else f"{duel.p:.3g}{' ✓' if duel.won else ''}"
+        table.add_row(duel.annotator, str(duel.items), *shares, p)
+    return [head, table]
 
 
 def _check_lines(c: AssumptionCheck) -> list[str]:

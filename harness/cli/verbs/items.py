@@ -1,13 +1,13 @@
 """Check the items of a study, write them as a file, take one out of the study or correct one.
 
 example: oversight items check
-         oversight items export items.jsonl --key key.csv
+         oversight items export items.jsonl key.csv
          oversight items remove ward-17 --reason "the patient withdrew" --erase
          oversight items correct ward-18 --reason "a typo" --answers keep
          oversight items correct ward-19 --reason "a wrong dose" --answers withdraw
 
 Of a public benchmark `check` also says what became of its rows, beside the published numbers; `export` writes
-its answers to the file of --key, and nowhere else. `remove` and `correct` change a study that has begun; a
+its answers to the second file, and nowhere else. `remove` and `correct` change a study that has begun; a
 correction is read from the items file, so change the text there first.
 """
 
@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["check", "export", "remove", "correct"])
     named = "export: the file to write, JSON Lines; remove, correct: the item's id"
     parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    parser.add_argument("--key", metavar="FILE", help="export: write the answers that a preset brings here")
+    key = "export: the file for the answers that a preset brings"
+    parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
     parser.add_argument("--reason", help="remove, correct: why, for the audit trail")
     erased = "remove: erase the item's text and answers from the audit trail, too"
@@ -63,7 +64,7 @@ def _check_options(args: argparse.Namespace) -> None:
             f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
         )
     if is_change and args.key:
-        raise BadInput(f"{args.action}: --key is for export")
+        raise BadInput(f"{args.action}: a second file is for export")
     if args.reason and not is_change:
         raise BadInput("--reason is for remove and correct")
     if args.erase and args.action != "remove":

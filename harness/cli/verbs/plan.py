@@ -1,7 +1,7 @@
 """How many questions an interval costs, and what a number of questions buys.
 
 examples: oversight plan --width 0.05
-          oversight plan --questions 300 --protocol targeted
+          oversight plan --questions 300 --set experts.protocol=targeted
           oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
 
@@ -15,19 +15,25 @@ clusters of items.
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import add_settings, add_study, emit, read_level, study_of
 from oversight.harness.config import STUDY_FILE
-from oversight.harness.errors import BadInput
+from oversight.harness.errors import BadInput, EstimateError
 from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, plan
 from oversight.harness.output import plain_table
 from oversight.harness.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from oversight.harness.config import Study
+    from oversight.harness.judges import PricedPlan
+    from oversight.harness.store import Store
 
 _NOTE = (
     "In 80 % of studies the half-width is at most the one shown; in brackets: the expected one.\n"
@@ -48,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add("--protocol", help="with a study: partitioned, targeted or sequential (default: the study's)")
     add("--model", action="append", help="with a study: name of a model that was run; may be repeated")
     add("--options", type=int, metavar="K", help="without a study: options per item")
     add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
@@ -84,18 +89,59 @@ def _plan_study(args: argparse.Namespace) -> int:
             store,
             study,
             runs=args.model,
-            protocol=args.protocol,
             half_width=args.width,
             questions=args.questions,
         )
+        priced = _price(args, store, study, made) if study.costs.is_given else []
     payload = {
         "study": study.study.name,
         "protocol": made.protocol,
         "level": made.aim.level,
         "rows": [asdict(row) for row in made.rows],
     }
-    emit(args, payload, _lines(study.study.name, made))
+    if priced:
+        payload["mixes"] = [asdict(row) for row in priced]
+    emit(args, payload, [*_lines(study.study.name, made), *_mix_lines(priced)])
     return 0
+
+
+def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
+    """Price the plan, and those of the other protocols if none is named; none if the questions are given."""
+    from oversight.harness.analysis import plan_study
+    from oversight.harness.judges import price_plans
+
+    if args.questions is not None:
+        return []
+    plans = [made]
+    for protocol in (*PROTOCOLS,) if args.protocol is None else ():
+        if protocol == made.protocol:
+            continue
+        with contextlib.suppress(EstimateError, BadInput):  # a protocol that this pilot cannot plan
+            plans.append(
+                plan_study(
+                    store,
+                    study,
+                    runs=args.model,
+                    protocol=protocol,
+                    half_width=args.width,
+                )
+            )
+    pool = store.count_rows("item")["item"]
+    return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))
+
+
+def _mix_lines(priced: Sequence[PricedPlan]) -> list[Any]:
+    """The cheapest mix of each model, and what the study's own questions alone cost."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from oversight.harness.judges import mix_sentence
+
+    if not priced:
+        return []
+    cheapest = [row for row in priced if row.cheapest]
+    lines = [Padding(Text(mix_sentence(row)), (0, 0, 0, 2)) for row in cheapest]
+    return [Text("Cheapest mix, by the prices under [costs]:"), *lines]
 
 
 def _lines(name: str, made: PilotPlan) -> list[Any]:
@@ -114,7 +160,7 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 def _plan_anew(args: argparse.Namespace) -> int:
     """Both tables: for an accuracy, and for the difference of two models."""
-    _refuse(args, ("protocol", "model"), "needs a study; leave out --options")
+    _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
     level = read_level(args, "--options")

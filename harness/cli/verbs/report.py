@@ -12,7 +12,7 @@ from oversight.harness.analysis import report_study, study_truth
 from oversight.harness.cli.conventions import add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
-from oversight.harness.view import ExportOptions, remember_columns, write_page
+from oversight.harness.view import ExportOptions, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     if study.is_open:
         raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")
     with Store(study.store_url) as store:
-        remember_columns(store)
+        store.columns.remember()
         if not study.experts.is_panel:
             truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
             report = report_study(store, study, truth=truth)

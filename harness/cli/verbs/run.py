@@ -7,6 +7,7 @@ example: oversight run --model small --dry-run
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from oversight.harness.cli.conventions import add_study, add_verbose, emit, study_of
@@ -56,8 +57,6 @@ def run(args: argparse.Namespace) -> int:
     if args.sample is not None and args.sample < 1:
         raise ConfigError(f"--sample: give a number of items ≥ 1, not {args.sample}")
     if args.workflow:
-        if args.sample is not None:
-            raise ConfigError("--sample does not go with --workflow")
         if study.is_open:
             raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
         # Named as a string: nothing here imports upwards.
@@ -94,7 +93,9 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
         models = [study.model(name) for name in args.model or study.models]
         with read_workers(args, models) as workers:
             results = run_study(study, asking, terms=_read_terms(args, workers))
-    emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
+    told = [describe_run(name, result) for name, result in results.items()]
+    text = "\n".join([head_of_runs(results), *told, tail_of_runs(results)]).rstrip()
+    emit(args, {"models": results}, text)
     for name, result in results.items():
         if "stopped" in result:
             say(f"oversight: {name}: {result['stopped']}")
@@ -128,6 +129,31 @@ def _kind_words(kind: str) -> str:
     return f"{status}: {_REASONS.get(reason, reason)}"
 
 
+def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Whether all models have answered, and if not, what to do: the first line of the output."""
+    stopped = [name for name, result in results.items() if "stopped" in result]
+    failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
+    if stopped:
+        return f"! Stopped before the end: {', '.join(stopped)}. The same command goes on.\n"
+    if failed:
+        told = ", ".join(f"{name} {number:,}" for name, number in failed.items())
+        return f"! Calls failed: {told}. Try them again:  oversight run --retry-errors\n"
+    if any(result.get("under_way") for result in results.values()):
+        return "Batches are under way. Look again later with the same command.\n"
+    answers, readable = (sum(result[key] for result in results.values()) for key in ("predictions", "ok"))
+    models = "The model has" if len(results) == 1 else f"All {len(results)} models have"
+    return f"{models} answered: {readable:,} of {counted(answers, 'answer')} readable.\n"
+
+
+def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """What to do next, as the last line of the output; nothing if the first line says it."""
+    if any(result["failed"] or "stopped" in result for result in results.values()):
+        return ""
+    if any("sample" in result for result in results.values()):
+        return "\nNext: look at the answers (oversight view), then oversight run without --sample"
+    return "\nNext: oversight label route, or oversight estimate if experts have answered"
+
+
 def describe_run(name: str, result: dict[str, Any]) -> str:
     """Say what `summarise_run` counted."""
     said = [
@@ -157,7 +183,6 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
             :1
         ]
-        said.append("    try these again with: oversight run --retry-errors")
     if result.get("under_way"):
         said.append(f"    {result['under_way']} requests are in batches under way")
     return "\n".join(said)

@@ -27,7 +27,8 @@ from .row_values import (
     count_rows as count_rows, row_of as row_of, select_values as select_values, value_of as value_of,
 )
 from .run_tables import (
-    BatchRow as BatchRow, CallRow as CallRow, LedgerRow as LedgerRow, PredictionRow as PredictionRow,
+    BatchRow as BatchRow, CallRow as CallRow, JudgeProbabilityRow as JudgeProbabilityRow,
+    LedgerRow as LedgerRow, PredictionRow as PredictionRow,
     ProbeRow as ProbeRow, RunColumnsRow as RunColumnsRow,
     RunLockRow as RunLockRow, RunRow as RunRow, RunVersionRow as RunVersionRow,
 )

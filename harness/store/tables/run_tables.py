@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger
 from sqlmodel import Field
 
-from oversight.harness.store.tables.row_kinds import ModelAnswerRow, SpecifiedRow, TableRow
+from oversight.harness.store.tables.row_kinds import JSONTuple, ModelAnswerRow, SpecifiedRow, TableRow
 
 
 class RunRow(SpecifiedRow, table=True):
@@ -46,6 +46,14 @@ class PredictionRow(ModelAnswerRow, table=True):
     source: str = Field(sa_column_kwargs={"server_default": "call"})
     step: str = Field(sa_column_kwargs={"server_default": ""})
     guessed: int = Field(sa_column_kwargs={"server_default": "0"})
+
+
+class JudgeProbabilityRow(TableRow, table=True):
+    """The probability that a judge gave to each option of an item, in the order of the item's options."""
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    item_id: str = Field(primary_key=True, foreign_key="item.id")
+    probabilities: tuple[float, ...] = Field(sa_type=JSONTuple)
 
 
 class LedgerRow(TableRow, table=True):

@@ -22,6 +22,7 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
         "overview": not study.is_open,
         "items": rows["item"] > 0 and has_options,
         "compare": len(models) > 1 and has_options,
+        "judges": bool(study.judges) and rows["answer"] > 0 and has_options,
         "panel": panel,
         "collection": True,
         "search": bool(searches),

@@ -8,6 +8,7 @@ import { fillDownloads } from "./core/download.js";
 import { count, plural } from "./core/format.js";
 import { goByKey, showItemPage } from "./items/item.js";
 import { showItemsPage } from "./items/items.js";
+import { showJudgesPage } from "./judges/judges.js";
 import { trouble } from "./core/later.js";
 import { followChanges } from "./core/live.js";
 import { keepPlace } from "./core/place.js";
@@ -26,6 +27,7 @@ const PAGES = {
   items: { title: "Items", show: showItemsPage },
   item: { title: "Item", show: showItemPage, under: "items" },
   compare: { title: "Compare", show: showComparePage },
+  judges: { title: "Judges", show: showJudgesPage },
   panel: { title: "Panel", show: showPanelPage },
   collection: { title: "Collection", show: showCollectionPage },
   search: { title: "Search", show: showSearchPage },

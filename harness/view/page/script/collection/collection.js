@@ -134,6 +134,6 @@ function sum(rows, key) {
 }
 
 /** "2026-03-01T09:30:00+00:00" → "2026-03-01 09:30" */
-export function utcMinute(told) {
+function utcMinute(told) {
   return told ? told.slice(0, 16).replace("T", " ") : null;
 }

@@ -2,7 +2,7 @@
 
 import { el, svgEl } from "./dom.js";
 
-export const LETTER_SIZE = 12.5;
+const LETTER_SIZE = 12.5;
 let pen = null;
 
 /** Width of a text in a drawing, in its units. */

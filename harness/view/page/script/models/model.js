@@ -6,8 +6,9 @@ import { checksSection, runDetails } from "./evidence.js";
 import { pictureOf } from "../core/figure.js";
 import { count, percent } from "../core/format.js";
 import { later } from "../core/later.js";
-import { closingFigure } from "./models.js";
+import { closingFigure, holdsText } from "./models.js";
 import { modelStrip } from "./verdict.js";
+import { noteList } from "../core/notes.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { foldedSection } from "../core/strip.js";
@@ -70,12 +71,12 @@ function estimatesSection(model) {
         { title: "high", number: true, value: (row) => row.high, node: (row) => percent(row.high) },
         { title: "s.e.", number: true, value: (row) => row.se, node: (row) => percent(row.se) },
         { title: "method", value: (row) => row.words.method },
-        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+        { title: "holds", value: holdsText },
         ...["ordinary", "complementary", "abstained", "unreadable", "failed", "unlabelled", "unasked"].map((kind) =>
           ({ title: kind, number: true, value: (row) => row.n[kind] })),
       ],
     }),
-    el("ul", {}, model.notes.map((line) => el("li", {}, line))),
+    noteList([...doubtLines(rows, (row) => row.words.estimator), ...model.notes]),
     el("details", {}, el("summary", {}, "What each of them assumes"),
       rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
 }
@@ -94,10 +95,17 @@ function classesSection(model) {
         { title: "value", number: true, value: (row) => row.estimate, node: (row) => row.words.value },
         { title: "interval", value: (row) => row.words.interval },
         { title: "method", value: (row) => row.words.method },
-        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+        { title: "holds", value: holdsText },
       ],
     }),
-    el("ul", {}, notes.map((line) => el("li", {}, line))));
+    noteList([...doubtLines(rows, (row) => row.name), ...notes]));
+}
+
+/** Why intervals may not hold, each reason once with the estimates that it is about. */
+function doubtLines(rows, nameOf) {
+  const about = new Map();
+  for (const row of rows.filter((each) => !each.holds)) about.set(row.why, [...(about.get(row.why) ?? []), nameOf(row)]);
+  return [...about].map(([why, names]) => `${names.length === rows.length ? "All of them" : names.join(", ")} may not hold: ${why}.`);
 }
 
 function strataSection(model, column) {

@@ -68,7 +68,8 @@ function twoModels(name, [pair]) {
   return pair.verdict === name ? "1" : "2";
 }
 
-function holdsText(quoted) {
+/** Whether an interval holds, in a word; why not stands once below the table. */
+export function holdsText(quoted) {
   return quoted && (quoted.holds ? "yes" : "may not hold");
 }
 

@@ -59,7 +59,7 @@ function searchLine(search) {
 }
 
 /** What could not be made of a page, and why. */
-export function missingParts(missing) {
+function missingParts(missing) {
   return missing.map((each) => el("p", { class: "notice caution" }, `Not shown: ${each.part}. ${each.why ?? ""}`));
 }
 

@@ -1,0 +1,296 @@
+"""Judges on twenty public models: do intervals hold, what is saved, what does a bad judge cost, who passes.
+
+Five judges are simulated beside the published answers of twenty models to 4,000 questions: calibrated,
+overconfident, reversed, copying the model that it judges, and good in one field only.
+
+1. Quality: calibration, area under the curve and correlations of errors, each with an interval, in
+   partitioned, targeted and sequential studies.
+2. Savings: 200 items of the pool are drawn and a model's predictions on them checked, the same draws for ours
+   and for ppi-python, glide-py and cje-eval, which know the judge's probability that the model is right. A
+   saving is a ratio of mean squared errors: without a judge over with it. Other models' answers serve as
+   judges, too. Then one random option of each of 300 items is asked about, where no rival applies.
+3. Transport: a calibration made on some fields is held against another one, and one made on a judge against
+   another judge; a pass is false if the true gap is beyond the margin.
+
+    python benchmarks/judges.py [--quick] [--draws 400]
+
+The last line is JSON: the lowest coverage of any kind of interval in any design (`coverage_min`, over all
+judges), our saving over the best rival's for the fourth best of the five judges (`saved_vs_best_rival`), the
+largest mean width with a bad judge over that without (`bad_judge_width`), the largest share of false passes
+(`transport_false_pass`), and the largest share withheld where nothing is wrong (`withheld_max`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks._judge_pool import BAD, DESIGNS, JUDGES, K, Pool, ask, load_pool, see_quality, simulate
+from benchmarks._peers import run_peers
+from oversight.harness.estimate import PASS, RoutedSample, clopper_pearson
+from oversight.harness.estimate.routed_means import routed_accuracy
+from oversight.harness.estimate.side_information import estimate_working
+from oversight.harness.judges import JudgeProbabilities, calibrate, check_transport, weigh_judges
+
+RIVALS = {"ppi": "ppi-python", "glide": "glide-py", "cje": "cje-eval"}
+QUESTIONS, ITEMS = 200, 300
+FEW = 0.03
+"""Least share of draws of a cell in which a number is not withheld, for its coverage to count."""
+REAL = ("gemini-1.5-pro-002", "Meta-Llama-3_1-70B-Instruct")
+Rows = list[tuple[float, float, float]]
+"""Errors of the estimate and of both ends, over the standard deviation of a plain mean."""
+Drawn = tuple[Rows, tuple[Rows, list[float]], dict[str, list[Any]]]
+"""Ours; the plain mean, and every draw's true accuracy; the draws for the rivals."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="fewer draws, under 4 minutes")
+    parser.add_argument("--draws", type=int, help="draws per judge (default: 400, quick 100)")
+    args = parser.parse_args()
+    draws, started = args.draws or (100 if args.quick else 400), time.perf_counter()
+    pool = load_pool()
+    quality, withheld = show_quality(pool, max(20, draws // 2))
+    pooled, ratios, pool_width = show_pool(pool, draws)
+    routed, routed_width = show_partitioned(pool, draws)
+    false_pass = show_transport(pool, 4 * draws)
+    result = {
+        "coverage_min": round(min(quality, pooled, routed), 4),
+        "saved_vs_best_rival": round(sorted(ratios, reverse=True)[3], 3) if ratios else None,
+        "bad_judge_width": round(max(pool_width, routed_width), 4),
+        "transport_false_pass": round(false_pass, 4),
+        "withheld_max": round(withheld, 4),
+        "draws": draws,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+    print(json.dumps(result))
+
+
+def show_quality(pool: Pool, draws: int) -> tuple[float, float]:
+    """Print how often intervals of quality hold; the lowest coverage, and the largest share withheld."""
+    print(f"quality, {draws} draws per judge and design, {ITEMS} items: coverage over all judges (withheld)")
+    least, most = 1.0, 0.0
+    for design in DESIGNS:
+        held: dict[str, list[bool | None]] = {}
+        for kind in JUDGES:
+            for name, told in see_quality(pool, design, kind, ITEMS, draws).items():
+                held.setdefault(name, []).extend(told)
+        words = []
+        for name, told in held.items():
+            known = [one for one in told if one is not None]
+            silent = 1 - len(known) / len(told)
+            most = max(most, silent)
+            if len(known) > FEW * len(told):
+                least = min(least, float(np.mean(known)))
+                words.append(f"{name} {np.mean(known):.3f} ({silent:.1%})")
+        print(f"  {design}: {', '.join(words)}", flush=True)
+    return least, most
+
+
+def show_pool(pool: Pool, draws: int) -> tuple[float, list[float], float]:
+    """Print savings on a pool beside the rivals'; lowest coverage of ours, ratios, width with a bad judge."""
+    print(f"\n{QUESTIONS} items of {pool.size}, {draws} draws per judge: saving / coverage / width")
+    least, width, ratios = 1.0, 0.0, list[float]()
+    made = {kind: _draw_pool(pool, kind, draws) for kind in (*JUDGES, *REAL)}
+    rivals = _ask_rivals(made)
+    for kind, (ours, plain, _) in made.items():
+        rows = {"ours": ours} | {rival: found[kind] for rival, found in rivals.items() if kind in found}
+        savings = {name: _mse(plain[0]) / _mse(found) for name, found in rows.items()}
+        words = [
+            f"{name} {savings[name]:.2f}/{_coverage(found):.3f}/{_width(found):.3f}"
+            for name, found in rows.items()
+        ]
+        print(f"  {kind}: without {_coverage(plain[0]):.3f}/{_width(plain[0]):.3f}; {', '.join(words)}")
+        least = min(least, _coverage(ours))
+        if kind in BAD:
+            width = max(width, _width(ours) / _width(plain[0]))
+        if kind in JUDGES and len(rows) > 1:
+            ratios.append(savings["ours"] / max(v for name, v in savings.items() if name != "ours"))
+    return least, ratios, width
+
+
+def _draw_pool(pool: Pool, kind: str, draws: int) -> Drawn:
+    """Ours, the plain mean with every draw's true accuracy and scale, and the draws for the rivals."""
+    ours, plain, exacts = Rows(), Rows(), list[float]()
+    saved: dict[str, list[Any]] = {"right": [], "score": [], "drawn": []}
+    names = [name for name in pool.models if name != kind]
+    for seed in range(draws):
+        rng, predicted = np.random.default_rng([22, seed]), pool.models[names[seed % len(names)]]
+        right = predicted == pool.truth
+        exact, drawn = float(right.mean()), rng.choice(pool.size, QUESTIONS, replace=False)
+        if kind in pool.models:
+            judge = pool.vote(pool.models[kind])
+        else:
+            judge = pool.probabilities(simulate(pool, kind, predicted, rng))
+        p = np.nan_to_num(judge.p, nan=1 / K)
+        score = np.where(predicted >= 0, p[np.arange(pool.size), np.maximum(predicted, 0)], 0.0)
+        chances = np.zeros((pool.size, K))
+        asked = drawn[predicted[drawn] >= 0]
+        chances[asked, predicted[asked]] = QUESTIONS / pool.size
+        sample = RoutedSample(
+            asked, predicted[asked], right[asked].astype(float), chances, pool.n_options, sampled=True
+        )
+        found = estimate_working(predicted, sample, weigh_judges([judge]))
+        hits = int(right[drawn].sum())
+        ours.append(_scaled(found.value, found.low, found.high, exact))
+        plain.append(_scaled(hits / QUESTIONS, *clopper_pearson(hits, QUESTIONS, 0.95), exact))
+        exacts.append(exact)
+        saved["right"].append(right[drawn])
+        saved["score"].append(score.astype(np.float32))
+        saved["drawn"].append(drawn)
+    return ours, (plain, exacts), saved
+
+
+def _scaled(value: float, low: float, high: float, exact: float) -> tuple[float, float, float]:
+    scale = float(np.sqrt(exact * (1 - exact) / QUESTIONS))
+    return (value - exact) / scale, (low - exact) / scale, (high - exact) / scale
+
+
+def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
+    """What each rival estimates on the same draws, by judge.
+
+    A rival that cannot be installed is named and left out, and so is one on a judge that it refuses.
+    """
+    found = dict[str, dict[str, Rows]]()
+    saved = [one[2] for one in made.values()]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "draws.npz"
+        joined = {name: np.array([row for one in saved for row in one[name]]) for name in saved[0]}
+        np.savez(file, **joined)
+        for rival, package in RIVALS.items():
+            python = _find_python() if rival == "glide" else sys.executable
+            told = run_peers(
+                "_judge_rivals.py", [package], rival, file, folder=f"judges-{rival}", python=python
+            )
+            if not told:
+                print(f"  {package}: not measured, as it cannot be installed")
+                continue
+            found[rival] = _read_rows(package, told["rows"], made)
+    return found
+
+
+def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict[str, Rows]:
+    """A rival's rows by judge, scaled."""
+    found, start = dict[str, Rows](), 0
+    for kind, (_, (_, exacts), _) in made.items():
+        mine = rows[start : start + len(exacts)]
+        start += len(exacts)
+        refused = [row for row in mine if isinstance(row, str)]
+        if refused:
+            print(f"  {package} refuses {len(refused)} of {len(mine)} draws of {kind}: {refused[0]}")
+        else:
+            found[kind] = [_scaled(*row, exact) for row, exact in zip(mine, exacts, strict=True)]
+    return found
+
+
+def _find_python() -> str:
+    """A Python of version 3.12 or newer, which glide-py needs; uv looks for one if none is found."""
+    if sys.version_info >= (3, 12):
+        return sys.executable
+    installed = sorted(Path.home().glob(".pyenv/versions/3.1[2-9]*/bin/python"))
+    return str(installed[-1]) if installed else ">=3.12"
+
+
+def show_partitioned(pool: Pool, draws: int) -> tuple[float, float]:
+    """Print savings where one random option is asked about; lowest coverage, width with a bad judge."""
+    print(f"\none random option of {ITEMS} items, {draws} draws per judge: saving / coverage / width")
+    least, worst = 1.0, 0.0
+    names = list(pool.models)
+    for kind in JUDGES:
+        ours, plain = Rows(), Rows()
+        for seed in range(draws):
+            rng, predicted = np.random.default_rng([23, seed]), pool.models[names[seed % len(names)]]
+            exact = float((predicted == pool.truth).mean())
+            p = simulate(pool, kind, predicted, rng)
+            drawn = rng.choice(pool.size, ITEMS, replace=False)
+            asked, _ = ask(pool, "partitioned", [predicted], drawn, rng)
+            chances = np.full((ITEMS, K), 1 / K)
+            sample = RoutedSample(np.arange(ITEMS), asked.option, asked.answer, chances, np.full(ITEMS, K))
+            judge = JudgeProbabilities(p=p[drawn], n_options=np.full(ITEMS, K))
+            for rows, made in (
+                (ours, estimate_working(predicted[drawn], sample, weigh_judges([judge]))),
+                (plain, routed_accuracy(predicted[drawn], sample)),
+            ):
+                rows.append(_scaled(made.clipped, made.low, made.high, exact))
+        saving = _mse(plain) / _mse(ours)
+        print(
+            f"  {kind}: without {_coverage(plain):.3f}/{_width(plain):.3f}; "
+            f"ours {saving:.2f}/{_coverage(ours):.3f}/{_width(ours):.3f}",
+            flush=True,
+        )
+        least = min(least, _coverage(ours))
+        if kind in BAD:
+            worst = max(worst, _width(ours) / _width(plain))
+    return least, worst
+
+
+def show_transport(pool: Pool, draws: int) -> float:
+    """Print verdicts by how far the calibration is off on the target; the largest share of false passes."""
+    margin = 0.1
+    print(f"\ntransport, {draws} draws, 400 answers here and 1000 there, margin {margin:g}: verdicts")
+    worst = 0.0
+    fields, names = np.unique(pool.subject).tolist(), list(pool.models)
+    for source_kind, target_kind in (
+        ("calibrated", "calibrated"),
+        ("calibrated", "overconfident"),
+        ("calibrated", "reversed"),
+        ("one field", "one field"),
+        ("copying", "copying"),
+    ):
+        verdicts, false, beyond = dict.fromkeys(("pass", "fail", "undecided"), 0), 0, 0
+        for seed in range(draws):
+            rng = np.random.default_rng([24, seed])
+            first, other = (pool.models[name] for name in rng.choice(names, 2, replace=False))
+            inside = np.isin(pool.subject, rng.choice(fields, len(fields) // 2, replace=False))
+            source, target = np.flatnonzero(inside), np.flatnonzero(~inside)
+            before = pool.probabilities(simulate(pool, source_kind, first, rng))
+            after = pool.probabilities(simulate(pool, target_kind, other, rng))
+            calibration = calibrate(before, _check(pool, first, rng.choice(source, 400)))
+            few = rng.choice(target, 1000)
+            made = check_transport("judge", after, calibration, _check(pool, other, few), margin=margin)
+            verdicts[made.verdict] += 1
+            every = _check(pool, other, target)
+            f = calibration.apply(after.p[every.item, every.option])
+            gaps = [
+                abs(float((every.answer - f)[(f >= part.start) & (f <= part.end)].mean()))
+                for part in made.parts
+            ]
+            if gaps and max(gaps) >= margin:
+                beyond += 1
+                false += made.verdict == PASS
+        share = false / beyond if beyond else 0.0
+        worst = max(worst, share)
+        print(f"  {source_kind} → {target_kind}: {verdicts}; beyond the margin {beyond}, passed {false}")
+    return worst
+
+
+def _check(pool: Pool, predicted: np.ndarray[Any, Any], items: np.ndarray[Any, Any]) -> Any:
+    """Questions about a model's predictions on these items, drawn with replacement."""
+    questions, _ = ask(pool, "targeted", [predicted], items, np.random.default_rng(0))
+    return questions
+
+
+def _mse(rows: Rows) -> float:
+    return float(np.mean([row[0] ** 2 for row in rows]))
+
+
+def _coverage(rows: Rows) -> float:
+    return float(np.mean([low <= 1e-9 and high >= -1e-9 for _, low, high in rows]))
+
+
+def _width(rows: Rows) -> float:
+    return float(np.mean([high - low for _, low, high in rows]))
+
+
+if __name__ == "__main__":
+    main()

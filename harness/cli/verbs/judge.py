@@ -1,0 +1,121 @@
+"""Measure the study's judges: how good they are, what they save, and where their calibration holds.
+
+examples: oversight judge
+          oversight judge --against ../last-month/study.toml --margin 0.1
+          oversight judge --by subject
+          oversight judge import probabilities.csv --judge small
+          oversight judge ask --url https://host --type choice --judge decide
+
+import stores a file with a probability of every option; ask puts the items to an endpoint that answers POST
+/v1/systemone. Numbers are made of experts' answers, weighted by their propensities; a judge's word never
+counts as the truth. --json prints everything, classes and the calibration curve included.
+
+exit codes: 0 done, 1 a calibration fails where it is checked, 3 it is undecided
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.errors import BadInput
+from oversight.harness.judges import (
+    KINDS,
+    JudgeQuestion,
+    ask_judge,
+    import_probabilities,
+    report_judges,
+    report_lines,
+    report_to_json,
+    transport_verdict,
+)
+from oversight.harness.output import counted
+
+_CODES = {"pass": 0, "fail": 1, "undecided": 3}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``oversight judge``."""
+    add = parser.add_argument
+    add("action", nargs="?", choices=["report", "import", "ask"], default="report")
+    add("file", nargs="?", help="import: CSV, JSON Lines or Parquet with item and a probability per option")
+    add_study(parser)
+    add("--judge", action="append", help="name of a judge; may be repeated (default: the study's)")
+    add("--model", action="append", help="model whose accuracy is corrected; may be repeated (default: all)")
+    add("--against", metavar="STUDY", help="does the calibration made on this study hold here?")
+    add("--by", metavar="COLUMN", help="does it hold from group to group? a column of the items, or: model")
+    add("--margin", type=float, default=0.1, help="gap up to which it holds (default: %(default)s)")
+    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
+    add("--url", help="ask: the endpoint, or its name under [endpoints]")
+    add("--type", choices=KINDS, help="ask: type of the questions (default: choice)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, import or ask."""
+    if args.action == "import":
+        return _import(args)
+    if args.action == "ask":
+        return _ask(args)
+    if args.file or args.url or args.type:
+        raise BadInput("a file goes with import, --url and --type go with ask")
+    if not 0 < args.margin < 1:
+        raise BadInput(f"--margin: must lie between 0 and 1, such as 0.1 for 10 points, is {args.margin:g}")
+    return _report(args)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from oversight.harness.config import read_study
+    from oversight.harness.store import Store
+
+    study = study_of(args)
+    asked = JudgeQuestion(
+        judges=args.judge,
+        models=args.model,
+        against=read_study(args.against) if args.against else None,
+        by=args.by,
+        margin=args.margin,
+        level=args.level,
+    )
+    with Store(study.store_url) as store:
+        report = report_judges(store, study, asked)
+    emit(args, report_to_json(report), report_lines(report))
+    if not (args.against or args.by):
+        return 0
+    names = [one.name for one in report.judges]
+    return max((_CODES[transport_verdict(report.transport, name)] for name in names), default=3)
+
+
+def _only_judge(args: argparse.Namespace) -> str:
+    if not args.judge or len(args.judge) != 1:
+        raise BadInput(f"{args.action}: give the judge one name with --judge")
+    name: str = args.judge[0]
+    return name
+
+
+def _next(study: object, name: str) -> str:
+    named = getattr(study, "judges", ())
+    return "" if name in named else f'; next, in study.toml under [models]: judge = "{name}"'
+
+
+def _import(args: argparse.Namespace) -> int:
+    if not args.file:
+        raise BadInput("import: give a file with a probability of every option")
+    study = study_of(args)
+    made = import_probabilities(study, args.file, _only_judge(args))
+    text = f"{made.name}: probabilities of {counted(made.items, 'item')}"
+    if made.missing:
+        text += f"; {counted(made.missing, 'item')} of the study without any"
+    emit(args, asdict(made), text + _next(study, made.name))
+    return 0
+
+
+def _ask(args: argparse.Namespace) -> int:
+    if not args.url or args.file:
+        raise BadInput("ask: give the endpoint with --url, and no file")
+    study, name = study_of(args), _only_judge(args)
+    models = args.model or [name]
+    made = ask_judge(study, args.url, models[0], name, args.type or KINDS[0])
+    text = f"{made.name}: probabilities of {counted(made.items, 'item')}, {made.asked} asked about now"
+    emit(args, asdict(made), text + _next(study, made.name))
+    return 0

@@ -1,0 +1,246 @@
+"""Ask an endpoint for typed decisions: ``POST /v1/systemone``, probabilities instead of text.
+
+A request holds a state and questions by name; the reply holds an answer of the same type by name. Of an item
+is asked, by the type of the questions:
+
+``choice``
+    One question: which option is right? The probabilities of all options are the judge's vector.
+``noul``
+    One yes/no question per option; their probabilities need not sum to 1.
+``score``
+    One question per option on an ordered scale of levels from wrong to right; the expected level, as a share
+    of the highest, is the probability.
+
+The judge's answers are stored as they arrive, so that a second call asks about the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oversight.harness.config import ModelSection, Study, api_key
+from oversight.harness.errors import BadInput, TransientModelError
+from oversight.harness.judges.sources import store_judge
+from oversight.harness.llm import HttpClient
+from oversight.harness.output import counted, shorten
+from oversight.harness.store import Store, refuse_mark
+from oversight.harness.types import Item
+
+KINDS = ("choice", "noul", "score")
+LEVELS = (
+    "certainly wrong",
+    "probably wrong",
+    "as likely right as wrong",
+    "probably right",
+    "certainly right",
+)
+"""Levels of a score question, from low to high."""
+PATH = "/v1/systemone"
+_MOST_BYTES = 4_000_000
+_TRIES, _AT_ONCE = 3, 8
+_PORTION = 64
+"""Items whose answers are stored together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedJudge:
+    """What asking a decision endpoint stored.
+
+    Attributes
+    ----------
+    items
+        Items with probabilities, those of earlier calls included.
+    asked
+        Items asked about now.
+    input_tokens
+        Tokens that the endpoint reported for them.
+    """
+
+    name: str
+    run: str
+    items: int
+    asked: int
+    input_tokens: int
+
+
+def make_questions(item: Item, kind: str) -> dict[str, dict[str, Any]]:
+    """Write the questions about an item.
+
+    Examples
+    --------
+    >>> item = Item("1", "Which organ?", ("heart", "lung"), (0, 1))
+    >>> make_questions(item, "choice")["answer"]["criteria"]
+    {'heart': None, 'lung': None}
+    >>> list(make_questions(item, "noul"))
+    ['option1', 'option2']
+    """
+    if kind == "choice":
+        told = "Which of these answers is right?"
+        return {"answer": {"type": kind, "instructions": told, "criteria": dict.fromkeys(item.options)}}
+    found = dict[str, dict[str, Any]]()
+    for j, option in enumerate(item.options, start=1):
+        question: dict[str, Any] = {"type": kind, "instructions": f"This answer is right: {option}"}
+        if kind == "score":
+            question["criteria"] = list(LEVELS)
+        found[f"option{j}"] = question
+    return found
+
+
+def read_answers(answers: Mapping[str, Any], item: Item, kind: str) -> tuple[float, ...]:
+    """Read the probabilities of an item's options from the answers to its questions.
+
+    Raises
+    ------
+    BadInput
+        If an answer is missing, of another type, or holds no probability.
+
+    Examples
+    --------
+    >>> item = Item("1", "Which organ?", ("heart", "lung"), (0, 1))
+    >>> yes = {"option1": {"type": "noul", "noul": 0.9}, "option2": {"type": "noul", "noul": 0.2}}
+    >>> read_answers(yes, item, "noul")
+    (0.9, 0.2)
+    """
+    if kind == "choice":
+        told = _field(answers, "answer", kind, "probabilities", dict)
+        vector = tuple(_check(told.get(option), f"answer: {option!r}") for option in item.options)
+        if abs(sum(vector) - 1) > 0.02:
+            raise BadInput(f"the probabilities of a choice sum to 1, these to {sum(vector):.4g}")
+        return vector
+    names = [f"option{j}" for j in range(1, len(item.options) + 1)]
+    if kind == "noul":
+        return tuple(_check(_field(answers, n, kind, "noul", float), n) for n in names)
+    return tuple(_expected_level(_field(answers, n, kind, "probabilities", object), n) for n in names)
+
+
+def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> AskedJudge:
+    """Ask an endpoint about all items of a study that it has not judged yet.
+
+    Parameters
+    ----------
+    url
+        Base URL, or the name of a section under ``[endpoints]``, which also names the key's variable.
+    model
+        What the endpoint calls the model.
+    name
+        Name of the judge in the study.
+
+    Raises
+    ------
+    BadInput
+        If the endpoint refuses or answers something else; what came before is stored.
+    """
+    if kind not in KINDS:
+        raise BadInput(f"--type: must be {', '.join(KINDS)}, is {kind!r}")
+    refuse_mark(study.store_url)
+    section = study.endpoints.get(url)
+    base = url if section is None else section.url
+    settings = {} if section is None else {"api_key_env": section.api_key_env}
+    key = api_key(ModelSection(endpoint=base, model=model, **settings))
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    client = HttpClient(base, headers, timeout=60.0, max_reply_bytes=_MOST_BYTES)
+    template = f"{PATH} {kind} {model}"
+    with Store(study.store_url) as store:
+        items = store.content.read_items()
+        if not items:
+            raise BadInput("the study has no items yet; see: oversight label route")
+        run = store_judge(store, name, base, template, {})
+        known = store.judge_vectors.read_vectors(run)
+        waiting = [item for item in items if item.id not in known]
+        tokens = 0
+        for start in range(0, len(waiting), _PORTION):
+            portion = waiting[start : start + _PORTION]
+            found = asyncio.run(_ask_all(client, model, portion, kind))
+            answered = {item: reply for item, reply in found.items() if not isinstance(reply, BaseException)}
+            vectors = {item: vector for item, (vector, _) in answered.items()}
+            store_judge(store, name, base, template, vectors)
+            tokens += sum(used for _, used in answered.values())
+            for reply in found.values():
+                if isinstance(reply, BaseException):
+                    raise reply
+    return AskedJudge(name=name, run=run, items=len(items), asked=len(waiting), input_tokens=tokens)
+
+
+async def _ask_all(
+    client: HttpClient, model: str, items: Sequence[Item], kind: str
+) -> dict[str, tuple[tuple[float, ...], int] | BaseException]:
+    """Probabilities and tokens by item, or what went wrong."""
+    few = asyncio.Semaphore(_AT_ONCE)
+
+    async def ask(item: Item) -> tuple[tuple[float, ...], int]:
+        async with few:
+            return await _ask(client, model, item, kind)
+
+    try:
+        found = await asyncio.gather(*(ask(item) for item in items), return_exceptions=True)
+    finally:
+        await client.close()
+    return {item.id: reply for item, reply in zip(items, found, strict=True)}
+
+
+async def _ask(client: HttpClient, model: str, item: Item, kind: str) -> tuple[tuple[float, ...], int]:
+    request = {"model": model, "state": item.text, "questions": make_questions(item, kind)}
+    body = json.dumps(request).encode()
+    for attempt in range(1, _TRIES + 1):
+        try:
+            reply = await client.request("POST", PATH, body)
+        except TransientModelError as error:
+            if attempt == _TRIES:
+                raise BadInput(f"item {item.id!r}: {error}; the same command goes on from here") from None
+            continue
+        if reply.status in (429, 500, 502, 503) and attempt < _TRIES:
+            continue
+        return _read_reply(reply.status, reply.body, item, kind)
+    raise AssertionError  # the last attempt returns or raises
+
+
+def _read_reply(status: int, body: bytes, item: Item, kind: str) -> tuple[tuple[float, ...], int]:
+    where = f"item {item.id!r}"
+    if status != 200:
+        told = shorten(body.decode(errors="replace"))
+        raise BadInput(f"{where}: the endpoint answers HTTP {status}: {told}; what came before is stored")
+    try:
+        told = json.loads(body)
+        answers = told["answers"]
+        used = int((told.get("usage") or {}).get("input_tokens") or 0)
+        return read_answers(answers, item, kind), used
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{where}: this is no reply of {PATH}: {shorten(str(error))}") from None
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _field(answers: Mapping[str, Any], name: str, kind: str, field: str, wanted: type) -> Any:
+    answer = answers.get(name)
+    if not isinstance(answer, dict) or answer.get("type", kind) != kind or field not in answer:
+        raise BadInput(f"there is no answer of type {kind!r} with {field!r} to the question {name!r}")
+    value = answer[field]
+    if wanted is dict and not isinstance(value, dict):
+        raise BadInput(f"{name}: {field!r} must be an object, is {shorten(str(value))}")
+    return value
+
+
+def _check(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadInput(f"{where}: a probability lies between 0 and 1, this is {value!r}")
+    return float(value)
+
+
+def _expected_level(told: Any, name: str) -> float:
+    """The expected level of a score question, as a share of the highest."""
+    values = list(told.values()) if isinstance(told, dict) else told
+    if isinstance(told, dict) and set(told) == set(LEVELS):
+        values = [told[level] for level in LEVELS]
+    elif isinstance(told, dict) and set(told) == {str(j) for j in range(len(LEVELS))}:
+        values = [told[str(j)] for j in range(len(LEVELS))]
+    if not isinstance(values, list) or len(values) != len(LEVELS):
+        raise BadInput(f"{name}: {counted(len(LEVELS), 'level')} need as many probabilities")
+    shares = [_check(value, name) for value in values]
+    total = sum(shares)
+    if total <= 0:
+        raise BadInput(f"{name}: the probabilities of the levels are all 0")
+    return sum(j * p for j, p in enumerate(shares)) / (total * (len(LEVELS) - 1))

@@ -1,0 +1,157 @@
+"""Whether judges err together, with each other and with the models that they judge.
+
+An error is a question on which a yes or no is not the expert's. The correlation of two machines' errors is
+that of two 0/1 columns, weighted; its interval is Fisher's, with the variance of the linearised ratio summed
+by cluster. J judges whose errors correlate by ρ̄ on average are worth J/(1 + (J − 1) ρ̄) independent ones
+(Kish 1965, Survey Sampling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.special import stdtrit
+
+from oversight.harness.arrays import FloatArray
+from oversight.harness.estimate import clopper_pearson, count_effective
+from oversight.harness.judges.probabilities import JudgeProbabilities
+from oversight.harness.judges.questions import JudgedQuestions
+from oversight.harness.judges.shares import Measure, by_cluster
+
+LEAST_ERRORS = 10
+"""Errors, and questions without one, of either machine below which their correlation is withheld."""
+LEAST_EFFECTIVE = 5.0
+"""The same of effective numbers, where answers weigh unequally."""
+_CERTAIN = 0.999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCorrelation:
+    """How the errors of two machines go together."""
+
+    first: str
+    second: str
+    correlation: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependence:
+    """How judges' errors go together.
+
+    Attributes
+    ----------
+    between
+        Of every two judges.
+    with_models
+        Of every judge with every model.
+    worth
+        How many independent judges they are worth; None for one judge.
+    """
+
+    between: tuple[ErrorCorrelation, ...]
+    with_models: tuple[ErrorCorrelation, ...]
+    worth: Measure | None
+
+
+def error_dependence(
+    judges: Mapping[str, JudgeProbabilities],
+    models: Mapping[str, JudgeProbabilities],
+    questions: JudgedQuestions,
+    level: float = 0.95,
+) -> Dependence:
+    """Correlate the errors of judges with each other, and with the models'.
+
+    Parameters
+    ----------
+    judges, models
+        What each says of all items; models as votes (`JudgeProbabilities.of_predictions`).
+    """
+    errors = {name: _errors(one, questions) for name, one in {**models, **judges}.items()}
+    between, influences, fewest = [], [], []
+    for first, second in combinations(judges, 2):
+        measure, influence, few = _correlate(errors[first], errors[second], questions, level)
+        between.append(ErrorCorrelation(first=first, second=second, correlation=measure))
+        influences.append(influence)
+        fewest.append(few)
+    with_models = tuple(
+        ErrorCorrelation(
+            first=judge,
+            second=model,
+            correlation=_correlate(errors[judge], errors[model], questions, level)[0],
+        )
+        for judge in judges
+        for model in models
+    )
+    worth = _worth(len(judges), between, influences, fewest, questions, level) if len(judges) > 1 else None
+    return Dependence(between=tuple(between), with_models=with_models, worth=worth)
+
+
+def _errors(machine: JudgeProbabilities, questions: JudgedQuestions) -> FloatArray:
+    """1 where the machine's yes or no is not the expert's, NaN where it says nothing; shape (R,)."""
+    says = (machine.named[questions.item] == questions.option).astype(np.float64)
+    found: FloatArray = np.where(machine.speaks[questions.item], np.abs(says - questions.answer), np.nan)
+    return found
+
+
+def _correlate(
+    first: FloatArray, second: FloatArray, questions: JudgedQuestions, level: float
+) -> tuple[Measure, FloatArray, float]:
+    """The correlation of two columns of errors, every question's influence, and effective errors."""
+    both = ~np.isnan(first) & ~np.isnan(second)
+    n, influence = int(both.sum()), np.zeros(len(first))
+    x, y = first[both], second[both]
+    groups = [one == kind for one in (x, y) for kind in (0, 1)]
+    fewest = min(int(group.sum()) for group in groups)
+    effective = min(count_effective(questions.weight[both][group]) for group in groups) if fewest else 0.0
+    if fewest < LEAST_ERRORS or effective < LEAST_EFFECTIVE:
+        told = f"only {fewest} errors, or right answers, of one of them; at least {LEAST_ERRORS} are needed"
+        return Measure.withheld(told, n), influence, effective
+    share = questions.weight[both] / questions.weight[both].sum()
+    a, b = x - share @ x, y - share @ y
+    a, b = a / np.sqrt(share @ a**2), b / np.sqrt(share @ b**2)
+    value = float(share @ (a * b))
+    influence[both] = share * (a * b - value * (a**2 + b**2) / 2)
+    se = float(np.sqrt((by_cluster(influence, questions.cluster) ** 2).sum()))
+    if value > _CERTAIN:
+        # errors that always coincide have no variance: how often they may differ is a binomial's
+        most = clopper_pearson(0, n, level)[1]
+        spread = float(share @ (x - share @ x) ** 2)
+        low = max(-1.0, 1 - most / (2 * spread))
+        return Measure(value=value, low=low, high=1.0, n=n), influence, effective
+    low, high = _fisher(value, se, level, effective)
+    return Measure(value=value, low=low, high=high, n=n), influence, effective
+
+
+def _fisher(value: float, se: float, level: float, errors: float) -> tuple[float, float]:
+    """Fisher's interval; the effective number of errors, less one, gives the degrees of freedom."""
+    centre, freedom = float(np.arctanh(value)), errors - 1
+    t = float(stdtrit(freedom, 0.5 + level / 2)) * float(np.sqrt(errors / freedom))
+    half = t * se / (1 - value**2)
+    return float(np.tanh(centre - half)), float(np.tanh(centre + half))
+
+
+def _worth(
+    number: int,
+    between: list[ErrorCorrelation],
+    influences: list[FloatArray],
+    errors: list[float],
+    questions: JudgedQuestions,
+    level: float,
+) -> Measure:
+    """How many independent judges these are worth."""
+    values = [one.correlation.value for one in between]
+    for one in between:
+        if one.correlation.value is None:
+            return Measure.withheld(f"{one.first} and {one.second}: {one.correlation.why}")
+    mean = float(np.mean([value for value in values if value is not None]))
+    n = min(one.correlation.n for one in between)
+    se = float(np.sqrt((by_cluster(np.mean(influences, axis=0), questions.cluster) ** 2).sum()))
+    low, high = _fisher(min(mean, _CERTAIN), se, level, min(errors))
+
+    def judges(correlation: float) -> float:
+        return number / (1 + (number - 1) * max(0.0, correlation))
+
+    return Measure(value=judges(mean), low=judges(high), high=judges(low), n=n)

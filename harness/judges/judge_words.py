@@ -1,0 +1,185 @@
+"""A report on judges as text and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from oversight.harness.estimate import UNDECIDED
+from oversight.harness.judges.quality import JudgeQuality
+from oversight.harness.judges.questions import OPTIONS
+from oversight.harness.judges.shares import Measure
+from oversight.harness.judges.study_judges import (
+    CALIBRATED,
+    INFORMATIVE,
+    CorrectedAccuracy,
+    JudgeQuestion,
+    JudgeReport,
+    TransportGroup,
+    judge_verdict,
+    report_judges,
+    transport_verdict,
+)
+from oversight.harness.judges.transport import MOST_QUESTIONS
+from oversight.harness.output import plain_table
+from oversight.harness.report import estimate_to_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from oversight.harness.config import Study
+    from oversight.harness.store import Store
+
+_SEES = {INFORMATIVE: "tells true from false", UNDECIDED: "not shown to tell true from false"}
+_STATES = {CALIBRATED: "its probabilities hold", UNDECIDED: "calibration open"}
+
+
+def report_to_json(report: JudgeReport) -> dict[str, Any]:
+    """Return what ``oversight judge --json`` prints; what is withheld is null, with a ``why``."""
+    return {
+        "study": report.study,
+        "level": report.level,
+        "scope": report.scope or None,
+        "answers": report.answers,
+        "why": report.why or None,
+        "judges": [
+            asdict(one) | dict(zip(("informative", "calibrated"), judge_verdict(one), strict=True))
+            for one in report.judges
+        ],
+        "dependence": None if report.dependence is None else asdict(report.dependence),
+        "corrected": [_corrected_to_json(one) for one in report.corrected],
+        "transport": [{"group": one.group} | asdict(one.transport) for one in report.transport],
+        "remarks": list(report.remarks),
+    }
+
+
+def read_judges(study: Study, store: Store) -> dict[str, Any]:
+    """Make the page on judges that ``oversight view`` shows."""
+    report = report_judges(store, study, JudgeQuestion())
+    told = {"verdicts": [verdict_line(report, one) for one in report.judges], "about": scope_text(report)}
+    return report_to_json(report) | told
+
+
+def _corrected_to_json(one: CorrectedAccuracy) -> dict[str, Any]:
+    return {
+        "model": one.model,
+        "plain": None if one.plain is None else estimate_to_json(one.plain),
+        "judged": None if one.judged is None else estimate_to_json(one.judged),
+        "saved": one.saved,
+        "least": one.least,
+        "most": one.most,
+        "why": one.why or None,
+    }
+
+
+def report_lines(report: JudgeReport) -> list[Any]:
+    """Lines and tables for the terminal, the verdict on each judge first."""
+    from rich.text import Text
+
+    lines: list[Any] = [Text(verdict_line(report, one)) for one in report.judges]
+    if report.why:
+        lines.append(Text(f"How good the judges are cannot be told: {report.why}."))
+    if report.judges:
+        lines += [Text(f"\n{scope_text(report)}"), _quality_table(report)]
+    lines += [_corrected_table(report)]
+    lines += [Text(f"  {one.model}: {one.why}") for one in report.corrected if one.why]
+    lines += [Text(line) for line in dependence_lines(report)]
+    lines += [Text(line) for one in report.transport for line in transport_lines(one)]
+    lines += [Text(f"note: {line}") for line in report.remarks]
+    return lines
+
+
+def verdict_line(report: JudgeReport, quality: JudgeQuality) -> str:
+    """One line on a judge: whether it tells true from false, and whether its probabilities hold."""
+    sees, states = judge_verdict(quality)
+    seen = _SEES.get(sees, "MISLEADS: false options get higher probabilities than true ones")
+    stated = _STATES.get(states, "its probabilities DO NOT HOLD")
+    if not quality.curve and not quality.error.n:
+        stated = "no answers to calibrate by"
+    elif not quality.curve:
+        stated = quality.error.why
+    line = f"{quality.name}: {seen}; {stated}."
+    if any(one.transport.judge == quality.name for one in report.transport):
+        line += f" Transport: {transport_verdict(report.transport, quality.name).upper()}."
+    return line
+
+
+def scope_text(report: JudgeReport) -> str:
+    """Which questions the numbers are about."""
+    about = "all options of every item" if report.scope == OPTIONS else "the options that models predict"
+    return f"From {report.answers} answered questions, weighted to stand for {about} · {report.level:.0%}"
+
+
+def measure_text(measure: Measure, scale: float = 100, digits: int = 0) -> str:
+    """``63 [51, 74]``, or a dash if it is withheld."""
+    if measure.value is None or measure.low is None or measure.high is None:
+        return "–"
+    value, low, high = (f"{scale * x:.{digits}f}" for x in (measure.value, measure.low, measure.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _quality_table(report: JudgeReport) -> Table:
+    table = plain_table("judge", "agrees %", "area", "calibration error", "says yes too surely by", "answers")
+    withheld = []
+    for one in report.judges:
+        table.add_row(
+            one.name,
+            measure_text(one.agreement),
+            measure_text(one.area, 1, 2),
+            measure_text(one.error),
+            measure_text(one.bias),
+            str(one.n),
+        )
+        for part, measure in (("area", one.area), ("calibration", one.error), ("agreement", one.agreement)):
+            if measure.why:
+                withheld.append(f"{one.name}: {part} withheld: {measure.why}")
+        if one.silent:
+            withheld.append(f"{one.name}: silent on {one.silent} answered questions")
+    if withheld:
+        table.caption = "\n".join(withheld)
+        table.caption_justify = "left"
+    return table
+
+
+def _corrected_table(report: JudgeReport) -> Table:
+    table = plain_table("model", "accuracy % without", "with judges", "questions saved")
+    for one in report.corrected:
+        cells = [
+            "–" if e is None else f"{100 * e.clipped:.1f} [{100 * e.low:.1f}, {100 * e.high:.1f}]"
+            for e in (one.plain, one.judged)
+        ]
+        saved = "–" if one.saved is None else f"{one.saved} [{one.least}, {one.most}]"
+        table.add_row(one.model, *cells, saved)
+    return table
+
+
+def dependence_lines(report: JudgeReport) -> list[str]:
+    """How errors go together, a line each."""
+    found = report.dependence
+    if found is None:
+        return []
+    lines = []
+    if found.worth is not None:
+        told = found.worth.why or f"{measure_text(found.worth, 1, 1)} independent ones"
+        lines.append(f"{len(report.judges)} judges are worth {told}")
+    for one in (*found.between, *found.with_models):
+        told = measure_text(one.correlation, 1, 2)
+        told = f"withheld: {one.correlation.why}" if one.correlation.why else told
+        lines.append(f"errors of {one.first} and {one.second}: correlation {told}")
+    return lines
+
+
+def transport_lines(one: TransportGroup) -> list[str]:
+    """Whether a calibration holds on one group, why, and what would settle it."""
+    made = one.transport
+    lines = [f"{made.judge} on {one.group}: {made.verdict.upper()} (margin {100 * made.margin:g} points)"]
+    lines += [
+        f"  probabilities {part.start:.2f} to {part.end:.2f}: gap {measure_text(part.gap)} points"
+        for part in made.parts
+    ]
+    if made.why:
+        lines.append(f"  {made.why}")
+    if made.verdict == UNDECIDED and made.calibration is not None:
+        more = "more than " + f"{MOST_QUESTIONS:,}" if made.further is None else f"about {made.further:,}"
+        lines.append(f"  {more} further questions would settle it in four of five studies")
+    return lines

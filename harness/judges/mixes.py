@@ -1,0 +1,100 @@
+"""What expert questions and judges cost together, and the cheapest way to a half-width.
+
+A plan from a pilot says of every use of side information how many questions give the half-width in 80 % of
+studies (`PilotPlan`). Prices turn these rows into dollars and minutes. A judge is paid for every item that it
+judges: the whole pool where items are drawn from one, otherwise the items asked about. Other models' votes
+are there already and cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from oversight.harness.config import CostsSection
+from oversight.harness.estimate import PilotPlan, PlannedRow
+
+_JUDGE, _POOL = "judge", "pool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedPlan:
+    """One way to reach the half-width, with what it costs.
+
+    Attributes
+    ----------
+    model, protocol, uses
+        Model, protocol of the questions, and what is used beside: see `PlannedRow.uses`.
+    questions
+        Questions to experts, those of the pilot among them.
+    judged
+        Items that each judge is paid for; 0 without judges.
+    usd, minutes
+        What both cost together.
+    cheapest
+        Whether no other way of this model costs less; of equal dollars fewer minutes, then fewer questions.
+    """
+
+    model: str
+    protocol: str
+    uses: str
+    questions: int
+    judged: int
+    usd: float
+    minutes: float
+    cheapest: bool = False
+
+
+def price_plans(
+    plans: Sequence[PilotPlan], costs: CostsSection, *, pool: int, judges: int
+) -> list[PricedPlan]:
+    """Price every row of these plans that has a number of questions, the cheapest of each model first.
+
+    Parameters
+    ----------
+    plans
+        For one half-width, by different protocols.
+    pool
+        Items of the study.
+    judges
+        Number of judges.
+    """
+    rows = [
+        _price(plan.protocol, row, costs, pool, judges)
+        for plan in plans
+        for row in plan.rows
+        if row.questions is not None
+    ]
+    found = list[PricedPlan]()
+    for model in dict.fromkeys(row.model for row in rows):
+        mine = sorted(
+            (row for row in rows if row.model == model),
+            key=lambda row: (round(row.usd, 9), round(row.minutes, 9), row.questions),
+        )
+        found += [replace(mine[0], cheapest=True), *mine[1:]]
+    return found
+
+
+def _price(protocol: str, row: PlannedRow, costs: CostsSection, pool: int, judges: int) -> PricedPlan:
+    questions, parts = row.questions or 0, row.uses.split("+")
+    judged = 0
+    if _JUDGE in parts:
+        judged = pool if _POOL in parts else min(pool, questions)
+    answers = judged * judges
+    return PricedPlan(
+        model=row.model,
+        protocol=protocol,
+        uses=row.uses,
+        questions=questions,
+        judged=judged,
+        usd=questions * costs.question_usd + answers * costs.judge_usd,
+        minutes=questions * costs.question_minutes + answers * costs.judge_minutes,
+    )
+
+
+def mix_sentence(row: PricedPlan) -> str:
+    """Say in one line what is bought and what it costs."""
+    used = "" if row.uses == "none" else f" with {row.uses.replace('+', ' and ')}"
+    judged = f", {row.judged:,} items judged" if row.judged else ""
+    cost = f"{row.usd:,.2f} USD, {row.minutes / 60:,.1f} hours"
+    return f"{row.model}: {row.questions:,} {row.protocol} questions{used}{judged}: {cost}"

@@ -1,0 +1,279 @@
+"""How good one judge is: calibration, area under the curve, sensitivity and specificity by class.
+
+Everything is a mean over questions in the scope of `oversight.harness.judges.questions`, each weighted by
+the inverse of its propensity.
+
+Calibration error is Σ_b s_b |θ_b| over bins of the stated probability, s_b being the share of questions in a
+bin and θ_b the mean of answer − probability there (Naeini et al. 2015, AAAI). As |Σ s|θ̂| − Σ s|θ|| is at
+most Σ s_b |θ̂_b − θ_b|, the quantile of this sum of independent normal errors gives an interval that holds
+although the estimate is biased upwards.
+
+The interval of the area inverts its score equation (Newcombe 2006, Statistics in Medicine 25, method 5) with
+effective numbers of answers, widened by the design effect of the placement values (DeLong et al. 1988).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import stdtrit
+
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import find_root, t_quantile
+from oversight.harness.judges.probabilities import JudgeProbabilities
+from oversight.harness.judges.questions import JudgedQuestions
+from oversight.harness.judges.shares import (
+    Measure,
+    by_cluster,
+    deviation_of_mean,
+    weighted_share,
+)
+
+LEAST_EACH = 5
+"""Answers of either kind, yes and no, below which the area under the curve is withheld."""
+LEAST_IN_BIN = 20
+_BINS = 10
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationBin:
+    """Questions with stated probabilities from `start` to `end`.
+
+    Attributes
+    ----------
+    stated
+        Mean stated probability.
+    share
+        Share of all questions that lie here.
+    yes
+        Share of them that experts answer yes.
+    """
+
+    start: float
+    end: float
+    stated: float
+    share: float
+    yes: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassQuality:
+    """How often a judge finds a class where it is, and leaves it out where it is not."""
+
+    name: str
+    sensitivity: Measure
+    specificity: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeQuality:
+    """How good one judge is.
+
+    Attributes
+    ----------
+    name
+        The judge.
+    n
+        Answered questions about items of which it says something.
+    silent
+        Answered questions about items of which it says nothing.
+    bias
+        Mean of stated probability − answer: above 0 it says yes too surely.
+    error
+        Calibration error.
+    curve
+        Bins of the calibration curve; empty for a judge that states no probabilities.
+    area
+        Area under the curve: how likely a true option has a higher probability than a false one.
+    agreement
+        Share of questions on which the judge's yes or no is the expert's.
+    classes
+        By class; empty if items have different options.
+    """
+
+    name: str
+    n: int
+    silent: int
+    bias: Measure
+    error: Measure
+    curve: Sequence[CalibrationBin]
+    area: Measure
+    agreement: Measure
+    classes: Sequence[ClassQuality]
+
+
+def judge_quality(
+    name: str,
+    judge: JudgeProbabilities,
+    questions: JudgedQuestions,
+    *,
+    classes: Sequence[str] = (),
+    level: float = 0.95,
+) -> JudgeQuality:
+    """Measure one judge on the answered questions.
+
+    Parameters
+    ----------
+    judge
+        On all items of the study.
+    classes
+        Names of the options if all items have the same.
+    """
+    speaks = judge.speaks[questions.item]
+    mine = questions.take(speaks)
+    p = judge.p[mine.item, mine.option]
+    says = judge.named[mine.item] == mine.option
+    silent = int((~speaks).sum())
+    curve: tuple[CalibrationBin, ...] = ()
+    error = bias = Measure.withheld("the judge states no probabilities", len(mine))
+    if judge.stated:
+        curve, error = calibration(p, mine, level)
+        bias = _bias(p, mine, level)
+    return JudgeQuality(
+        name=name,
+        n=len(mine),
+        silent=silent,
+        bias=bias,
+        error=error,
+        curve=curve,
+        area=area_under_curve(p, mine, level),
+        agreement=weighted_share((says == mine.answer).astype(np.float64), mine.weight, mine.cluster, level),
+        classes=_by_class(says, mine, classes, level),
+    )
+
+
+def calibration(
+    p: FloatArray, questions: JudgedQuestions, level: float = 0.95
+) -> tuple[tuple[CalibrationBin, ...], Measure]:
+    """Curve and calibration error of stated probabilities, shape (R,).
+
+    Bins of width .1 are joined from below until each has 20 answers.
+    """
+    n = len(questions)
+    if n < LEAST_IN_BIN:
+        return (), Measure.withheld(f"{n} answers, at least {LEAST_IN_BIN} are needed", n)
+    edges = _edges(p)
+    total, bins = float(questions.weight.sum()), list[CalibrationBin]()
+    shares, gaps, deviations = list[float](), list[float](), list[float]()
+    for j, (start, end) in enumerate(pairwise(edges)):
+        inside = (p >= start) & ((p < end) | (j == len(edges) - 2))
+        here, stated = questions.take(inside), p[inside]
+        share = float(here.weight.sum() / total)
+        bins.append(
+            CalibrationBin(
+                start=start,
+                end=end,
+                stated=float(np.average(stated, weights=here.weight)),
+                share=share,
+                yes=weighted_share(here.answer, here.weight, here.cluster, level),
+            )
+        )
+        shares.append(share)
+        gaps.append(float(np.average(here.answer - stated, weights=here.weight)))
+        deviations.append(deviation_of_mean(here.answer - stated, here.weight, here.cluster))
+    value = float(np.abs(gaps) @ np.array(shares))
+    spread = np.array(shares) * np.array(deviations)
+    errors = np.abs(np.random.default_rng(0).standard_normal((_DRAWS, len(spread)))) @ spread
+    most = float(np.quantile(errors, level))
+    return tuple(bins), Measure(value=value, low=max(0.0, value - most), high=min(1.0, value + most), n=n)
+
+
+def _edges(p: FloatArray) -> list[float]:
+    """Edges of bins that hold enough answers each."""
+    edges, held = [0.0], 0
+    number = np.bincount(np.minimum((p * _BINS).astype(np.int64), _BINS - 1), minlength=_BINS)
+    for j, count in enumerate(number.tolist(), start=1):
+        held += count
+        if held >= LEAST_IN_BIN:
+            edges.append(j / _BINS)
+            held = 0
+    edges[-1] = 1.0
+    return edges
+
+
+def _bias(p: FloatArray, questions: JudgedQuestions, level: float) -> Measure:
+    n = len(questions)
+    if n < LEAST_IN_BIN:
+        return Measure.withheld(f"{n} answers, at least {LEAST_IN_BIN} are needed", n)
+    gap = p - questions.answer
+    value = float(np.average(gap, weights=questions.weight))
+    half = _half(deviation_of_mean(gap, questions.weight, questions.cluster), questions, level)
+    return Measure(value=value, low=max(-1.0, value - half), high=min(1.0, value + half), n=n)
+
+
+def _half(deviation: float, questions: JudgedQuestions, level: float) -> float:
+    each = by_cluster(questions.weight, questions.cluster)
+    freedom = max(1.0, float(each.sum() ** 2 / (each**2).sum()) - 1)
+    return deviation * float(stdtrit(freedom, 0.5 + level / 2))
+
+
+def area_under_curve(p: FloatArray, questions: JudgedQuestions, level: float = 0.95) -> Measure:
+    """Area under the curve of probabilities, shape (R,): P(p of a yes > p of a no), ties by half."""
+    yes, n = questions.answer > 0, len(questions)
+    number = int(yes.sum()), int((~yes).sum())
+    if min(number) < LEAST_EACH:
+        told = f"{number[0]} yes and {number[1]} no, at least {LEAST_EACH} of each are needed"
+        return Measure.withheld(told, n)
+    weight = questions.weight
+    up, down = weight[yes] / weight[yes].sum(), weight[~yes] / weight[~yes].sum()
+    placed_yes = _share_below(p[yes], p[~yes], down)
+    placed_no = 1 - _share_below(p[~yes], p[yes], up)
+    area = min(1.0, float(up @ placed_yes))
+    influence = np.zeros(n)
+    influence[yes], influence[~yes] = up * (placed_yes - area), down * (placed_no - area)
+    observed = float((by_cluster(influence, questions.cluster) ** 2).sum())
+    sizes = tuple(1 / float((share**2).sum()) for share in (up, down))
+    excess = max(1.0, observed / _area_variance(area, *sizes)) if 0 < area < 1 else 1.0
+    low, high = (_area_end(area, sizes, excess, level, side) for side in (-1, 1))
+    return Measure(value=area, low=low, high=high, n=n)
+
+
+def _share_below(values: FloatArray, others: FloatArray, share: FloatArray) -> FloatArray:
+    """Share of the others that lie below each value, equal ones by half."""
+    order = np.argsort(others, kind="stable")
+    total = np.concatenate([[0.0], np.cumsum(share[order])])
+    below = total[np.searchsorted(others[order], values, side="left")]
+    up_to = total[np.searchsorted(others[order], values, side="right")]
+    found: FloatArray = (below + up_to) / 2
+    return found
+
+
+def _area_variance(area: float, m: float, n: float) -> float:
+    middle = (m + n) / 2 - 1
+    shape = 1 + middle * (1 - area) / (2 - area) + middle * area / (1 + area)
+    return area * (1 - area) * shape / (m * n)
+
+
+def _area_end(area: float, sizes: Sequence[float], excess: float, level: float, side: int) -> float:
+    """The end of the interval below (−1) or above (1) the area."""
+    z, limit = t_quantile(level, max(1.0, min(sizes) - 1)), 1e-9 if side < 0 else 1 - 1e-9
+
+    def outside(value: float) -> float:
+        return (value - area) ** 2 - z**2 * excess * _area_variance(value, *sizes)
+
+    inner = min(max(area, 1e-9), 1 - 1e-9)
+    if outside(limit) <= 0:
+        return round(limit)
+    if side < 0:
+        return find_root(outside, limit, inner)
+    return find_root(lambda value: -outside(value), inner, limit)
+
+
+def _by_class(
+    says: IntArray, questions: JudgedQuestions, classes: Sequence[str], level: float
+) -> tuple[ClassQuality, ...]:
+    found = []
+    for number, name in enumerate(classes):
+        shares = []
+        for kind in (1, 0):
+            rows = (questions.option == number) & (questions.answer == kind)
+            here = questions.take(rows)
+            shares.append(
+                weighted_share((says[rows] == kind).astype(np.float64), here.weight, here.cluster, level)
+            )
+        found.append(ClassQuality(name=name, sensitivity=shares[0], specificity=shares[1]))
+    return tuple(found)

@@ -1,0 +1,117 @@
+"""Intervals of means over questions that were drawn with known, unequal propensities.
+
+A share of questions is a ratio of weighted sums. Equal weights and one question per cluster give the exact
+binomial interval (Clopper & Pearson 1934). Otherwise the gamma interval of Fay & Feuer (1997, Statistics in
+Medicine 16) for weighted sums of rare events holds, taken on the rarer of both answers. Its variance is the
+larger of theirs and that of the ratio, each summed by cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import clopper_pearson
+
+FEWEST = 5
+"""Answers below which a share is withheld."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A number with its interval, or the reason why it is withheld.
+
+    Attributes
+    ----------
+    value, low, high
+        None if the number is withheld.
+    n
+        Answers that it rests on.
+    why
+        Why it is withheld; empty if it is not.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    why: str = ""
+
+    @classmethod
+    def withheld(cls, why: str, n: int = 0) -> Measure:
+        """A number that the answers do not tell.
+
+        >>> Measure.withheld("2 answers, at least 5 are needed", 2).value is None
+        True
+        """
+        return cls(value=None, low=None, high=None, n=n, why=why)
+
+
+def by_cluster(values: FloatArray, cluster: IntArray) -> FloatArray:
+    """Sum values by cluster; shape (clusters,)."""
+    return np.bincount(cluster, values).astype(np.float64)
+
+
+def weighted_share(yes: FloatArray, weight: FloatArray, cluster: IntArray, level: float = 0.95) -> Measure:
+    """Share of questions with a yes, with an interval.
+
+    Parameters
+    ----------
+    yes
+        Shape (R,): 1 or 0.
+    weight
+        Shape (R,), above 0: the number of questions that each one stands for.
+    cluster
+        Shape (R,): number of the item or cluster; questions of one are not independent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = weighted_share(np.repeat([1.0, 0.0], 10), np.ones(20), np.arange(20))
+    >>> print(f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]")
+    0.50 [0.27, 0.73]
+    """
+    n = len(yes)
+    if n < FEWEST:
+        return Measure.withheld(f"{n} answers, at least {FEWEST} are needed", n)
+    share = float(weight @ yes / weight.sum())
+    if np.ptp(weight) < 1e-9 * weight[0] and np.bincount(cluster).max() == 1:
+        low, high = clopper_pearson(int(yes.sum()), n, level)
+        return Measure(value=share, low=low, high=high, n=n)
+    _, place = np.unique(cluster, return_inverse=True)
+    low, high = _gamma_ends(yes if share <= 0.5 else 1 - yes, weight / weight.sum(), place, level)
+    if share > 0.5:
+        low, high = 1 - high, 1 - low
+    return Measure(value=share, low=max(0.0, low), high=min(1.0, high), n=n)
+
+
+def _gamma_ends(rare: FloatArray, share: FloatArray, cluster: IntArray, level: float) -> tuple[float, float]:
+    """Ends of the gamma interval of Σ share·rare."""
+    mean, tail = float(share @ rare), (1 - level) / 2
+    poisson = float((by_cluster(share * rare, cluster) ** 2).sum())
+    linear = float((by_cluster(share * (rare - mean), cluster) ** 2).sum())
+    variance, most = max(poisson, linear), float(by_cluster(share, cluster).max())
+    low = 0.0
+    if mean > 0:
+        low = variance / mean * float(gammaincinv(mean**2 / variance, tail))
+    up, spread = mean + most, variance + most**2
+    return low, spread / up * float(gammaincinv(up**2 / spread, 1 - tail))
+
+
+def deviation_of_mean(values: FloatArray, weight: FloatArray, cluster: IntArray) -> float:
+    """Standard error of a weighted mean of values within [−1, 1], never 0.
+
+    The variance of the ratio, summed by cluster, is at least that of one further cluster that differs by 1
+    from the others.
+    """
+    _, place = np.unique(cluster, return_inverse=True)
+    share = weight / weight.sum()
+    sums = by_cluster(share * (values - float(share @ values)), place)
+    each = by_cluster(share, place)
+    effective = 1 / float((each**2).sum())
+    scale = effective / max(1.0, effective - 1)
+    floor = 1 / (effective + 2) ** 2
+    return float(np.sqrt(scale * (sums**2).sum() + floor))

@@ -1,0 +1,189 @@
+"""Read what a study's judges say, and bring in their probabilities from a file.
+
+A judge's probabilities are the first of: a stored vector per item, the shares of its samples, and its
+confidence in the option that it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oversight.harness.analysis import OpenStudy, find_newest_runs
+from oversight.harness.config import RunSpec, Study
+from oversight.harness.datasets import Row, read_rows
+from oversight.harness.errors import BadInput, DataError
+from oversight.harness.judges.probabilities import JudgeProbabilities, share_of_samples
+from oversight.harness.output import counted, did_you_mean
+from oversight.harness.store import Store, refuse_mark
+from oversight.harness.types import Item, PredictionStatus
+
+_SUM_SLACK = 0.02
+"""How far the probabilities of an item may sum to another number than 1: files are rounded."""
+
+
+def read_judge(opened: OpenStudy, name: str) -> JudgeProbabilities:
+    """Read what the newest run of a judge says of all items.
+
+    Raises
+    ------
+    BadInput
+        If the judge was not run, or has no answers yet.
+    """
+    run = find_newest_runs(opened.store, [name]).runs[0]
+    n_options, index = opened.n_options, opened.index
+    vectors = opened.store.judge_vectors.read_vectors(run["id"])
+    if vectors:
+        p = _silent(n_options)
+        places = index.find(vectors)
+        for place, vector in zip(places.tolist(), vectors.values(), strict=True):
+            p[place, : len(vector)] = vector
+        return JudgeProbabilities(p=p, n_options=n_options)
+    answers = sum(opened.store.runs.count_samples(run["id"])[0].values())
+    if answers > len(opened.runs[name]):
+        return _share_samples(opened, run["id"])
+    return JudgeProbabilities.of_predictions(opened.runs[name], n_options)
+
+
+def _silent(n_options: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Probabilities of items of which nothing is said: NaN, 0 beyond their own options."""
+    width = int(n_options.max(initial=2))
+    return np.where(np.arange(width) < n_options[:, None], np.nan, 0.0)
+
+
+def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:
+    named: list[list[int]] = [[] for _ in range(opened.index.size)]
+    found = list(opened.store.runs.read_samples(run_id))
+    places = opened.index.find(prediction.item_id for prediction in found)
+    for place, prediction in zip(places.tolist(), found, strict=True):
+        named[place].append(-1 if prediction.option is None else prediction.option)
+    return share_of_samples(named, opened.n_options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedJudge:
+    """What an import of probabilities stored.
+
+    Attributes
+    ----------
+    name, run
+        The judge, and the id of its run.
+    items
+        Items with probabilities.
+    missing
+        Items of the study without any.
+    """
+
+    name: str
+    run: str
+    items: int
+    missing: int
+
+
+def import_probabilities(study: Study, file: str, name: str) -> ImportedJudge:
+    """Store a file of probabilities as a judge's answers, all or none.
+
+    CSV and Parquet have the column ``item`` and a column per option: named by the classes that all items
+    share, or ``p1``, ``p2``, … in the order of each item's options. JSON Lines may have ``probabilities``
+    instead, a list in that order or an object by option.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and field of an unknown item, a missing option, or what is no probability.
+    """
+    refuse_mark(study.store_url)
+    with Store(study.store_url) as store:
+        items = {item.id: item for item in store.content.read_items()}
+        if not items:
+            raise BadInput("the study has no items yet; see: oversight items check, or oversight label route")
+        vectors = dict[str, tuple[float, ...]]()
+        for row in read_rows(file):
+            item = _find_item(row, items)
+            if item.id in vectors:
+                raise row.error("item", f"the item {item.id!r} is there twice")
+            vectors[item.id] = _read_vector(row, item)
+        if not vectors:
+            raise DataError("there is no row", file=file)
+        digest = hashlib.sha256(json.dumps(vectors).encode()).hexdigest()[:12]
+        run = store_judge(store, name, "import probabilities", f"{Path(file).name} {digest}", vectors)
+    return ImportedJudge(name=name, run=run, items=len(vectors), missing=len(items) - len(vectors))
+
+
+def store_judge(
+    store: Store, name: str, endpoint: str, template: str, vectors: Mapping[str, Sequence[float]]
+) -> str:
+    """Store a run with these probabilities; its answer to each item is the most likely option."""
+    spec = RunSpec(
+        name=name,
+        model=name,
+        endpoint=endpoint,
+        temperature=None,
+        max_tokens=None,
+        stop=(),
+        template=template,
+        max_words=None,
+    )
+    rows = []
+    for item, vector in vectors.items():
+        best = int(np.argmax(vector))
+        total = sum(vector)
+        sure = vector[best] / total if total > 0 else 1 / len(vector)
+        text = json.dumps([round(p, 6) for p in vector])
+        rows.append((item, best, PredictionStatus.OK.value, "", 0, text, 0, 0, 0.0, sure, ""))
+    with store.together(exclusive=True):
+        store.runs.add_run(spec)
+        if rows:
+            store.runs.store_imported(spec.id, rows)
+        store.judge_vectors.store_vectors(spec.id, vectors)
+    return spec.id
+
+
+def _find_item(row: Row, items: Mapping[str, Item]) -> Item:
+    name = str(row.value("item"))
+    if name not in items:
+        raise row.error("item", f"the study has no item {name!r}{did_you_mean(name, items)}")
+    return items[name]
+
+
+def _read_vector(row: Row, item: Item) -> tuple[float, ...]:
+    """The probabilities of one row, in the order of the item's options."""
+    told = row.fields.get("probabilities")
+    if isinstance(told, list):
+        if len(told) != len(item.options):
+            expected = f"{counted(len(item.options), 'option')} need as many numbers"
+            raise row.error("probabilities", f"{expected}, there are {len(told)}")
+        named = {f"p{j}": value for j, value in enumerate(told, start=1)}
+    elif isinstance(told, dict):
+        named = told
+    elif told is None:
+        named = {key: value for key, value in row.fields.items() if key != "item"}
+    else:
+        raise row.error("probabilities", "must be a list or an object of numbers")
+    by_option = item.options[0] in named
+    keys = item.options if by_option else [f"p{j}" for j in range(1, len(item.options) + 1)]
+    return _check_sum(row, tuple(_probability(row, named, key) for key in keys))
+
+
+def _probability(row: Row, named: Mapping[str, Any], key: str) -> float:
+    if key not in named or named[key] in (None, ""):
+        raise row.error(key, "there is no probability of this option")
+    try:
+        value = float(named[key])
+    except (TypeError, ValueError):
+        raise row.error(key, f"{named[key]!r} is no number") from None
+    if isinstance(named[key], bool) or not 0 <= value <= 1:
+        raise row.error(key, f"a probability lies between 0 and 1, this is {named[key]!r}")
+    return value
+
+
+def _check_sum(row: Row, vector: tuple[float, ...]) -> tuple[float, ...]:
+    if abs(sum(vector) - 1) > _SUM_SLACK:
+        raise row.error("item", f"the probabilities of an item sum to 1, these to {sum(vector):.4g}")
+    return vector

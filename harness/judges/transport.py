@@ -1,0 +1,246 @@
+"""Whether a judge's calibration, made on one study, holds on another: pass, fail or undecided.
+
+The calibration is a line on the logits, logit P(yes) = α + β logit p, fitted to the answers of the source.
+On the target the mean of answer − calibrated probability is θ, of the questions with low and with high
+probabilities apart, as errors of both could cancel. The calibration passes if every interval lies within
+±margin: an intersection–union test (Berger 1982, Technometrics 24), whose level no correction for two parts
+changes. It fails if one interval, corrected for two parts (Bonferroni), lies beyond. The calibration counts
+as fixed: it is that one which would be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit, ndtri, stdtrit
+
+from oversight.harness.arrays import BoolArray, FloatArray
+from oversight.harness.errors import EstimateError
+from oversight.harness.estimate import FAIL, PASS, UNDECIDED, count_effective
+from oversight.harness.judges.probabilities import JudgeProbabilities
+from oversight.harness.judges.questions import JudgedQuestions
+from oversight.harness.judges.shares import Measure, deviation_of_mean
+
+LEAST_ANSWERS = 30
+"""Answers in a part of the target, and in the source, below which nothing is decided."""
+MOST_QUESTIONS = 100_000
+"""Further questions beyond which no number is given."""
+_POWER = 0.8
+_LEAST = 1e-3
+"""Probabilities are cut to [_LEAST, 1 − _LEAST] before logits are taken."""
+_SLOPE_SPREAD = 2.0
+_STEPS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """logit P(yes) = intercept + slope · logit p, as fitted to n answers."""
+
+    intercept: float
+    slope: float
+    n: int
+
+    def apply(self, p: FloatArray) -> FloatArray:
+        """Calibrated probabilities."""
+        found: FloatArray = expit(self.intercept + self.slope * _logit(p))
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportPart:
+    """Questions with calibrated probabilities from `start` to `end`.
+
+    Attributes
+    ----------
+    gap
+        Mean of answer − calibrated probability: above 0 the calibration is too low here.
+    """
+
+    start: float
+    end: float
+    gap: Measure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transport:
+    """Whether a calibration holds on the target.
+
+    Attributes
+    ----------
+    judge
+        The judge.
+    verdict
+        ``"pass"``, ``"fail"`` or ``"undecided"``.
+    margin
+        Gap up to which a calibration counts as holding.
+    parts
+        Gaps by part; empty if there are too few answers.
+    calibration
+        What was made on the source; None if it has too few answers.
+    further
+        Further questions on the target that decide in 80 % of studies, if the gaps are what they are now; 0
+        if it is decided, None if they are more than `MOST_QUESTIONS` or cannot be told.
+    why
+        Why it is undecided; empty otherwise.
+    """
+
+    judge: str
+    verdict: str
+    margin: float
+    parts: Sequence[TransportPart]
+    calibration: Calibration | None
+    further: int | None
+    why: str = ""
+
+
+def calibrate(judge: JudgeProbabilities, questions: JudgedQuestions) -> Calibration:
+    """Fit a judge's calibration to answered questions.
+
+    Raises
+    ------
+    EstimateError
+        If fewer than 30 answers are about items of which the judge says something.
+    """
+    mine = questions.take(judge.speaks[questions.item])
+    if len(mine) < LEAST_ANSWERS:
+        raise EstimateError(f"{len(mine)} answers to calibrate by, at least {LEAST_ANSWERS} are needed")
+    x = np.column_stack([np.ones(len(mine)), _logit(judge.p[mine.item, mine.option])])
+    weight = mine.weight / mine.weight.mean()
+    center, precision = np.array([0.0, 1.0]), np.full(2, _SLOPE_SPREAD**-2.0)
+    theta = center.copy()
+    for _ in range(_STEPS):
+        p = expit(x @ theta)
+        gradient = x.T @ (weight * (mine.answer - p)) - precision * (theta - center)
+        step = np.linalg.solve((x * (weight * p * (1 - p))[:, None]).T @ x + np.diag(precision), gradient)
+        theta = theta + step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-9:
+            break
+    return Calibration(intercept=float(theta[0]), slope=float(theta[1]), n=len(mine))
+
+
+def check_transport(
+    name: str,
+    judge: JudgeProbabilities,
+    calibration: Calibration,
+    questions: JudgedQuestions,
+    *,
+    margin: float = 0.1,
+    level: float = 0.95,
+) -> Transport:
+    """Hold a calibration against the answered questions of the target.
+
+    Parameters
+    ----------
+    judge
+        What the judge says of the target's items.
+    margin
+        In (0, 1).
+    level
+        A calibration that is off by the margin or more in some part passes with probability at most
+        (1 − level)/2.
+    """
+    if not 0 < margin < 1:
+        raise EstimateError(f"margin must lie between 0 and 1, is {margin}")
+    mine = questions.take(judge.speaks[questions.item])
+    f = calibration.apply(judge.p[mine.item, mine.option])
+    masks = _split(f)
+    if min(int(mask.sum()) for mask in masks) < LEAST_ANSWERS:
+        needed = LEAST_ANSWERS * len(masks)
+        return Transport(
+            judge=name,
+            verdict=UNDECIDED,
+            margin=margin,
+            parts=(),
+            calibration=calibration,
+            further=max(1, needed - len(mine)),
+            why=f"{len(mine)} answers on the target, at least {needed} are needed",
+        )
+    parts, gaps, spreads = [], [], []
+    for mask in masks:
+        here = mine.take(mask)
+        residual = here.answer - f[mask]
+        gap = float(np.average(residual, weights=here.weight))
+        freedom = max(1.0, count_effective(here.weight) - 1)
+        deviation = deviation_of_mean(residual, here.weight, here.cluster)
+        half = deviation * float(stdtrit(freedom, 0.5 + level / 2))
+        measure = Measure(value=gap, low=max(-1.0, gap - half), high=min(1.0, gap + half), n=len(here))
+        parts.append(TransportPart(start=float(f[mask].min()), end=float(f[mask].max()), gap=measure))
+        gaps.append(abs(gap))
+        spreads.append(deviation)
+    verdict = _decide(parts, gaps, spreads, margin, level)
+    further: int | None = 0
+    why = ""
+    if verdict == UNDECIDED:
+        further = _further(len(mine), gaps, spreads, margin, level)
+        why = "the interval of a gap reaches beyond the margin, and none lies wholly beyond it"
+    return Transport(
+        judge=name,
+        verdict=verdict,
+        margin=margin,
+        parts=parts,
+        calibration=calibration,
+        further=further,
+        why=why,
+    )
+
+
+def _logit(p: FloatArray) -> FloatArray:
+    found: FloatArray = logit(np.clip(p, _LEAST, 1 - _LEAST))
+    return found
+
+
+def _split(f: FloatArray) -> list[BoolArray]:
+    """Questions with low and with high probabilities, as even as ties allow; one part if that is uneven."""
+    values, number = np.unique(f, return_counts=True)
+    below = np.cumsum(number)[:-1]
+    if not below.size:
+        return [np.ones(len(f), dtype=np.bool_)]
+    cut = int(np.argmin(np.abs(below - len(f) / 2)))
+    low = np.asarray(f <= values[cut])
+    if len(f) >= LEAST_ANSWERS and min(int(low.sum()), int((~low).sum())) < LEAST_ANSWERS:
+        return [np.ones(len(f), dtype=np.bool_)]
+    return [low, ~low]
+
+
+def _decide(
+    parts: Sequence[TransportPart],
+    gaps: Sequence[float],
+    spreads: Sequence[float],
+    margin: float,
+    level: float,
+) -> str:
+    ends = [(part.gap.low, part.gap.high) for part in parts]
+    if all(low is not None and high is not None and -margin < low <= high < margin for low, high in ends):
+        return PASS
+    z = _corrected(level, len(parts))
+    if any(gap - z * spread > margin for gap, spread in zip(gaps, spreads, strict=True)):
+        return FAIL
+    return UNDECIDED
+
+
+def _corrected(level: float, parts: int) -> float:
+    return float(ndtri(1 - (1 - level) / (2 * parts)))
+
+
+def _further(
+    n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
+) -> int | None:
+    """Further questions that settle it in 80 % of studies; None if they are very many."""
+    power = float(ndtri(_POWER))
+    once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
+
+    def total(gap: float, spread: float, z: float) -> float:
+        return n * ((z + power) * spread / max(abs(margin - gap), 1e-9)) ** 2
+
+    to_pass = (
+        max(total(gap, spread, once) for gap, spread in zip(gaps, spreads, strict=True))
+        if max(gaps) < margin
+        else np.inf
+    )
+    to_fail = min(
+        (total(g, s, corrected) for g, s in zip(gaps, spreads, strict=True) if g > margin), default=np.inf
+    )
+    needed = min(to_pass, to_fail) - n
+    return max(1, int(np.ceil(needed))) if needed <= MOST_QUESTIONS else None

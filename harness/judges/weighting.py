@@ -1,0 +1,228 @@
+"""What several judges and votes say together, each weighted by what it is worth.
+
+A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
+Frontiers in Econometrics) turns the judges' probabilities and the model's own prediction into one working
+distribution per item. Its parameters are learned from the answers about items of the other folds, so that
+they cost width and never validity (cross-fitting). A judge counts only if the answers of those folds bear it
+out; with none left the distribution is the one without judges, so that a bad judge costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.estimate import RoutedSample, WorkingMaker, split_items_evenly
+from oversight.harness.judges.probabilities import JudgeProbabilities
+
+FLAT = 0.02
+"""Share of a working distribution that is left flat."""
+_FOLDS = 5
+_LEAST = 20
+"""Answers below which no judge counts."""
+_MOST = 5_000
+_SEVERAL = 6
+"""Judges that are fitted together, at most: those worth most."""
+_OF_JUDGE = 2
+"""Features of each judge."""
+_GAIN = 3.0
+"""Gain in log-likelihood from which on a judge counts: one in twenty idle judges reaches it."""
+_VOTE = 2.0
+_OWN, _SLOPE, _SCORE = (0.0, 2.0), (0.5, 1.0), (0.0, 1.0)
+"""Mean and standard deviation of the priors: own prediction, logarithm of a probability, rank."""
+_STEPS, _HALVINGS, _SMALL = 25, 12, 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionUtilities:
+    """Features of all options of N items.
+
+    Attributes
+    ----------
+    x
+        Shape (N, K, F).
+    offset
+        Shape (N, K): −∞ beyond an item's own options.
+    center, spread
+        Shape (F,): mean and standard deviation of the prior of each parameter.
+    """
+
+    x: FloatArray
+    offset: FloatArray
+    center: FloatArray
+    spread: FloatArray
+
+    def take(self, items: IntArray, features: Sequence[int]) -> OptionUtilities:
+        """Some items and features."""
+        chosen = list(features)
+        return OptionUtilities(
+            x=self.x[items][:, :, chosen],
+            offset=self.offset[items],
+            center=self.center[chosen],
+            spread=self.spread[chosen],
+        )
+
+    def probabilities(self, parameters: FloatArray) -> FloatArray:
+        """Probability of every option, shape (N, K)."""
+        total = self.offset + self.x @ parameters
+        weight = np.exp(total - total.max(axis=1, keepdims=True))
+        found: FloatArray = weight / weight.sum(axis=1, keepdims=True)
+        return found
+
+
+def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
+    """Make working distributions from judges' probabilities, on the items that the judges were given for."""
+
+    def make(
+        items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
+    ) -> FloatArray:
+        return judges_working(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
+
+    return make
+
+
+def judges_working(
+    predicted: IntArray,
+    data: RoutedSample,
+    judges: Sequence[JudgeProbabilities],
+    *,
+    cluster: IntArray | None = None,
+) -> FloatArray:
+    """Cross-fitted probabilities of every item's options, shape (N, K).
+
+    Parameters
+    ----------
+    predicted
+        Shape (N,): the model's prediction, −1 for unreadable.
+    data
+        Answers about the N items.
+    judges
+        On the same items.
+    """
+    n, width = data.propensities.shape
+    every = describe_judges(predicted, judges, data.n_options, width)
+    fold = split_items_evenly(data, cluster, _FOLDS, 0)
+    found = np.empty((n, width))
+    for part in range(_FOLDS):
+        here = np.flatnonzero(fold == part)
+        rows = np.flatnonzero(fold[data.item] != part)[:_MOST]
+        chosen, parameters = _learn(every, data.item[rows], data.asked[rows], data.answer[rows])
+        found[here] = every.take(here, chosen).probabilities(parameters)
+    flat = data.valid / data.n_options[:, None]
+    working: FloatArray = (1 - FLAT) * found + FLAT * flat
+    return working
+
+
+def describe_judges(
+    predicted: IntArray, judges: Sequence[JudgeProbabilities], n_options: IntArray, width: int
+) -> OptionUtilities:
+    """The model's own prediction as the first feature, then two for each judge.
+
+    A judge's probabilities count by their logarithm, and of the predicted option also by rank among the
+    items, which no scale distorts. A vote counts by the option that it names.
+    """
+    n, rows = len(n_options), np.arange(len(n_options))
+    x = np.zeros((n, width, 1 + _OF_JUDGE * len(judges)))
+    own = np.flatnonzero(predicted >= 0)
+    x[own, predicted[own], 0] = 1.0
+    valid = np.arange(width) < n_options[:, None]
+    offset = np.where(valid, x[:, :, 0] * np.log(np.maximum(n_options - 1, 1))[:, None], -np.inf)
+    for j, judge in enumerate(judges):
+        column = 1 + _OF_JUDGE * j
+        if judge.stated:
+            said = np.log(np.where(valid, _widen(judge.shares, width), 1.0))
+            x[:, :, column] = np.where(judge.speaks[:, None], said, 0.0)
+            told = own[judge.speaks[own]]
+            x[told, predicted[told], column + 1] = _score_ranks(said[told, predicted[told]])
+        else:
+            named = judge.named
+            x[rows, np.maximum(named, 0), column] = np.where(named >= 0, _VOTE, 0.0)
+    priors = np.array([_OWN, *[_SLOPE, _SCORE] * len(judges)])
+    return OptionUtilities(x=x, offset=offset, center=priors[:, 0], spread=priors[:, 1])
+
+
+def _score_ranks(values: FloatArray) -> FloatArray:
+    """Normal scores of ranks, equal values sharing the mean rank; 0 throughout if all are equal."""
+    kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
+    if kinds.size < 2:
+        return np.zeros(len(values))
+    scores: FloatArray = ndtri((np.cumsum(number) - number / 2) / len(values))[place]
+    return scores
+
+
+def _widen(shares: FloatArray, width: int) -> FloatArray:
+    found = np.full((len(shares), width), 1.0)
+    found[:, : shares.shape[1]] = np.maximum(shares[:, :width], 1e-9)
+    return found
+
+
+def _learn(
+    every: OptionUtilities, item: IntArray, asked: IntArray, answer: FloatArray
+) -> tuple[list[int], FloatArray]:
+    """Features that count, the own prediction first, and their parameters."""
+    own, judges = [0], range((every.x.shape[2] - 1) // _OF_JUDGE)
+    parameters, base = fit_utilities(every.take(item, own), asked, answer)
+    if len(item) < _LEAST:
+        return own, parameters
+    gains = {}
+    for j in judges:
+        gain = fit_utilities(every.take(item, [0, *_features_of(j)]), asked, answer)[1] - base
+        if gain > _GAIN:
+            gains[j] = gain
+    best = sorted(gains, key=lambda j: -gains[j])[:_SEVERAL]
+    if not best:
+        return own, parameters
+    chosen = [0, *(feature for j in best for feature in _features_of(j))]
+    return chosen, fit_utilities(every.take(item, chosen), asked, answer)[0]
+
+
+def _features_of(judge: int) -> range:
+    return range(1 + _OF_JUDGE * judge, 1 + _OF_JUDGE * (judge + 1))
+
+
+def fit_utilities(
+    utilities: OptionUtilities, asked: IntArray, answer: FloatArray
+) -> tuple[FloatArray, float]:
+    """Most likely parameters a posteriori, shape (F,), and their log-likelihood.
+
+    An answer about option k is yes with probability p_k, whatever rule chose k by what was known before.
+
+    Parameters
+    ----------
+    utilities
+        Of n items, one an answer.
+    asked, answer
+        Shape (n,): the option asked about; 1 for yes, 0 for no.
+    """
+    rows, precision = np.arange(len(asked)), utilities.spread**-2.0
+
+    def look(parameters: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+        every = utilities.probabilities(parameters)
+        p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
+        likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
+        off = parameters - utilities.center
+        return likelihood - float(precision @ off**2) / 2, likelihood, p, every
+
+    parameters = utilities.center.copy()
+    best, likelihood, p, every = look(parameters)
+    for _ in range(_STEPS):
+        slope = utilities.x[rows, asked] - np.einsum("nk,nkf->nf", every, utilities.x)
+        odds = (p / (1 - p))[:, None]
+        gradient = slope.T @ ((answer - p) / (1 - p)) - precision * (parameters - utilities.center)
+        step = np.linalg.solve((slope * odds).T @ slope + np.diag(precision), gradient)
+        for _ in range(_HALVINGS):
+            value, told, new_p, new_every = look(parameters + step)
+            if value >= best:
+                break
+            step = step / 2
+        else:
+            break
+        parameters, gain = parameters + step, value - best
+        best, likelihood, p, every = value, told, new_p, new_every
+        if gain < _SMALL:
+            break
+    return parameters, likelihood

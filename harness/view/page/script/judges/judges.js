@@ -1,0 +1,107 @@
+/** The study's judges: the verdict on each, its calibration, what it saves, and with whom it errs. */
+
+import { dotPlot } from "../core/chart.js";
+import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
+import { NOTHING, decimal, isNumber, percent } from "../core/format.js";
+import { noteList } from "../core/notes.js";
+import { readPart } from "../core/source.js";
+import { dataTable } from "../core/table.js";
+
+export async function showJudgesPage() {
+  const found = await readPart("judges");
+  return [
+    el("h1", {}, "Judges"),
+    ...found.verdicts.map((line) => el("p", {}, line)),
+    found.why && el("p", { class: "caution" }, found.why),
+    el("p", { class: "quiet" }, found.about),
+    ...found.judges.map(calibrationPicture),
+    qualityTable(found.judges),
+    accuracyPicture(found.corrected),
+    noteList(found.corrected.filter((row) => row.why).map((row) => `${row.model}: ${row.why}`)),
+    correlationPicture(found.dependence),
+    noteList(pairsOf(found.dependence).filter((pair) => pair.correlation.why)
+      .map((pair) => `errors of ${pair.first} and ${pair.second}: not told: ${pair.correlation.why}`)),
+    noteList(found.remarks),
+  ];
+}
+
+function calibrationPicture(judge) {
+  const bins = judge.curve.filter((bin) => isNumber(bin.yes.value));
+  if (!bins.length) return null;
+  return pictureOf({
+    name: `calibration-${judge.name}`,
+    title: `Calibration of ${judge.name}`,
+    description: bins.map((bin) => `${range(bin)}: ${percent(bin.yes.value, 0)} yes`).join(", "),
+    svg: dotPlot({
+      rows: bins.map((bin) => ({ label: `says ${range(bin)}`, ...bin.yes, mark: bin.stated })),
+      axis: { title: "share of yes by experts" },
+    }),
+    note: "The mark is the mean stated probability: a calibrated judge's lies within the interval.",
+  });
+}
+
+function range({ start, end }) {
+  return `${percent(start, 0)} to ${percent(end, 0)}`;
+}
+
+function qualityTable(judges) {
+  const column = (title, read) => ({ title, number: true, value: read });
+  return dataTable({
+    name: "judges",
+    caption: "How good each judge is",
+    columns: [
+      { title: "judge", value: (judge) => judge.name },
+      column("agrees", (judge) => words(judge.agreement, (share) => percent(share, 0))),
+      column("area", (judge) => words(judge.area, (area) => decimal(area, 2))),
+      column("calibration error", (judge) => words(judge.error, (share) => percent(share, 0))),
+      column("says yes too surely by", (judge) => words(judge.bias, (share) => percent(share, 0))),
+    ],
+    rows: judges,
+  });
+}
+
+function words(measure, format) {
+  if (!isNumber(measure.value)) return `${NOTHING} (${measure.why})`;
+  return `${format(measure.value)} (${format(measure.low)} to ${format(measure.high)})`;
+}
+
+function inside(value) {
+  return Math.min(1, Math.max(0, value));
+}
+
+function accuracyPicture(corrected) {
+  const rows = corrected.flatMap((row) => [
+    row.plain && { label: row.model, value: inside(row.plain.estimate), low: row.plain.low, high: row.plain.high, series: 0 },
+    row.judged && { label: `${row.model} with judges`, value: inside(row.judged.estimate), low: row.judged.low,
+      high: row.judged.high, series: 1 },
+  ]).filter(Boolean);
+  if (!rows.length) return null;
+  return pictureOf({
+    name: "corrected",
+    title: "Accuracy without judges and with them",
+    description: rows.map((row) => `${row.label} ${percent(row.value, 0)}`).join(", "),
+    svg: dotPlot({ rows, axis: { title: "accuracy" } }),
+    note: corrected.filter((row) => isNumber(row.saved))
+      .map((row) => `${row.model}: ${row.saved} questions saved (${row.least} to ${row.most})`).join("; ") || null,
+  });
+}
+
+function pairsOf(dependence) {
+  return dependence ? [...dependence.between, ...dependence.with_models] : [];
+}
+
+function correlationPicture(dependence) {
+  const known = pairsOf(dependence).filter((pair) => isNumber(pair.correlation.value));
+  if (!known.length) return null;
+  return pictureOf({
+    name: "errors",
+    title: "Whose errors go together",
+    description: known.map((pair) => `${pair.first} and ${pair.second} ${decimal(pair.correlation.value, 2)}`).join(", "),
+    svg: dotPlot({
+      rows: known.map((pair) => ({ label: `${pair.first} and ${pair.second}`, ...pair.correlation })),
+      axis: { title: "correlation of errors (1: a copy)", low: -1, high: 1, format: (tick) => decimal(tick, 1),
+        line: { value: 0, title: "independent errors" } },
+    }),
+  });
+}

@@ -1,0 +1,204 @@
+"""``oversight judge`` measures, corrects and checks transport, from files and endpoints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oversight.harness.cli.main import main
+from oversight.harness.config import read_study
+from oversight.harness.registry import load_page
+from oversight.harness.store import Store
+from oversight.harness.view import read_frame
+from oversight.harness.web import write_json
+from tests.cli.colours import CLASSES, write_colours
+from tests.fakes.serving import serving
+
+N = 120
+Oversight = Callable[..., Any]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight) -> Path:
+    """A study with two models and a judge that is sure where it is right; every question is answered."""
+    monkeypatch.chdir(tmp_path)
+    make_study(oversight)
+    return tmp_path
+
+
+def make_study(oversight: Oversight, name: str = "t", *, seed: int = 3, judge_right: bool = True) -> None:
+    write_colours(N)
+    Path("study.toml").write_text(
+        f'[study]\nname = "{name}"\nseed = {seed}\n[items]\nfile = "items.csv"\n'
+        f'classes = {json.dumps(CLASSES)}\n[models]\njudge = "wise"\n'
+    )
+    oversight("items", "check")
+    for model, wrong in (("a", 4), ("b", 3)):
+        rows = [{"id": f"i{j}", "prediction": CLASSES[(j + (j % wrong == 0)) % 3]} for j in range(N)]
+        Path(f"{model}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        oversight("predictions", "import", f"{model}.jsonl", "--model", model)
+    write_probabilities("wise.csv", right=judge_right)
+    oversight("label", "route")
+    oversight("judge", "import", "wise.csv", "--judge", "wise")
+    oversight("label", "simulate", "--key", "key.csv")
+
+
+def write_probabilities(file: str, *, right: bool) -> None:
+    lines = ["item," + ",".join(CLASSES)]
+    for j in range(N):
+        best = (j % 3 + (0 if right and j % 10 else 1)) % 3
+        lines.append(f"i{j}," + ",".join("0.8" if k == best else "0.1" for k in range(3)))
+    Path(file).write_text("\n".join(lines) + "\n")
+
+
+def test_judge_is_measured_and_corrects_the_models(study: Path, oversight: Oversight) -> None:
+    found = oversight("judge")
+    assert found["scope"] == "options"
+    assert found["answers"] == N
+    (wise,) = found["judges"]
+    assert wise["informative"] == "informative"
+    assert wise["area"]["low"] > 0.6
+    assert [one["name"] for one in wise["classes"]] == list(CLASSES)
+    assert [one["model"] for one in found["corrected"]] == ["a", "b"]
+    for one in found["corrected"]:
+        assert one["judged"]["high"] - one["judged"]["low"] < one["plain"]["high"] - one["plain"]["low"]
+        assert one["saved"] > 0
+
+
+def test_page_of_the_viewer_has_the_same_numbers(study: Path, oversight: Oversight) -> None:
+    found = oversight("judge")
+    loaded = read_study("study.toml")
+    with Store(loaded.store_url) as store:
+        page = json.loads(write_json(load_page("judges")(loaded, store)))
+        assert "judges" in read_frame(loaded, store)["pages"]
+    assert page["judges"] == found["judges"]
+    assert page["verdicts"][0].startswith("wise: tells true from false;")
+
+
+def test_text_begins_with_the_verdict(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["judge"]) == 0
+    assert capsys.readouterr().out.startswith("wise: tells true from false;")
+
+
+def test_calibration_that_fails_elsewhere_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    for name, right in (("old", False), ("new", True)):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        make_study(oversight, name, judge_right=right)
+    found = oversight("judge", "--against", "../old/study.toml", code=1)
+    (group,) = found["transport"]
+    assert (group["group"], group["verdict"], group["judge"]) == ("old", "fail", "wise")
+    assert group["further"] == 0
+
+
+def test_gate_does_not_hear_the_judge(study: Path, oversight: Oversight) -> None:
+    with_judge = oversight("gate", "--at-least", "0.5", "--model", "a")
+    text = Path("study.toml").read_text().replace('judge = "wise"\n', "")
+    Path("study.toml").write_text(text)
+    assert oversight("gate", "--at-least", "0.5", "--model", "a")["checks"] == with_judge["checks"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("i1,0.8,0.1,1.1", "p.csv:3 [blue]: a probability lies between 0 and 1, this is '1.1'"),
+        ("i1,0.8,0.1,", "p.csv:3 [blue]: there is no probability of this option"),
+        ("i1,0.8,0.1,0.3", "p.csv:3 [item]: the probabilities of an item sum to 1, these to 1.2"),
+        ("i0,0.8,0.1,0.1", "p.csv:3 [item]: the item 'i0' is there twice"),
+        ("x9,0.8,0.1,0.1", "p.csv:3 [item]: the study has no item 'x9'"),
+    ],
+)
+def test_bad_probability_is_refused_with_its_place(
+    study: Path, capsys: pytest.CaptureFixture[str], line: str, told: str
+) -> None:
+    Path("p.csv").write_text(f"item,{','.join(CLASSES)}\ni0,0.8,0.1,0.1\n{line}\n")
+    capsys.readouterr()
+    assert main(["judge", "import", "p.csv", "--judge", "new"]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_lists_and_objects_are_the_same_probabilities(study: Path, oversight: Oversight) -> None:
+    rows = [{"item": "i0", "probabilities": [0.7, 0.2, 0.1]}]
+    rows.append({"item": "i1", "probabilities": dict(zip(CLASSES, [0.7, 0.2, 0.1], strict=True))})
+    Path("p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = oversight("judge", "import", "p.jsonl", "--judge", "new")
+    assert (found["items"], found["missing"]) == (2, N - 2)
+
+
+def test_unknown_column_names_those_there_are(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "--by", "ward"]) == 2
+    assert "--by ward: the items have no such column" in capsys.readouterr().err
+
+
+class DecisionHandler(BaseHTTPRequestHandler):
+    """Answers typed questions about the colour that the item's number stands for."""
+
+    refuse = False
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path != "/v1/systemone" or self.refuse:
+            self._send(400, {"error": "no such model"})
+            return
+        number = int("".join(c for c in body["state"] if c.isdigit()))
+        truth = CLASSES[number % 3]
+        answers = {name: self._answer(q, truth) for name, q in body["questions"].items()}
+        self._send(200, {"model": body["model"], "answers": answers, "usage": {"input_tokens": 7}})
+
+    def _answer(self, question: dict[str, Any], truth: str) -> dict[str, Any]:
+        right = question["instructions"].endswith(truth)
+        match question["type"]:
+            case "choice":
+                shares = {c: 0.8 if c == truth else 0.1 for c in question["criteria"]}
+                return {"type": "choice", "choice": truth, "probabilities": shares}
+            case "noul":
+                return {"type": "noul", "noul": 0.9 if right else 0.2}
+            case _:
+                levels = [0, 0, 0, 0.4, 0.6] if right else [0.6, 0.4, 0, 0, 0]
+                return {"type": "score", "score": 3.6, "probabilities": levels}
+
+    def _send(self, status: int, payload: dict[str, Any]) -> None:
+        data = json.dumps(payload).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Keep the tests' output clean."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), DecisionHandler)) as url:
+        yield url
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("choice", 0.8), ("noul", 0.9), ("score", 0.9)])
+def test_decision_endpoint_is_asked_once_per_item(
+    study: Path, oversight: Oversight, endpoint: str, kind: str, expected: float
+) -> None:
+    words = ("judge", "ask", "--url", endpoint, "--judge", "decide", "--type", kind)
+    first = oversight(*words)
+    assert (first["items"], first["asked"], first["input_tokens"]) == (N, N, 7 * N)
+    assert oversight(*words)["asked"] == 0
+    (decide,) = oversight("judge", "--judge", "decide")["judges"]
+    assert decide["area"]["value"] == pytest.approx(1)
+    assert decide["curve"][-1]["stated"] == pytest.approx(expected)
+
+
+def test_refusing_endpoint_is_named_with_the_item(
+    study: Path, endpoint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(DecisionHandler, "refuse", True)
+    assert main(["judge", "ask", "--url", endpoint, "--judge", "decide"]) == 2
+    assert "the endpoint answers HTTP 400" in capsys.readouterr().err
