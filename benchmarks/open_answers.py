@@ -113,7 +113,7 @@ def make_world(design: Design) -> World:
     rows = 1 if not design.claims else M
     count = rng.integers(least, most + 1, size=(size, rows))
     there = np.arange(most) < np.repeat(count, M // rows, axis=1)[:, :, None]
-    points = np.ones((size, most))
+    points: Any = np.ones((size, most))
     if design.points != "alike":
         points = rng.choice([1.0, 2.0, 3.0, 5.0, 8.0, 10.0], size=(size, most))
     if design.points == "negative":

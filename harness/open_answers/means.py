@@ -270,9 +270,9 @@ def _sums(
     inverse: FloatArray = np.where(judged, weight / np.where(judged, units.propensity, 1.0), 0.0)
     hit: FloatArray = np.where(counted, inverse, 0.0)
     return (
-        np.bincount(number, hit),
-        np.bincount(number, inverse),
-        np.bincount(number, weight),
+        np.bincount(number, hit).astype(np.float64),
+        np.bincount(number, inverse).astype(np.float64),
+        np.bincount(number, weight).astype(np.float64),
     )
 
 
@@ -285,7 +285,7 @@ def _with_judge(
     q = calibrate(probability, counted, judged, inverse, units.item)
     number = np.unique(units.item, return_inverse=True)[1]
     value: FloatArray = weight * q + inverse * (np.where(counted, 1.0, 0.0) - q)
-    return np.bincount(number, value)
+    return np.bincount(number, value).astype(np.float64)
 
 
 def _doubt_weights(whole: FloatArray, share: float, residual: FloatArray) -> str:

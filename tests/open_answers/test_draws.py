@@ -7,6 +7,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
+from oversight.harness.arrays import BoolArray, FloatArray
 from oversight.harness.errors import EstimateError
 from oversight.harness.open_answers import (
     OpenAnswer,
@@ -20,7 +21,7 @@ from oversight.harness.open_answers.draw import find_chances, systematic
 from tests.open_answers.worlds import EXPERTS, rubric_table
 
 
-def _all_draws(chance: np.ndarray) -> list[tuple[float, np.ndarray]]:
+def _all_draws(chance: FloatArray) -> list[tuple[float, BoolArray]]:
     """Every draw of one systematic pass in a given order, with its probability."""
     ends = np.unique(np.r_[0.0, np.mod(-np.cumsum(np.where(chance < 1, chance, 0)), 1.0), 1.0])
     return [
