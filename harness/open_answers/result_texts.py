@@ -55,7 +55,8 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
     compared = [e for e in result.estimates if e.metric == "score" and e.other and e.field is None]
     lines += [_say_difference(e) for e in compared]
     parts: list[RenderableType] = [Text("\n".join(lines) + "\n"), _table(result, models, None)]
-    for field in find_fields(result):
+    fields = find_fields(result)
+    for field in fields if len(fields) > 1 else ():
         parts += [Text(f"\n{field}"), _table(result, models, field)]
     found = _count(judged)
     told = f"{found['answered']} of {counted(found['put'], 'question')} answered, {found['drawn']} drawn"
