@@ -13,11 +13,18 @@ from oversight.harness import BadInput, OversightError
 from oversight.harness.analysis import Asking, import_predictions, run_study
 from oversight.harness.config import STUDY_FILE, Study, read_study
 from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
-from oversight.harness.open_answers import Frame, JudgedStudy, make_frame, read_frame, read_judged
+from oversight.harness.open_answers import (
+    Frame,
+    JudgedStudy,
+    make_frame,
+    read_frame,
+    read_judged,
+    read_unit_key,
+)
 from oversight.harness.store import Store
 from oversight.harness.types import Verdict
 from oversight.protocols.demo_study import DATA
-from oversight.protocols.open_answers import read_unit_key, route_units, simulate_units
+from oversight.protocols.open_answers import route_units, simulate_units
 
 LOCAL = "smollm2"
 BUNDLED = ("amber", "birch", "cedar")

@@ -31,6 +31,8 @@ def _find_step(study: Study) -> str:
     from oversight.harness.store import Store, has_database
 
     panel = study.experts.is_panel
+    if study.is_open and not has_database(study.store_url):
+        return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
     if not has_database(study.store_url):
         return (
             "no question is drawn yet.\n"
@@ -54,4 +56,6 @@ def _find_step(study: Study) -> str:
         return (
             f"{told}.\nNext: oversight panel agree, then oversight panel certify and oversight panel parity."
         )
+    if study.is_open:
+        return f"{told}.\nNext: oversight label route (questions may follow), then oversight estimate."
     return f"{told}.\nNext: oversight estimate, then oversight compare or oversight view."

@@ -257,7 +257,8 @@ class ExpertsSection(Section):
         File of labels by experts who are none of a panel's annotators, which human-level indices hold
         people and models against.
     gold
-        File of items of known answer, woven into the queues as control questions; see docs/controls.md.
+        File of items of known answer, woven into the queues as control questions; see docs/controls.md. Of
+        open answers: file of units of known truth.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat
@@ -302,6 +303,8 @@ class ExpertsSection(Section):
             raise ValueError('gold_share: there are no gold items; name their file, as in gold = "key.csv"')
         if not named:
             return self
+        if self.protocol == OPEN_PROTOCOL and named == ["gold"]:
+            return self  # units of known truth among those that are drawn anyway
         rule = self.statement
         if rule.is_panel or rule.asks_on or "accuracy" not in rule.answers:
             told = f"the protocol {self.protocol!r} has no place for control questions"

@@ -22,4 +22,6 @@ from .judged_study import (
 )
 from .new_open_study import begin_open_study as begin_open_study
 from .result_texts import result_to_json as result_to_json, result_to_text as result_to_text
-from .rubric_files import read_units as read_units, write_units as write_units
+from .rubric_files import (
+    read_unit_key as read_unit_key, read_units as read_units, write_units as write_units,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,11 +11,20 @@ import numpy as np
 from oversight.harness.arrays import FloatArray
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
-from oversight.harness.open_answers.answer_frame import Frame, read_frame
+from oversight.harness.open_answers.answer_frame import Frame, collect_answers, read_frame
 from oversight.harness.open_answers.draw import Draw, join_replies
 from oversight.harness.open_answers.estimates import METRICS, OpenResult, estimate_open
-from oversight.harness.open_answers.rubric_files import read_probabilities
-from oversight.harness.open_answers.units import CANNOT_TELL, NO, NOT_MY_FIELD, YES, Judgements, UnitTable
+from oversight.harness.open_answers.rubric_files import read_probabilities, read_unit_key
+from oversight.harness.open_answers.units import (
+    CANNOT_TELL,
+    NO,
+    NOT_MY_FIELD,
+    YES,
+    Judgements,
+    ObjectArray,
+    UnitTable,
+)
+from oversight.harness.output import counted
 from oversight.harness.store import DrawnExpert, Store
 from oversight.harness.types import Verdict
 
@@ -45,6 +54,8 @@ class JudgedStudy:
         A judge's probability of each row of `judgements`; None without a judge.
     answered
         Number of questions with a reply.
+    later
+        What models answered after the draw, which is not judged: a sentence per model.
     """
 
     frame: Frame
@@ -53,6 +64,7 @@ class JudgedStudy:
     experts: Mapping[str, str]
     judge: FloatArray | None
     answered: int
+    later: Sequence[str] = ()
 
 
 def read_judged(study: Study, store: Store) -> JudgedStudy:
@@ -68,7 +80,8 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         raise BadInput("no questions yet; draw them with: oversight label route")
     said = store.replies(panel=False).find_values([row.question_id for row in drawn if row.question_id])
     table, names = frame.table, _name_experts(drawn)
-    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said))
+    truth = _match_gold(study, frame, table)
+    judgements = join_replies(table, _make_draw(drawn, names), _list_replies(drawn, said), gold=truth)
     probabilities = match_probabilities(study, frame, table)
     return JudgedStudy(
         frame=frame,
@@ -76,8 +89,23 @@ def read_judged(study: Study, store: Store) -> JudgedStudy:
         judgements=judgements,
         experts={name: row.field for name, row in zip(names, drawn, strict=True)},
         answered=len(said),
+        later=_find_later(study, store, frame),
         judge=None if probabilities is None else _spread(probabilities, table, judgements),
     )
+
+
+def _find_later(study: Study, store: Store, frame: Frame) -> list[str]:
+    """Say which models have other answers now than when questions were drawn."""
+    drawn = {(answer.item_id, answer.model): answer.id for answer in frame.answers}
+    try:
+        now = collect_answers(study, store)
+    except BadInput:  # a model that study.toml names now has no answers
+        return []
+    later = Counter(a.model for a in now if drawn.get((a.item_id, a.model)) != a.id)
+    return [
+        f"{model}: {counted(n, 'answer')} came after the draw and cannot be judged; start a new study"
+        for model, n in sorted(later.items())
+    ]
 
 
 def _name_experts(drawn: Sequence[DrawnExpert]) -> list[str]:
@@ -113,6 +141,20 @@ def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list
             found.append(_REPLIES.get(said.get(row.question_id, "")))
         else:
             found.append(NOT_MY_FIELD if (row.number, row.expert) in passed else "")
+    return found
+
+
+def _match_gold(study: Study, frame: Frame, table: UnitTable) -> ObjectArray | None:
+    """The true reply of each unit of the table that the study's gold file knows; None without a file."""
+    if study.experts.gold is None:
+        return None
+    known = read_unit_key(study.path(study.experts.gold))
+    texts = {unit.id: unit.text for unit in frame.units}
+    rows = zip(table.item.tolist(), table.model.tolist(), table.unit.tolist(), strict=True)
+    found = np.full(len(table), None, dtype=object)
+    for row, (item, model, unit) in enumerate(rows):
+        label, _ = known.get((item, model, unit)) or known.get((item, model, texts[unit])) or (None, "")
+        found[row] = label
     return found
 
 

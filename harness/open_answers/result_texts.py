@@ -41,6 +41,7 @@ def result_to_json(result: OpenResult, judged: JudgedStudy) -> dict[str, Any]:
             for field in find_fields(result)
         },
         "differences": [asdict(e) for e in result.estimates if e.other is not None and e.field is None],
+        "later": list(judged.later),
         "experts": [asdict(expert) for expert in result.experts],
     }
 
@@ -54,12 +55,32 @@ def result_to_text(result: OpenResult, judged: JudgedStudy) -> list[RenderableTy
     compared = [e for e in result.estimates if e.metric == "score" and e.other and e.field is None]
     lines += [_say_difference(e) for e in compared]
     parts: list[RenderableType] = [Text("\n".join(lines) + "\n"), _table(result, models, None)]
-    for field in find_fields(result):
+    fields = find_fields(result)
+    for field in fields if len(fields) > 1 else ():
         parts += [Text(f"\n{field}"), _table(result, models, field)]
     found = _count(judged)
     told = f"{found['answered']} of {counted(found['put'], 'question')} answered, {found['drawn']} drawn"
-    parts.append(Text("\n" + "\n".join([told, *_find_doubts(result)])))
+    parts.append(Text("\n" + "\n".join([told, *_say_experts(result), *judged.later, *_find_doubts(result)])))
     return parts
+
+
+def _say_experts(result: OpenResult) -> list[str]:
+    """How often experts were right about units of known truth, and the scores corrected for it."""
+    told = [
+        f"experts said {word} to {rate.successes} of {counted(rate.of, 'unit')} whose truth is {word}"
+        for expert in result.experts
+        if not expert.expert
+        for word, rate in (("yes", expert.yes_for_yes), ("no", expert.no_for_no))
+        if rate is not None
+    ]
+    told += [
+        f"{e.model}: score corrected for experts' errors {percent(e.corrected)} "
+        f"[{percent(e.corrected_low)}, {percent(e.corrected_high)}]"
+        for e in result.estimates
+        if (e.metric, e.other, e.field) == ("score", None, None)
+        if e.corrected is not None and e.corrected_low is not None and e.corrected_high is not None
+    ]
+    return told
 
 
 def find_fields(result: OpenResult) -> list[str]:

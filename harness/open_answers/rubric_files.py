@@ -15,6 +15,7 @@ from oversight.harness.config import Study
 from oversight.harness.datasets import Row, read_rows
 from oversight.harness.errors import BadInput, DataError
 from oversight.harness.machine import write_whole
+from oversight.harness.open_answers.units import NO, YES
 from oversight.harness.output import did_you_mean, guard_cell, shorten, unguard_cell
 from oversight.harness.store import StoredAnswer, StoredUnit
 
@@ -237,4 +238,23 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
             raise row.error("probability", f"must lie between 0 and 1, is {shorten(value)}")
         if found.setdefault((item, model, unit), value) != value:
             raise row.error("unit", f"the unit {unit!r} of {model!r} has two probabilities")
+    return found
+
+
+def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """Read a key: item, model and unit (id or text) → yes or no, and the unit's field (empty if unknown).
+
+    Raises
+    ------
+    DataError
+        If a label is neither yes nor no, or one is there twice.
+    """
+    found = dict[tuple[str, str, str], tuple[str, str]]()
+    for row in read_rows(key):
+        item, model, unit = (unguard_cell(str(row.value(name))).strip() for name in ("item", "model", "unit"))
+        label = row.text("label").strip().lower()
+        if label not in (YES, NO):
+            raise row.error("label", f"must be yes or no, is {shorten(label)}")
+        if found.setdefault((item, model, unit), (label, row.text("field").strip()))[0] != label:
+            raise row.error("unit", f"the unit {unit!r} of {model!r} has two labels")
     return found

@@ -6,9 +6,7 @@ import numpy as np
 
 from oversight.harness import BadInput, derive_seed
 from oversight.harness.config import Study
-from oversight.harness.datasets import read_rows
-from oversight.harness.open_answers import read_frame
-from oversight.harness.output import shorten, unguard_cell
+from oversight.harness.open_answers import read_frame, read_unit_key
 from oversight.harness.store import Response, Store
 from oversight.harness.types import Verdict
 from oversight.protocols.open_answers.unit_route import route_units
@@ -43,18 +41,6 @@ def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
         with Store(study.store_url) as store:
             number += store.replies(panel=False).add_replies(replies)
         route_units(study)
-
-
-def read_unit_key(key: str) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Read a key: item, model and unit → yes or no, and the unit's field (empty if unknown)."""
-    found = dict[tuple[str, str, str], tuple[str, str]]()
-    for row in read_rows(key):
-        item, model, unit = (unguard_cell(str(row.value(name))).strip() for name in ("item", "model", "unit"))
-        label = row.text("label").strip().lower()
-        if label not in (Verdict.YES.value, Verdict.NO.value):
-            raise row.error("label", f"must be yes or no, is {shorten(label)}")
-        found[item, model, unit] = label, row.text("field").strip()
-    return found
 
 
 def _answer_open(

@@ -250,3 +250,37 @@ def test_judge_draws_more_where_it_is_unsure(
     assert share < 0.12  # a fifth of the items
     oversight("label", "simulate", "--key", KEY)
     assert oversight("estimate")["models"]["amber"]["score"]["value"] is not None
+
+
+def test_gold_units_tell_how_often_experts_err(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, '[experts]\ngold = "gold.csv"')
+    other = {"yes": "no", "no": "yes"}
+    rows, wrong = ["item,model,unit,label"], ["item,model,unit,label"]
+    for place, ((item, model, unit), label) in enumerate(read_truth().items()):
+        rows.append(f'{item},{model},"{unit}",{label}')
+        wrong.append(f'{item},{model},"{unit}",{label if place % 5 else other[label]}')
+    Path("gold.csv").write_text("\n".join(rows) + "\n")
+    Path("wrong.csv").write_text("\n".join(wrong) + "\n")
+    oversight("label", "route", "--questions", "300")
+    oversight("label", "simulate", "--key", "wrong.csv")
+    everybody = next(e for e in oversight("estimate")["experts"] if not e["expert"])
+    assert 0.65 < everybody["yes_for_yes"]["value"] < 0.95
+    assert everybody["no_for_no"]["of"] > 50
+    capsys.readouterr()
+    assert main(["estimate"]) == 0
+    assert "amber: score corrected for experts' errors" in capsys.readouterr().out
+
+
+def test_answers_after_the_draw_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, models=("amber",))
+    oversight("label", "route", "--questions", "40")
+    assert oversight("estimate")["later"] == []
+    oversight("predictions", "import", str(DATA / "open_answers.birch.csv"), "--model", "birch")
+    (later,) = oversight("estimate")["later"]
+    assert later.startswith("birch: 40 answers came after the draw")

@@ -234,3 +234,25 @@ def test_init_proposes_units_and_an_expert_per_field(
     assert main(["init", "third", "--open", "--preset", "mmlu-pro"]) == 2
     assert "leave out --preset" in capsys.readouterr().err
     assert not Path("third").exists()
+
+
+def test_the_command_without_a_verb_names_the_next_step(
+    oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("items.jsonl").write_text(PLAIN)
+    Path("study.toml").write_text(STUDY.format(file="items.jsonl", more='[open]\nunits = "answer"'))
+    assert main([]) == 0
+    assert "ask the models (oversight run)" in capsys.readouterr().out
+    begin(oversight, PLAIN, '[open]\nunits = "answer"')
+    oversight("label", "route")
+    (path,) = oversight("label", "export")["files"]
+    with Path(path).open(encoding="utf-8-sig", newline="") as stream:
+        rows = [{**row, "answer": "Yes"} for row in csv.DictReader(stream)]
+    with Path(path).open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    oversight("label", "import", path)
+    capsys.readouterr()
+    assert main([]) == 0
+    assert "oversight label route (questions may follow)" in capsys.readouterr().out
