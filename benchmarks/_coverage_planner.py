@@ -18,13 +18,8 @@ import numpy as np
 
 from benchmarks._coverage_designs import ROSTER, item_of
 from oversight import harness as h
-from oversight.harness.estimate import (
-    disagreement,
-    plan,
-    questions_asked,
-    synthesise_population,
-    vote_posterior,
-)
+from oversight.harness.estimate import disagreement, plan, synthesise_population, vote_posterior
+from oversight.harness.estimate.routed_sample import questions_asked
 from oversight.harness.types import Answer, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted

@@ -17,13 +17,10 @@ from scipy.special import stdtrit
 from benchmarks._coverage_designs import Design, Drawn, draw, true_accuracies
 from benchmarks._coverage_winner import winner_widths
 from oversight import harness as h
-from oversight.harness.estimate import (
-    clopper_pearson,
-    flat_posterior,
-    make_interval,
-    make_point,
-    tally,
-)
+from oversight.harness.estimate import clopper_pearson, flat_posterior
+from oversight.harness.estimate.estimators import make_point
+from oversight.harness.estimate.intervals import make_interval
+from oversight.harness.estimate.tallies import tally
 
 FloatArray = NDArray[np.float64]
 Ends = tuple[float, float]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from benchmarks._coverage_designs import Design, true_accuracies
-from oversight.harness.estimate import RoutedSample, draw_options, propensities_for, routed_accuracy
+from oversight.harness.estimate import RoutedSample, draw_options, propensities_for
+from oversight.harness.estimate.routed_means import routed_accuracy
 
 LEVEL, STRICT = 0.95, 2.6
 

@@ -92,7 +92,7 @@ def search_once(seed: int, kind: str, K: int, start: float) -> tuple[Found, Labe
         call_command(folder, "label", "route")
         call_command(folder, "label", "simulate", "--key", str(folder / "key.csv"))
         before = SOLVER.calls(seed)
-        call_command(folder, "search", "start", "--seed", str(seed))
+        call_command(folder, "search", "start")
         calls = SOLVER.calls(seed) - before
         study = read_study(folder / "study.toml")
         with Store(study.store_url) as store:
@@ -146,8 +146,12 @@ def _join(parts: list[ExpertLabels]) -> Labels:
 
 
 def call_command(folder: Path, *words: str) -> None:
-    """Run a command of the project on the study, quietly."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
+    """Run a command of the project on the study; what it prints is shown if it fails."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = oversight([*words, "--study", str(folder / "study.toml"), "--json"])
+    except SystemExit:  # an option that does not exist
+        code = 2
     if code:
-        sys.exit(code)
+        sys.exit(f"oversight {' '.join(words)}: {said.getvalue()}")

@@ -24,8 +24,8 @@ from oversight.harness.estimate import (
     chances_by_deviation,
     draw_with_chances,
     guess_by_judges,
-    judged_accuracy,
 )
+from oversight.harness.estimate.side_information import judged_accuracy
 from oversight.harness.types import Item, Prediction
 from oversight.protocols.routing import Partitioned
 

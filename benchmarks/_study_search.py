@@ -188,7 +188,7 @@ def _search(folder: Path, seed: int, parity: str | None) -> dict[str, Any]:
         study = folder / "study.toml"
         text = study.read_text(encoding="utf-8")
         study.write_text(text.replace("[search]", f'[search]\nparity = "{parity}"'), encoding="utf-8")
-    begun = call(folder, "search", "start", "--seed", str(seed))["search"]["id"]
+    begun = call(folder, "search", "start", "--set", f"study.seed={seed}")["search"]["id"]
     shown = call(folder, "search", "show", begun, "--open-key", str(folder / "key.csv"))
     winner: dict[str, Any] = shown["search"]["winner"]
     if parity:

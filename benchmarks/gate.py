@@ -26,7 +26,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._gate_cells import LEVEL, GateCell, Seen, boundary_cells, hard_cells, look_on, power_cells
-from oversight.harness.estimate import (
+from oversight.harness.estimate.sample_size import (
     outcomes_to_settle,
     targeted_design_variance,
     uniform_design_variance,

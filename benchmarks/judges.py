@@ -37,7 +37,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks._judge_pool import BAD, DESIGNS, JUDGES, K, Pool, ask, load_pool, see_quality, simulate
 from benchmarks._peers import run_peers
-from oversight.harness.estimate import PASS, RoutedSample, clopper_pearson, estimate_working, routed_accuracy
+from oversight.harness.estimate import PASS, RoutedSample, clopper_pearson
+from oversight.harness.estimate.routed_means import routed_accuracy
+from oversight.harness.estimate.side_information import estimate_working
 from oversight.harness.judges import JudgeProbabilities, calibrate, check_transport, weigh_judges
 
 RIVALS = {"ppi": "ppi-python", "glide": "glide-py", "cje": "cje-eval"}

@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from itertools import combinations, product
 from multiprocessing import get_context
@@ -31,6 +31,7 @@ from scipy.special import betaincinv, expit, logit, ndtr
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from oversight.harness.open_answers import (
+    Judgements,
     OpenEstimate,
     UnitTable,
     draw_questions,
@@ -40,6 +41,7 @@ from oversight.harness.open_answers import (
 
 LEVEL, STRICT, AGAIN = 0.95, 2.6, 10
 _FACTOR_STUDIES = 2_000
+CONTROLS = 150
 POPULATION = 20_000
 AREA = 1.190  # distance of two normal scores with area .8 between them
 JUDGES = {"good": 1.5, "fair": AREA, "useless": 0.0, "reversed": -1.5}
@@ -50,7 +52,8 @@ class Design:
     """One kind of study; `ask` units per answer are asked about on average.
 
     `share` holds the parameters of the Beta distribution of an answer's share of good units, `same` the share
-    of items to which all models give one answer, `slope` how much rarer units with more points are good.
+    of items to which all models give one answer, `slope` how much rarer units with more points are good,
+    `right` P("yes" | yes) and P("no" | no) of experts, who then get `CONTROLS` control questions.
     """
 
     items: int = 60
@@ -68,6 +71,7 @@ class Design:
     attempts: int | None = None
     same: float = 0.0
     slope: float = 0.0
+    right: tuple[float, float] = (1.0, 1.0)
     anytime: bool = False
     clip: str = "none"
 
@@ -85,7 +89,7 @@ class Design:
     @property
     def is_sound(self) -> bool:
         """Whether nothing is wrong with the study: every question gets a yes or no."""
-        return not self.abstain
+        return not self.abstain and self.right == (1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -175,8 +179,8 @@ def draw_study(design: Design, world: World, rng: np.random.Generator) -> tuple[
     of = np.where(world.same[item], 0, model)
     question = ((place * M + of) * most + unit).astype(np.int64)
     names = np.array([f"m{m}" for m in range(M)], dtype=object)
-    fields = np.array([f"f{f}" for f in range(design.fields)], dtype=object)
-    true_field = fields[world.field[item, unit]]
+    field_names = np.array([f"f{f}" for f in range(design.fields)], dtype=object)
+    true_field = field_names[world.field[item, unit]]
     good = world.good[item, model, unit]
     points = world.points[item, unit]
     table = UnitTable(
@@ -212,7 +216,7 @@ def ask(design: Design, seed: int) -> tuple[Any, ...]:
     is_met = met[drawn.row]
     silent = rng.random(len(drawn)) < design.abstain * np.where(is_met, 0.6, 1.6)
     own = np.array([experts[name] for name in drawn.expert], dtype=object) == true_field[drawn.row]
-    reply = np.where(is_met, "yes", "no").astype(object)
+    reply = say(is_met, design.right, rng)
     reply = np.where(own, np.where(silent, "cannot tell", reply), "not my field")
     if design.unknown:
         accepted = np.zeros(int(drawn.question.max()) + 1, dtype=np.int64)
@@ -222,6 +226,31 @@ def ask(design: Design, seed: int) -> tuple[Any, ...]:
     if scheme == "first no":
         reply = stop_at_first_error(drawn, table, met, reply)
     return table, met, drawn, reply, judge
+
+
+def say(is_met: Any, right: tuple[float, float], rng: np.random.Generator) -> Any:
+    """Replies of experts who are right with these chances about what is met, and about what is not."""
+    is_right = rng.random(len(is_met)) < np.where(is_met, *right)
+    return np.where(is_met == is_right, "yes", "no").astype(object)
+
+
+def add_controls(design: Design, judgements: Judgements, seed: int) -> Judgements:
+    """The judgements, and replies to control questions, as many true as not."""
+    rows = judgements.take(np.arange(CONTROLS) % len(judgements))
+    is_met = np.arange(CONTROLS) % 2 == 0
+    control = replace(
+        rows,
+        question=judgements.question.max() + 1 + np.arange(CONTROLS),
+        asked=np.ones(CONTROLS, dtype=bool),
+        propensity=np.full(CONTROLS, np.nan),
+        expert=np.full(CONTROLS, "e0", dtype=object),
+        reply=say(is_met, design.right, np.random.default_rng(seed)),
+        gold=np.where(is_met, "yes", "no").astype(object),
+    )
+    both = (judgements, control)
+    return Judgements(
+        **{f.name: np.concatenate([getattr(part, f.name) for part in both]) for f in fields(control)}
+    )
 
 
 def find_experts(design: Design) -> dict[str, str]:
@@ -237,6 +266,9 @@ def run_study(design: Design, seed: int) -> dict[tuple[Any, ...], OpenEstimate]:
     place = np.full((int(table.answer.max()) + 1) * most, -1)
     place[(table.answer * most + table.unit)] = np.arange(len(table))
     rows = place[judgements.answer * most + judgements.unit]
+    if design.right != (1.0, 1.0):
+        judgements = add_controls(design, judgements, seed)
+        rows = np.r_[rows, np.zeros(CONTROLS, dtype=np.int64)]
     result = estimate_open(
         judgements,
         experts=find_experts(design),
@@ -315,6 +347,11 @@ def full_grid() -> list[Design]:
         replace(plain, items=n, share=share, points=points, slope=1.0)
         for n, share, points in product((20, 100), shares[:2], ("many", "negative"))
     ]
+    grid += [
+        replace(plain, items=n, share=share, points=points, models=2, right=right)
+        for n, share, points in product((40, 150), shares[:2], ("alike", "negative"))
+        for right in ((0.95, 0.9), (0.99, 0.7))
+    ]
     return grid
 
 
@@ -353,6 +390,8 @@ def simulate(design: Design, studies: int, seed: int) -> Seen:
             ends = {"main": (found.low, found.high) if found.holds else (None, None)}
             if not design.is_sound:
                 ends["worst"] = (found.worst_low, found.worst_high)
+            if design.right != (1.0, 1.0):
+                ends = {"corrected": (found.corrected_low, found.corrected_high)}
             for kind, (low, high) in ends.items():
                 if low is None or high is None:
                     continue

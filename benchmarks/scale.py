@@ -39,7 +39,7 @@ COMMANDS = {
     "first estimate": ("estimate", "--json"),
     "estimate": ("estimate", "--json"),
     "compare": ("compare", "--json"),
-    "report": ("report", "--out", "report"),
+    "report": ("report", "report"),
     "label status": ("label", "status", "--json"),
 }
 

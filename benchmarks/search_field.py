@@ -54,19 +54,20 @@ Searched = tuple[Found, Labels]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="natural labels, 12 runs, few worlds")
-    parser.add_argument("--runs", type=int, help="searches of each kind of labels (default: 40, quick 12)")
+    parser.add_argument("--quick", action="store_true", help="natural labels, 10 runs, few draws")
+    parser.add_argument("--runs", type=int, help="searches of each kind of labels (default: 40, quick 10)")
     parser.add_argument("--seed", type=int, default=0, help="of the first search; others follow")
+    parser.add_argument("--draws", type=int, help="searches in memory per world (default: 100, quick 16)")
     args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "none")
     started = time.perf_counter()
-    runs, draws, kinds = (12, 20, KINDS[:1]) if args.quick else (40, 100, KINDS)
-    seeds = range(args.seed, args.seed + (args.runs or runs))
+    runs, draws, kinds = (10, 16, KINDS[:1]) if args.quick else (40, 100, KINDS)
+    seeds, draws = range(args.seed, args.seed + (args.runs or runs)), args.draws or draws
     fields: dict[str, dict[str, Any]] = {kind: compare(kind, seeds) for kind in kinds}
     covered = coverage(draws)
     usages = [measure_usage() for _ in range(1 if args.quick else 3)]
     show_usage(usages)
-    real = {kind: compare_real(kind, 20 if args.quick else draws) for kind in kinds}
+    real = {kind: compare_real(kind, draws) for kind in kinds}
     natural = fields["natural"]
     names = ("ours", "random", "greedy", "aflow", "gepa", "best_rival", "reported_minus_true")
     result = {name: natural[name] for name in names}
@@ -116,10 +117,16 @@ def _hold_against_rivals(
         f"   {'ours':7} {'':44} {_points(ours)}  reported {_gap(bias)}  {edits:3.0f} edits"
         f"  interval holds {held:.3f}  {calls:,.0f} calls"
     )
-    tried: dict[str, dict[str, FloatArray]] = {
-        rival: {name: _rival(searched, worlds, start, *how) for name, how in settings.items()}
-        for rival, settings in SETTINGS.items()
-    }
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        jobs = {
+            rival: {
+                name: pool.submit(_rival, searched, worlds, start, *how) for name, how in settings.items()
+            }
+            for rival, settings in SETTINGS.items()
+        }
+        tried: dict[str, dict[str, FloatArray]] = {
+            rival: {name: job.result() for name, job in settings.items()} for rival, settings in jobs.items()
+        }
     tried["gepa"] = _gepa(searched, worlds, start)
     field: dict[str, Any] = {"ours": round(float(ours.mean()), 4)}
     leads: dict[str, Any] = {}

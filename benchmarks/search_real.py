@@ -150,7 +150,7 @@ def one(folder: Path, seed: int) -> dict[str, Any]:
     from oversight.harness.store import Store
 
     started = time.perf_counter()
-    call(folder, "search", "start", "--seed", str(seed))
+    call(folder, "search", "start", "--set", f"study.seed={seed}")
     call(folder, "search", "show", "--page", str(folder / f"search-{seed}.html"))
     study = read_study(folder / "study.toml")
     with Store(study.store_url) as store:

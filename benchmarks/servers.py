@@ -119,7 +119,6 @@ def serve(folder: Path, port: int = 0, *words: str) -> Iterator[Served]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
         "--port",
         str(port),
         "--json",

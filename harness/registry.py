@@ -28,8 +28,9 @@ OPEN_PROTOCOL = "open-answers"
 """Protocol of studies with open answers."""
 
 PAGES: dict[str, str] = {
-    "judges": "oversight.harness.judges:read_judges",
+    "answers": "oversight.harness.open_answers:read_judged_answers",
     "collection": "oversight.protocols.collect.collection_page:read_collection",
+    "judges": "oversight.harness.judges:read_judges",
     "search": "oversight.agents.search.view:read_searches",
     "candidate": "oversight.agents.search.view:read_candidate",
     "candidate-item": "oversight.agents.search.view:read_candidate_item",

@@ -43,7 +43,7 @@ class AskedLookup:
         self._experts: dict[str, str] | None = None
         self._marks: dict[str, int] | None = None
         self._wants_marks = False
-        self._taken = {name: handed.taker for name, handed in store.handovers.read_handovers().items()}
+        self._taken = {name: handed.taker for name, handed in store.people.read_handovers().items()}
 
     @cached_property
     def key(self) -> int | None:

@@ -92,7 +92,7 @@ def _check_demo(folder: Path) -> None:
     if not (DATA / "case_notes.jsonl").exists():
         raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "notes.jsonl").exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} holds something else; give another --folder")
+        raise BadInput(f"{folder} holds something else; name another folder")
 
 
 def lay_out_demo(folder: Path, limit: int | None) -> Study:

@@ -32,7 +32,8 @@ def test_a_notebook_is_small_and_says_what_it_is(path: Path) -> None:
 
 
 def test_there_is_one_for_each_use_and_documents_lead_there() -> None:
-    assert {path.stem for path in NOTEBOOKS} == {"evaluate", "compare", "gate", "panel", "targeted", "search"}
+    uses = {"evaluate", "compare", "gate", "panel", "targeted", "open-answers", "search"}
+    assert {path.stem for path in NOTEBOOKS} == uses
     assert "docs/notebooks/" in (ROOT / "README.md").read_text(encoding="utf-8")
     python = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     assert [path.name for path in NOTEBOOKS if f"notebooks/{path.name}" not in python] == []

@@ -26,14 +26,10 @@ from benchmarks.papers.partitioned_maths import (
     variance_ratio,
     variances_at,
 )
-from oversight.harness.estimate import (
-    BinomialSample,
-    bernstein,
-    closed_form,
-    hoeffding,
-    plugin_weight,
-    success_probability,
-)
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.estimators import closed_form, plugin_weight
+from oversight.harness.estimate.intervals import bernstein, hoeffding
 
 
 @given(st.sampled_from([2, 3, 4, 10]), st.floats(0.02, 0.98), st.integers(1, 500), st.integers(1, 500))

@@ -133,7 +133,7 @@ def copied(study: str, target: Path, *, fresh: bool = False) -> Path:
         (folder / "study.db").unlink()
         with Store(f"sqlite:///{folder / 'study.db'}") as store:
             # the version that wrote the study had no secret key in question ids
-            store.question_key.set_key(b"")
+            store.controls.set_key(b"")
     return folder
 
 

@@ -1,17 +1,16 @@
 """Search for a better workflow, with experts' yes/no answers as the only measure.
 
 example: oversight search start --dry-run
-         oversight search start --on ray --ray-address auto      programs run on the nodes of a Ray cluster
+         oversight search start --on auto      programs run on the nodes of a Ray cluster
          oversight search resume
-         oversight search show --page search.html
+         oversight search start --set search.tokens=2000000      stop before more tokens are used
+         oversight search show
          oversight search export winner.json
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-import re
 from argparse import SUPPRESS
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,9 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from oversight.harness import ConfigError
 from oversight.harness.analysis import study_truth
-from oversight.harness.cli import add_shared_terms, add_study, add_verbose, emit, read_workers, study_of
+from oversight.harness.cli import (
+    add_settings,
+    add_shared_terms,
+    add_study,
+    add_verbose,
+    emit,
+    read_workers,
+    study_of,
+)
 from oversight.harness.config import Study
-from oversight.harness.output import say, shorten
+from oversight.harness.output import say
 from oversight.harness.store import Store
 
 if TYPE_CHECKING:
@@ -33,15 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
     start = verbs.add_parser("start", help="begin a search, or go on with the same one")
     add_study(start)
-    start.add_argument("--seed", type=_whole, help="of all draws (default: the study's)")
-    start.add_argument("--tokens", type=_count, help="stop before more tokens are used")
-    start.add_argument("--usd", type=_dollars, help="stop before more dollars are spent")
     start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
     resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
     add_study(resume)
     resume.add_argument("search", nargs="?", help="its id (default: the latest)")
-    resume.add_argument("--tokens", type=_count, help="another cap on tokens")
-    resume.add_argument("--usd", type=_dollars, help="another cap on dollars")
     show = verbs.add_parser("show", help="lineage, front, winner; re-scored with the labels of now")
     add_study(show)
     show.add_argument("search", nargs="?", help="its id (default: the latest)")
@@ -52,34 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument("file", help="the .json file to write")
     export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
     for sub in (start, resume):
+        add_settings(sub, "search.tokens=2000000")
         add_verbose(sub)
         add_shared_terms(sub)
     for sub in (start, resume, show, export):
         sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
-
-
-def _whole(text: str) -> int:
-    """A whole number that is stored as it is."""
-    if re.fullmatch(r"[+-]?\d{1,18}", text) is None:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at most 18 digits, not {shorten(text)}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    value = _whole(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"must be 0 or more, not {text}")
-    return value
-
-
-def _dollars(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not value >= 0:  # what is no number, too
-        raise argparse.ArgumentTypeError(f"must be a number of dollars, 0 or more, not {text}")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,9 +66,6 @@ def run(args: argparse.Namespace) -> int:
     from oversight.agents.search import open_search, prepare_search, resume_search, whole_archive
 
     study = study_of(args)
-    given = {n: getattr(args, n, None) for n in ("tokens", "usd")}
-    section = study.search.model_copy(update={n: v for n, v in given.items() if v is not None})
-    study = study.model_copy(update={"search": section})
     with Store(study.store_url) as store:
         if args.verb in ("show", "export"):
             with whole_archive():
@@ -99,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
             store.marks.refuse_mark()
         if args.verb == "resume":
             return _go(args, study, store, resume_search(study, store, args.search))
-        seed = study.study.seed if args.seed is None else args.seed
+        seed = study.study.seed
         if args.dry_run:
             with store.rehearsing():
                 return _price(args, study, prepare_search(study, store, seed, study.search))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from oversight.agents.programs import load_program, read_workflow_settings
 from oversight.agents.runtime import WorkflowPlan, charge_before, rehearse, run_workflow
 from oversight.agents.standalone import Workflow
 from oversight.harness import ConfigError
-from oversight.harness.analysis import study_items, study_prices, summarise_run
-from oversight.harness.cli import describe_run, read_workers
+from oversight.harness.analysis import study_items, study_prices, summarise_run, take_sample
+from oversight.harness.cli import describe_run, head_of_runs, read_workers, tail_of_runs
 from oversight.harness.config import Study
 from oversight.harness.llm import Budget, RunTerms
 from oversight.harness.output import say
@@ -38,16 +39,14 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
     refuse_mark(study.store_url)
-    if args.patience is not None:
-        raise ConfigError("--workflow does not go with --patience: its calls have times of their own")
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     prices, items = study_prices(study), study_items(study)
     found = _read_workflow(args.workflow, study, items)
-    tier = args.sandbox or found.tier
     names = dict.fromkeys(args.model or study.models)
     plans = [
-        WorkflowPlan(found.program, found.roles, found.shape, tier, name, study.model(name)) for name in names
+        WorkflowPlan(found.program, found.roles, found.shape, found.tier, name, study.model(name))
+        for name in names
     ]
     asyncio.run(rehearse(plans[0], sorted({len(item.options) for item in items})))
     targets = [plan.target.priced(prices) for plan in plans]
@@ -63,7 +62,11 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
             charge_before(store, target, budget)  # all, before any of them spends what another did
-        ids = store.content.add_items(items)
+        ids: Sequence[str] = store.content.add_items(items)
+        part = dict[str, Any]()
+        if args.sample is not None:
+            ids, drawn = take_sample(ids, args.sample, study.study.seed)
+            part["sample"] = asdict(drawn)
         for plan, target, budget in zip(plans, targets, budgets, strict=True):
             asked, spent = run_workflow(
                 store,
@@ -75,19 +78,23 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                 retry_failed=args.retry_errors,
                 terms=terms,
             )
-            results[target.spec.name] = summarise_run(store, target, asked) | {
-                "workflow": found.program.id,
-                "sandbox": plan.tier,
-                "calls_paid": spent.calls,
-                "calls_cached": spent.cached,
-                "guessed": spent.guessed,
-            }
+            results[target.spec.name] = (
+                summarise_run(store, target, asked)
+                | part
+                | {
+                    "workflow": found.program.id,
+                    "sandbox": plan.tier,
+                    "calls_paid": spent.calls,
+                    "calls_cached": spent.cached,
+                    "guessed": spent.guessed,
+                }
+            )
     words = [
         f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "
         f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}"
         for name, result in results.items()
     ]
-    return results, "\n".join(words)
+    return results, "\n".join([head_of_runs(results), *words, tail_of_runs(results)]).rstrip()
 
 
 def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
@@ -97,4 +104,4 @@ def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
         found.check_options(items)
         return found
     shape, roles = read_workflow_settings(study.folder, items)
-    return Workflow(program=load_program(name), shape=shape, roles=roles)
+    return Workflow(program=load_program(name), shape=shape, roles=roles, tier=study.search.tier)

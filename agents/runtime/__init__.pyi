@@ -8,5 +8,6 @@ from .node_programs import ProgramService as ProgramService, find_runner as find
 from .replay import Replay as Replay, replay_program as replay_program
 from .request_draws import name_model as name_model
 from .run_account import charge_before as charge_before
-from .workflow_answering import WorkflowPlan as WorkflowPlan
-from .workflow_model import rehearse as rehearse, run_workflow as run_workflow
+from .workflow_model import (
+    WorkflowPlan as WorkflowPlan, rehearse as rehearse, run_workflow as run_workflow,
+)

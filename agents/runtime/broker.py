@@ -1,30 +1,265 @@
-"""The only way from a workflow to a model: cached, within the budget, retried, checked."""
+"""The only way from a workflow to a model: cached, within the budget, retried, checked.
+
+A call is looked up by what was asked (`CallCache`), made once at a time (`CallsUnderWay`), and stored
+with all that it used (`CallInMaking`).
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import time
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
-from oversight.agents.runtime.call_cache import CallCache
-from oversight.agents.runtime.call_in_making import CallInMaking
-from oversight.agents.runtime.calls_under_way import CallsUnderWay, NotSent, OutModel
 from oversight.agents.runtime.request_draws import OUTPUT_CAP, RequestDraws, add_price, name_model
-from oversight.agents.runtime.run_account import Note, RequestAccount
+from oversight.agents.runtime.run_account import LINGER, Note, RequestAccount
 from oversight.harness import (
     BudgetSpent,
     FatalModelError,
     Fault,
     ModelError,
     NoReply,
+    OversightError,
     RefusedRequest,
     TransientModelError,
 )
 from oversight.harness.config import ModelSection
-from oversight.harness.llm import Budget, LimitedModel, Limiter, Model, ModelReply, Price, Request
+from oversight.harness.llm import (
+    Batches,
+    Budget,
+    LimitedModel,
+    Limiter,
+    Model,
+    ModelReply,
+    Price,
+    Request,
+    Reservation,
+)
 from oversight.harness.output import make_storable
-from oversight.harness.store import Spending, Store
+from oversight.harness.store import Spending, Store, StoredCall
+from oversight.harness.types import Usage
+
+
+class CallCache:
+    """The table of calls by key: what comes together is read or written together.
+
+    Parameters
+    ----------
+    store
+        The study's database; None keeps calls in memory.
+    """
+
+    def __init__(self, store: Store | None) -> None:
+        self._memory: dict[str, StoredCall] | None = {} if store is None else None
+        self._calls = None if store is None else store.calls
+        if store is not None:
+            calls = store.calls
+
+            def read(keys: Sequence[str]) -> list[StoredCall | None]:
+                found = calls.read_calls(list(dict.fromkeys(keys)), failed=True)
+                counts = {key: call for key, call in found.items() if _counts(call)}
+                return [counts.get(key) for key in keys]
+
+            self._reads = Batches(read, linger=LINGER)
+            self._writes = Batches[StoredCall, None](calls.write_calls, linger=LINGER)
+
+    async def find_call(self, key: str) -> StoredCall | None:
+        """Return a call that succeeded, or was lost, if there is one."""
+        return self._memory.get(key) if self._memory is not None else await self._reads.put(key)
+
+    def find_answered(self, *, has_schema: bool) -> Request | None:
+        """The latest stored request that was answered, of those with a schema or those without; or None."""
+        if self._calls is None:
+            return None
+        found = self._calls.find_latest(has_schema=has_schema)
+        return None if found is None else Request.read(found.request)
+
+    async def store_call(self, call: StoredCall) -> None:
+        """Store a call; when this returns it is there, whatever happens to the process."""
+        if self._memory is None:
+            await self._writes.put(call)
+        elif not call.error:
+            self._memory[call.key] = call
+
+
+def _counts(call: StoredCall) -> bool:
+    """Whether a stored call is an answer or a lost call; others that failed are made again."""
+    return not call.error or call.error.startswith(f"{Fault.LOST}: ")
+
+
+BESIDE = "beside: tries that were paid for and brought no answer"
+"""The error of what a call that was answered used beside its answer."""
+LOST = f"{Fault.LOST}: under way when its process ended; it may have been answered"
+_NOTHING = ModelReply("", "")
+
+
+@dataclass(slots=True, eq=False)
+class CallInMaking:
+    """A call that is being made.
+
+    Attributes
+    ----------
+    key, text
+        Its key in the cache, and its request as it is stored.
+    account
+        Counts what all its tries use.
+    latest
+        The latest reply, whether it will do or not.
+    is_noted
+        Whether it is stored as lost; its reply or error replaces that row.
+    """
+
+    key: str
+    text: str
+    account: RequestAccount
+    latest: ModelReply = _NOTHING
+    is_noted: bool = False
+    _started: float = field(default_factory=time.perf_counter)
+
+    def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
+        """What is stored of it: the answer or the error, and what was paid beside that.
+
+        The latter is kept under a key of its own, where nothing finds it, as a call that failed is made again
+        and then takes the place of this one.
+        """
+        used, answer = self.account.used, reply or _NOTHING
+        sent = max(0, used.input_tokens - answer.input_tokens)
+        received = max(0, used.output_tokens - answer.output_tokens)
+        rows = [self._row(self.key, answer, price, error)]
+        if sent or received:
+            paid = self.latest if reply is None else _NOTHING
+            paid = replace(paid, input_tokens=sent, output_tokens=received)
+            rows.append(self._row(f"{self.key}/{uuid4().hex}", paid, price, error or BESIDE))
+        return rows
+
+    def lose(self, used: Usage, price: Price | None) -> StoredCall:
+        """What is stored while a call is out: if nothing replaces it, the call is lost, and was paid for."""
+        reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
+        return self._row(self.key, reply, price, LOST)
+
+    def _row(self, key: str, reply: ModelReply, price: Price | None, error: str) -> StoredCall:
+        tokens = reply.input_tokens, reply.output_tokens
+        return StoredCall(
+            key=key,
+            request=self.text,
+            reply=reply.text,
+            finish=reply.finish_reason,
+            input_tokens=tokens[0],
+            output_tokens=tokens[1],
+            usd=None if price is None else price.dollars(*tokens),
+            ms=(time.perf_counter() - self._started) * 1000,
+            error=error,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+
+class NotSent(OversightError):
+    """A call was not sent, as no more calls are to be made."""
+
+
+class CallsUnderWay:
+    """The calls that are being made.
+
+    A call waits for its turn, is out, and is stored; between two tries it waits again. Once `end` was called,
+    those that wait raise, and those that are out are stored as ever: they are paid for.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[ModelReply]] = {}
+        self._kept_on: set[asyncio.Task[Any]] = set()
+        self._end: FatalModelError | NotSent | None = None
+
+    def find(self, key: str) -> asyncio.Task[ModelReply] | None:
+        """The task that makes a call; None if none does."""
+        return self._tasks.get(key)
+
+    def start(self, key: str, making: Coroutine[Any, Any, ModelReply]) -> asyncio.Task[ModelReply]:
+        """Make a call."""
+        task = self._tasks[key] = asyncio.create_task(self._run(making))
+        task.add_done_callback(lambda _: self._tasks.pop(key, None))
+        self._kept_on.add(task)  # cut off before its first step it could tell nobody why
+        return task
+
+    async def _run(self, making: Coroutine[Any, Any, ModelReply]) -> ModelReply:
+        self.is_back()
+        try:
+            return await making
+        except (NotSent, asyncio.CancelledError):
+            if self._end is None:
+                raise
+            raise type(self._end)(str(self._end)) from None
+
+    def check(self) -> None:
+        """Raise NotSent if no more calls are to be made."""
+        if self._end is not None:
+            raise NotSent(str(self._end))
+
+    def end(self, why: FatalModelError | NotSent) -> None:
+        """Send no more calls; whoever waits for one is told why."""
+        if self._end is None:
+            # not the error itself, whose traceback grows where many raise it
+            self._end = (NotSent if isinstance(why, NotSent) else FatalModelError)(str(why))
+        for task in self._tasks.values():
+            if task is not asyncio.current_task() and task not in self._kept_on:
+                task.cancel()
+
+    async def close(self) -> None:
+        """Send no more calls, and wait for those that are out."""
+        self.end(NotSent("the call was not sent: what it was for has ended"))
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    @contextmanager
+    def kept_on(self) -> Iterator[None]:
+        """Have nothing cut the current task off within the block."""
+        task = asyncio.current_task()
+        is_new = task is not None and task not in self._kept_on
+        if task is not None:
+            self._kept_on.add(task)
+        try:
+            yield
+        finally:
+            if task is not None and is_new:
+                self._kept_on.discard(task)
+
+    async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
+        """Reserve what the current task's call may use: from here on it is out, see `OutModel`."""
+        self.check()
+        with self.kept_on():
+            held = await account.hold(guess)
+        if self._end is not None:  # while others made room for it
+            held.release()
+            self.check()
+        self._kept_on.update(filter(None, [asyncio.current_task()]))
+        return held
+
+    def is_back(self) -> None:
+        """The current task's call is not out, or no more."""
+        self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
+
+
+@dataclass(frozen=True, slots=True)
+class OutModel:
+    """A model, with calls out from when they were held until it has answered."""
+
+    model: Model
+    calls: CallsUnderWay
+
+    async def ask(self, request: Request) -> ModelReply:
+        """As the model does."""
+        try:
+            return await self.model.ask(request)
+        finally:
+            self.calls.is_back()
+
+    async def close(self) -> None:
+        """As the model does."""
+        await self.model.close()
+
 
 REFUSALS = 20
 """After so many refusals in a row a request that was answered before is sent again: if it is refused, too,
@@ -94,7 +329,7 @@ class Broker(RequestDraws):
         self._first_refusal = asyncio.Lock()
 
     @classmethod
-    def of(
+    def for_model(
         cls,
         model: Model,
         settings: ModelSection,
@@ -142,12 +377,12 @@ class Broker(RequestDraws):
         return await asyncio.shield(task)
 
     async def _look_up(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        stored = await self._cache.get(key)
+        stored = await self._cache.find_call(key)
         if stored is not None and stored.error:
             if self._holds_lost:
                 raise TransientModelError(stored.error, fault=Fault.LOST)
             # it may have been paid for, and is counted beside the call that takes its place
-            await self._cache.add(replace(stored, key=f"{key}/{uuid4().hex}"))
+            await self._cache.store_call(replace(stored, key=f"{key}/{uuid4().hex}"))
         elif stored is not None:
             self.spent.cached += 1
             return ModelReply(stored.reply, stored.finish, stored.input_tokens, stored.output_tokens)
@@ -243,7 +478,7 @@ class Broker(RequestDraws):
 
     async def _keep(self, call: CallInMaking, reply: ModelReply | None, error: str = "") -> None:
         with self._calls.kept_on():
-            await asyncio.gather(*map(self._cache.add, call.rows(reply, self._price, error)))
+            await asyncio.gather(*map(self._cache.store_call, call.rows(reply, self._price, error)))
 
     def _note_as_lost(self, call: CallInMaking) -> Note:
         """What stores a call as lost before it goes out: it stays so if this process ends."""
@@ -253,7 +488,7 @@ class Broker(RequestDraws):
                 await self._note(change)
             if change.under_way.requests > 0:
                 call.is_noted = True
-                await self._cache.add(call.lose(change.under_way, self._price))
+                await self._cache.store_call(call.lose(change.under_way, self._price))
 
         return note
 

@@ -60,7 +60,7 @@ class FailureTimes:
     _latest: dict[tuple[Key, str], float] = field(default_factory=dict)
     _moments: list[tuple[float, str]] = field(default_factory=list)
 
-    def add(self, key: Key, times: Mapping[str, str]) -> None:
+    def add_times(self, key: Key, times: Mapping[str, str]) -> None:
         """Take in when answers of a program's replicate failed: item id → time in ISO format."""
         for item, time in times.items():
             moment = datetime.fromisoformat(time).timestamp()

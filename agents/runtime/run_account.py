@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from oversight.agents.runtime.call_cache import LINGER
 from oversight.harness.llm import Batches, Budget, Reservation, Target
 from oversight.harness.output import say
 from oversight.harness.store import Spending, Store
 from oversight.harness.types import Usage
 
+LINGER = 0.005
+"""Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 """Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
 
@@ -23,7 +24,7 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
     What a command that was killed had under way is charged in full, and said.
     """
     run_id = target.spec.id
-    left = store.reservations.charge_calls_left(run_id)
+    left = store.calls.charge_calls_left(run_id)
     if left.requests:
         say(
             f"{target.spec.name}: {left.requests} calls were under way when an earlier command ended; they "
@@ -46,7 +47,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
     check
         Called before a call goes out; raises if the run is another process's by now.
     """
-    account = store.reservations
+    account = store.calls
     if account.read_spent(run_id) is None:
         account.spend(run_id, [Spending(_read_spent(store, run_id))])
     changes = Batches[Spending, None](partial(account.spend, run_id), linger=LINGER)
@@ -61,7 +62,7 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 def _read_spent(store: Store, run_id: str) -> Usage:
     """What calls that are over used; of a run from before that was kept, what its answers used."""
-    spent = store.reservations.read_spent(run_id)
+    spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
 

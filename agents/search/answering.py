@@ -56,7 +56,7 @@ async def open_answering(
             settings, cost = study.model(other), price_of(study, other)
             model = terms.workers.make_model(settings)
             stack.push_async_callback(model.close)
-            found = Broker.of(
+            found = Broker.for_model(
                 model,
                 settings,
                 budget=budget.at(cost),

@@ -124,8 +124,8 @@ def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> 
     """Items that may be in a split: without those that complementary labels alone leave out."""
     if how == "all":
         return list(items)
-    before = ExpertLabels.of(items, labels).answered
-    after = keep_complementary(ExpertLabels.of(items, labels), how, seed).answered
+    before = ExpertLabels.of_items(items, labels).answered
+    after = keep_complementary(ExpertLabels.of_items(items, labels), how, seed).answered
     return [item for item, had, has in zip(items, before, after, strict=True) if has or not had]
 
 

@@ -56,7 +56,10 @@ async def continue_search(
     """
     if context.section.tokens is None and context.section.usd is None:
         cap = (await estimate_costs(study, context)).default_cap
-        progress(f"no cap is set: the search stops before it uses {cap:,} tokens; --tokens sets another cap")
+        progress(
+            f"no cap is set: the search stops before it uses {cap:,} tokens; "
+            "--set search.tokens=N sets another cap"
+        )
         context = replace(context, section=context.section.model_copy(update={"tokens": cap}))
     section = context.section
     name, writer = model_name(study, section.model), optimiser_name(study, section)

@@ -108,11 +108,11 @@ def prepare_search(
         rungs = section.rungs if section.parity is None else [min(LEAST, *section.rungs), section.rungs[-1]]
         splits = draw_splits(pool, labels, section.split, seed, rungs)
         feedback, select = (
-            keep_complementary(ExpertLabels.of(splits[part], labels), section.labels, seed)
+            keep_complementary(ExpertLabels.of_items(splits[part], labels), section.labels, seed)
             for part in ("feedback", "select")
         )
         for part in ("select", "confirm", "test"):
-            refuse_unscorable(ExpertLabels.of(splits[part], labels))
+            refuse_unscorable(ExpertLabels.of_items(splits[part], labels))
         splits["select"] = order_by_worth(splits["select"], select)
         shown = find_solved(splits["feedback"], feedback, section.examples, shape.max_words)
         examples = [asdict(example) for example in shape.examples or shown]
@@ -202,7 +202,7 @@ def open_search(study: Study, store: Store, search: str | None) -> SearchContext
         ),
         labels={
             split: keep_complementary(
-                ExpertLabels.of(part, labels, clusters, rates),
+                ExpertLabels.of_items(part, labels, clusters, rates),
                 "all" if split == "test" else section.labels,
                 spec["seed"],
             )
@@ -276,7 +276,7 @@ def model_name(study: Study, name: str) -> str:
 
 
 def _describe_labels(items: Sequence[Item], labels: AnyLabels, section: SearchSection) -> list[str]:
-    yes = int((ExpertLabels.of(items, labels).truth >= 0).sum())
+    yes = int((ExpertLabels.of_items(items, labels).truth >= 0).sum())
     became = "are left out" if section.labels == "no" else "count as a no about another option, drawn"
     told = [f"complementary labels alone: {yes} items with a yes {became}; the test is by all answers"]
     if section.labels == "no" and len({len(item.options) for item in items}) > 1:

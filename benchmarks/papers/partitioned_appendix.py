@@ -12,12 +12,8 @@ from benchmarks.papers.partitioned_maths import (
     variance_ratio,
 )
 from benchmarks.papers.partitioned_printed import COLUMNS, ORD_EVAL, TEST_ITEMS, VALIDATION_ITEMS
-from oversight.harness.estimate import (
-    BinomialSample,
-    complementary_accuracy,
-    maximum_likelihood,
-    plugin_weight,
-)
+from oversight.harness.estimate import BinomialSample, maximum_likelihood
+from oversight.harness.estimate.estimators import complementary_accuracy, plugin_weight
 
 
 def appendices(_settings: Settings) -> Findings:

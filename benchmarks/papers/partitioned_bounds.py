@@ -22,14 +22,10 @@ from benchmarks.papers.partitioned_maths import (
     variances_at,
 )
 from oversight.harness.arrays import FloatArray
-from oversight.harness.estimate import (
-    BinomialSample,
-    bernstein,
-    closed_form,
-    complementary_accuracy,
-    hoeffding,
-    success_probability,
-)
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.estimators import closed_form, complementary_accuracy
+from oversight.harness.estimate.intervals import bernstein, hoeffding
 
 DELTA = 0.05
 ACCURACIES = (0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99)

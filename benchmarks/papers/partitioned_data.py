@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.papers.numbers import DATA, Claim, Findings, Number, Row, Settings
 from benchmarks.papers.partitioned_maths import matching_sample_size
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import Estimates, complementary_accuracy, estimate_counts
+from oversight.harness.estimate import Estimates, estimate_counts
+from oversight.harness.estimate.estimators import complementary_accuracy
 from oversight.harness.types import fold_text
 
 QUESTIONS, PREDICTIONS = "mmlu_pro_questions.parquet", "mmlu_pro_model_predictions.parquet"

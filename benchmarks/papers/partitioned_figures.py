@@ -23,7 +23,7 @@ from benchmarks.papers.partitioned_printed import (
     VALIDATION_ITEMS,
 )
 from benchmarks.papers.pictures import save
-from oversight.harness.estimate import complementary_accuracy
+from oversight.harness.estimate.estimators import complementary_accuracy
 from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:

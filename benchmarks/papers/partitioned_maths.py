@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import math
 
-from oversight.harness.estimate import (
-    BinomialSample,
-    bernstein,
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.estimators import (
     closed_form,
     complementary_accuracy,
-    hoeffding,
+    complementary_variance,
+    information,
+    inside,
     plugin_weight,
     varies,
 )
-from oversight.harness.estimate.estimators import complementary_variance, information, inside
-from oversight.harness.estimate.intervals import union_radius
+from oversight.harness.estimate.intervals import bernstein, hoeffding, union_radius
 
 
 def variances_at(K: float, A: float, n_o: int, n_c: int) -> tuple[float, float]:

@@ -13,7 +13,9 @@ from benchmarks.papers.partitioned_bounds import DELTA, mixed_bound, plugin_boun
 from benchmarks.papers.partitioned_maths import complementary_radius
 from benchmarks.papers.partitioned_printed import COLUMNS, TABLE_1, TABLE_2
 from benchmarks.papers.pictures import save
-from oversight.harness.estimate import bernstein, estimate_counts, hoeffding, success_probability
+from oversight.harness.estimate import estimate_counts
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.intervals import bernstein, hoeffding
 from oversight.harness.plot.drawing import DASHES, SERIES
 
 if TYPE_CHECKING:

@@ -128,7 +128,7 @@ def take_label_studio(browser: Browser, folder: Path) -> None:
     """docs/label-studio.png and docs/panel.png, on a server that is started for them and ended."""
     os.environ["OVERSIGHT_DATA"] = str(folder / "server")
     try:
-        [server] = tell(folder, "label-studio", "start")["servers"].values()
+        [server] = tell(folder, "server", "start", "label-studio")["servers"].values()
         for name, panel in (("label-studio", False), ("panel", True)):
             study = lay_out(folder, panel=panel)
             pushed = tell(study, "label", "push")["experts"]["ana"]["url"]
@@ -147,7 +147,7 @@ def take_label_studio(browser: Browser, folder: Path) -> None:
             page.screenshot(path=DOCS / f"{name}.png")
             page.context.close()
     finally:
-        tell(folder, "label-studio", "stop")
+        tell(folder, "server", "stop", "label-studio")
 
 
 def log_in(page: Page, url: str, account: dict[str, str]) -> None:

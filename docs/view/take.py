@@ -22,9 +22,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from docs.view.questions import take_answer_page, take_label_studio
 from oversight.protocols.demo_study import DATA, lay_out_demo
+from tests.studies.opened import copy_study
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 MODELS = {"large": 0.86, "medium": 0.72, "small": 0.5}
 SIZES = {"light": (1180, 900), "dark": (1180, 900), "phone": (390, 844)}
 TALLEST = {"light": 1700, "dark": 1300, "phone": 1900}
@@ -50,10 +50,8 @@ def main() -> None:
 
 def take_page(browser: Browser, folder: Path) -> None:
     """The page of three studies: the notes with three made models, a panel, a search."""
-    notes, panel, search = (folder / name for name in ("notes", "rated", "searched"))
+    notes = folder / "notes"
     lay_out_notes(notes)
-    for name, found in (("panel", panel), ("search", search)):
-        shutil.copytree(ROOT / "tests" / "studies" / name, found)
     routes = {
         "overview": "/overview",
         "items": "/items?outcome=refuted&model=medium",
@@ -62,8 +60,8 @@ def take_page(browser: Browser, folder: Path) -> None:
         "collection": "/collection",
     }
     take(browser, notes, routes)
-    take(browser, panel, {"panel": "/panel"})
-    take(browser, search, {"search": "/search"})
+    for name in ("panel", "search"):
+        take(browser, copy_study(name, folder), {name: f"/{name}"})
 
 
 def lay_out_notes(folder: Path) -> None:
@@ -100,7 +98,6 @@ def served(folder: Path) -> Iterator[str]:
         "-m",
         "oversight.harness.cli.main",
         "view",
-        "--no-browser",
         "--port",
         "0",
         "--json",

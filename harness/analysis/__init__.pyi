@@ -10,7 +10,6 @@ from .controls import (
     ExpertQuality as ExpertQuality, read_gold as read_gold,
     read_quality as read_quality,
 )
-from .correction import describe_errors as describe_errors
 from .costs import run_cost as run_cost, study_prices as study_prices
 from .diagnosis import diagnose as diagnose
 from .foreign_runs import (
@@ -21,7 +20,8 @@ from .gating import (
     Bars as Bars, GateCheck as GateCheck, GateReport as GateReport, gate_study as gate_study,
 )
 from .inputs import (
-    advise_on_texts as advise_on_texts, digest_source as digest_source, note_source as note_source,
+    advise_on_texts as advise_on_texts, digest_source as digest_source,
+    find_missing_items as find_missing_items, note_source as note_source,
     read_items_ahead as read_items_ahead, stream_items as stream_items, study_clusters as study_clusters,
     study_items as study_items, study_truth as study_truth,
 )
@@ -33,8 +33,7 @@ from .item_pages import (
     StudyItems as StudyItems,
 )
 from .item_changes import (
-    ChangedItem as ChangedItem, correct_item as correct_item, find_missing_items as find_missing_items,
-    remove_item as remove_item, scrub as scrub,
+    ChangedItem as ChangedItem, correct_item as correct_item, remove_item as remove_item, scrub as scrub,
 )
 from .items_overview import check_items as check_items, write_items as write_items
 from .model_detail import (
@@ -44,15 +43,16 @@ from .model_detail import (
 from .model_runs import (
     Asking as Asking, batch_study as batch_study, forecast_study as forecast_study,
     give_up_batches as give_up_batches,
-    run_study as run_study, summarise_run as summarise_run,
+    run_study as run_study, summarise_run as summarise_run, take_sample as take_sample,
 )
+from .copied_study import copy_study as copy_study
 from .new_study import (
     StudyProposal as StudyProposal, begin_study as begin_study, check_proposal as check_proposal,
     find_item_files as find_item_files, propose as propose, refuse_study as refuse_study,
 )
-from .opened_study import OpenStudy as OpenStudy, find_newest_runs as find_newest_runs
-from .options import (
-    EstimateOptions as EstimateOptions, refuse_panel as refuse_panel,
+from .opened_study import (
+    EstimateOptions as EstimateOptions, OpenStudy as OpenStudy, describe_errors as describe_errors,
+    find_newest_runs as find_newest_runs, refuse_panel as refuse_panel,
     requested_interval as requested_interval, study_costs as study_costs,
 )
 from .panels import (

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from oversight.harness.analysis.opened_study import FIRST_ONLY, OpenStudy
-from oversight.harness.analysis.options import EstimateOptions, refuse_panel
+from oversight.harness.analysis.opened_study import FIRST_ONLY, EstimateOptions, OpenStudy, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_drawn
 from oversight.harness.config import Study
 from oversight.harness.datasets import Row, read_rows
@@ -90,7 +89,12 @@ class ClassTask:
     errors: str
 
     def report(
-        self, predictions: PredictionColumns, labels: LabelColumns, strata: Strata, level: float
+        self,
+        predictions: PredictionColumns,
+        labels: LabelColumns,
+        strata: Strata,
+        level: float,
+        second: LabelColumns | None,
     ) -> ClassEstimates:
         """Those of one model; all withheld where its labels contradict themselves."""
         try:
@@ -102,6 +106,7 @@ class ClassTask:
                 costs=self.costs,
                 level=level,
                 strata=strata,
+                second=second,
             )
         except EstimateError as error:
             return ClassEstimates(
@@ -111,8 +116,8 @@ class ClassTask:
         return ClassEstimates(estimates, found.undefined)
 
 
-def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask | None:
-    """What results by class need of a study; None where none are wanted.
+def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
+    """What results by class need of a study.
 
     Raises
     ------
@@ -120,8 +125,6 @@ def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask | 
         If items bring options of their own, a metric is not known, the table of costs is wrong, or another
         option has no effect on results by class.
     """
-    if not options.by_class:
-        return None
     task = _make_task(opened, options.metrics, options.costs)
     if ignored := [name for name in options.given if name != "look"]:
         raise BadInput(

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oversight.harness.analysis.correction import describe_rates
-from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import refuse_panel
+from oversight.harness.analysis.opened_study import OpenStudy, describe_rates, refuse_panel
 from oversight.harness.columns import LabelColumns, PredictionColumns, keep_predicted
 from oversight.harness.config import Study
 from oversight.harness.errors import EstimateError, NotIdentified

@@ -249,7 +249,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
         replies=store.controls.replies.read_replies(),
         originals=originals,
         truth={name: gold.truth for name, gold in store.controls.read_gold_items().items()},
-        takers={name: handed.taker for name, handed in store.handovers.read_handovers().items()},
+        takers={name: handed.taker for name, handed in store.people.read_handovers().items()},
     )
 
 
@@ -267,7 +267,7 @@ def _describe(
     level: float,
 ) -> ExpertQuality:
     """One expert, or all together: halves are then those of each, and a pair counts once."""
-    from oversight.harness.estimate import compare_rates  # as in `_rate`
+    from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]
     first, last = ([ok for one in said for ok in one.halves[half]] for half in (0, 1))
@@ -287,9 +287,7 @@ def _describe(
 
 
 def _rate(outcomes: Iterable[bool], level: float) -> Rate | None:
-    from oversight.harness.estimate import (
-        Rate,  # with statistics, which a study without control questions needs not
-    )
+    from oversight.harness.estimate import Rate
 
     found = list(outcomes)
     return Rate.of_outcomes(found, level) if found else None

@@ -13,8 +13,7 @@ from oversight.harness.types import Estimate, Usage
 
 def study_prices(study: Study) -> PriceTable:
     """Read the price table of a study; an empty one if it has none."""
-    path, named = study.price_file
-    return read_prices(path, required=named)
+    return read_prices(study.path("prices.toml"), required=False)
 
 
 def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:

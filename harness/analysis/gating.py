@@ -12,9 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from oversight.harness.analysis.correction import describe_rates
-from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import check_look, note_look, refuse_panel
+from oversight.harness.analysis.opened_study import (
+    OpenStudy,
+    check_look,
+    describe_rates,
+    note_look,
+    refuse_panel,
+)
 from oversight.harness.columns import ABSTAINED, LabelColumns, PredictionColumns
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput, EstimateError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, starmap
@@ -24,10 +25,10 @@ from oversight.harness.datasets import (
     read_portions,
     read_rows,
 )
-from oversight.harness.errors import ConfigError, DataError
+from oversight.harness.errors import ConfigError, DataError, OversightError
 from oversight.harness.output import read_text, say
-from oversight.harness.store import Store, has_database
-from oversight.harness.types import Item
+from oversight.harness.store import Store, has_database, read_item_ids
+from oversight.harness.types import UNIT_PREFIX, Item
 
 MANY = 10_000
 """Items that take longer to read than to look up; fewer are read whenever they are needed."""
@@ -211,6 +212,35 @@ def note_source(
     """
     if digest and len(ids) >= MANY and digest == digest_source(study):
         store.content.note_source(digest, ids, are_all=are_all)
+
+
+_LARGEST = 20 * 2**20
+"""Bytes of an items file that every verb reads to find missing items."""
+
+
+def find_missing_items(study: Study) -> list[str]:
+    """Ids of stored items that the study's file no longer has; empty if the file is very large."""
+    file = study.path(study.items.file) if study.items.file and not study.items.preset else None
+    if file is None or not has_database(study.store_url):
+        return []
+    try:
+        if file.stat().st_size > _LARGEST:
+            return []
+        whole = study.items.model_copy(update={"limit": None})
+        there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
+        stored = _read_stored_ids(study)
+        if study.is_open:
+            stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
+        return [name for name in stored if name not in there]
+    except (OSError, OversightError, sqlite3.Error):
+        return []  # whoever needs the file or the database says what is wrong with it
+
+
+def _read_stored_ids(study: Study) -> list[str]:
+    if not study.has_server:
+        return read_item_ids(study.store_url.removeprefix("sqlite:///"))
+    with Store(study.store_url) as store:
+        return [item.id for item in store.content.read_bare_items()]
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:

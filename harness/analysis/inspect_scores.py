@@ -16,8 +16,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from oversight.harness.analysis.inputs import study_clusters
-from oversight.harness.analysis.opened_study import find_newest_runs
-from oversight.harness.analysis.options import EstimateOptions
+from oversight.harness.analysis.opened_study import EstimateOptions, find_newest_runs
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import CONFIDENCE, accuracy, decode

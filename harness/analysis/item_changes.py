@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -11,7 +10,7 @@ from hashlib import sha256
 from oversight.harness.analysis.audit import DesignFreeze, count_findings
 from oversight.harness.analysis.inputs import stream_items
 from oversight.harness.config import Study
-from oversight.harness.errors import BadInput, OversightError
+from oversight.harness.errors import BadInput
 from oversight.harness.output import did_you_mean
 from oversight.harness.store import (
     AuditEvent,
@@ -19,13 +18,9 @@ from oversight.harness.store import (
     Store,
     Withdrawn,
     has_database,
-    read_item_ids,
     scrub_file,
 )
-from oversight.harness.types import UNIT_PREFIX, Item
-
-_LARGEST = 20 * 2**20
-"""Bytes of an items file that every verb reads to find missing items."""
+from oversight.harness.types import Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,31 +120,6 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
         store.audit.redact(store.withdrawals.reseal_batches())
         freeze.end(1)
         return _describe(store, item_id, done)
-
-
-def find_missing_items(study: Study) -> list[str]:
-    """Ids of stored items that the study's file no longer has; empty if the file is very large."""
-    file = study.path(study.items.file) if study.items.file and not study.items.preset else None
-    if file is None or not has_database(study.store_url):
-        return []
-    try:
-        if file.stat().st_size > _LARGEST:
-            return []
-        whole = study.items.model_copy(update={"limit": None})
-        there = {item.id for item in stream_items(study.model_copy(update={"items": whole}))}
-        stored = _read_stored_ids(study)
-        if study.is_open:
-            stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
-        return [name for name in stored if name not in there]
-    except (OSError, OversightError, sqlite3.Error):
-        return []  # whoever needs the file or the database says what is wrong with it
-
-
-def _read_stored_ids(study: Study) -> list[str]:
-    if not study.has_server:
-        return read_item_ids(study.store_url.removeprefix("sqlite:///"))
-    with Store(study.store_url) as store:
-        return [item.id for item in store.content.read_bare_items()]
 
 
 def scrub(study: Study) -> None:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oversight.harness.analysis.inputs import read_meta
-from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import requested_interval
+from oversight.harness.analysis.opened_study import OpenStudy, requested_interval
 from oversight.harness.columns import (
     ItemGroup,
     LabelColumns,

@@ -155,9 +155,14 @@ def _opened(
     ):
         ids, part = store_items(study, store, ahead), None
         if asking.sample is not None:
-            drawn = draw_sample(ids, asking.sample, seed)
-            part, ids = RandomPart(items=len(drawn), of=len(ids), seed=seed), drawn
+            ids, part = take_sample(ids, asking.sample, seed)
         yield Wanted(store, ids, asking.retry_failed, part), targets, prices
+
+
+def take_sample(ids: Sequence[str], number: int, seed: int) -> tuple[Sequence[str], RandomPart]:
+    """Draw items for a first look; return their ids, and what part of all items they are."""
+    drawn = draw_sample(ids, number, seed)
+    return drawn, RandomPart(items=len(drawn), of=len(ids), seed=seed)
 
 
 def _describe_sample(wanted: Wanted) -> dict[str, Any]:
@@ -186,7 +191,7 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "input_tokens": sum(u.input_tokens for u in usage),
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
-        "unfinished": store.reservations.read_charge(target.spec.id).answers,
+        "unfinished": store.calls.read_charge(target.spec.id).answers,
         "late": 0,  # of the format: one process makes a run, so no answer comes after another was asked for
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

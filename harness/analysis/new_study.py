@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oversight.harness.config import SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
+from oversight.harness.config import OPENAI, SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
 from oversight.harness.errors import BadInput
 
@@ -300,7 +300,8 @@ store = "study.db"             # a file, or postgresql://HOST/NAME
 
 [experts]
 roster = "experts.toml"
-protocol = "partitioned"       # every item to one expert, drawn uniformly over the options
+{protocol}# how questions are drawn, one of:
+#     "partitioned"            # every item to one expert, drawn uniformly over the options
 #     "targeted"               # asks where the models (run first) predict: far fewer questions
 #     "sequential"             # asks about predicted options until every item is resolved
 #     "disagreement"           # compares two models: asks only where they differ
@@ -327,10 +328,7 @@ template = "prompt.txt"        # fields: $text $options $names $letters; built-i
 # answer = "line"              # or "schema", "choice", "free": the form in which answers are asked for
 # pattern = '(?P<answer>\\w+)$' # or a pattern of your own, whose group holds the option
 
-[models.small]
-endpoint = "local"             # the model of `oversight model start`
-model = "smollm2-135m-instruct"
-temperature = 0.0
+{model}
 {max_tokens}# room to think before the last line; a model that reasons at length needs thousands
 
 # [models]
@@ -350,6 +348,19 @@ level = 0.95
 # strata = "subject"           # estimate by this column, or by "confidence", and weight the strata
 # panel = "ratings.csv"        # instead: by how certain a panel's vote on each item is
 """
+
+LOCAL_MODEL = """\
+[models.small]
+endpoint = "local"             # the model of `oversight server start model`
+model = "smollm2-135m-instruct"
+temperature = 0.0"""
+
+NAMED_MODEL = """\
+[models.{name}]
+{endpoint}# a base URL, or the name of a section [endpoints.NAME]
+{model}# what the endpoint calls it
+# api_key_env = "OPENAI_API_KEY"   # the key is read from this environment variable, never from here
+# temperature = 0.0"""
 
 FIXED = """\
 {file}# .csv, .jsonl (both also .gz), .parquet or .xlsx
@@ -392,7 +403,7 @@ ANSWER: one of the letters $letters
 _TYPICAL = 100
 """Characters of the longest option where nothing is known of the options yet."""
 
-_SEED_BITS = 63
+SEED_BITS = 63
 """All that databases can store: experts who know some draws could find a short seed by trying."""
 
 
@@ -405,6 +416,9 @@ def begin_study(
     classes: Sequence[str] = (),
     preset: str | None = None,
     seed: int | None = None,
+    protocol: str = "partitioned",
+    model: str | None = None,
+    endpoint: str = OPENAI,
 ) -> list[Path]:
     """Write the files that are not there yet, never over one; which they are.
 
@@ -422,6 +436,10 @@ def begin_study(
         A public benchmark instead.
     seed
         Seed of every draw; a random one by default, which nobody can guess or try out.
+    protocol
+        How questions are drawn.
+    model, endpoint
+        A model and the base URL of its endpoint; by default the small local model.
 
     Raises
     ------
@@ -437,13 +455,15 @@ def begin_study(
     folder.mkdir(parents=True, exist_ok=True)
     text = STUDY.format(
         name=_toml(name or folder.resolve().name),
-        seed=_pad(f"seed = {secrets.randbits(_SEED_BITS) if seed is None else seed}"),
+        seed=_pad(f"seed = {secrets.randbits(SEED_BITS) if seed is None else seed}"),
         source=_source(items, given, preset, proposal),
         id=_set("id", (proposal and proposal.id) or "", "id"),
         text=_set("text", (proposal and proposal.text) or "", "text"),
         meta=_set("meta", (proposal and proposal.meta) or (), ("subject",)),
         max_tokens=_pad(f"max_tokens = {proposal.max_tokens if proposal else limit_tokens(longest)}"),
         candidates=SearchSection().candidates,
+        protocol=_pad(f"protocol = {_toml(protocol)}"),
+        model=_describe_model(model, endpoint) if model else LOCAL_MODEL,
     )
     files = {
         target: text,
@@ -467,7 +487,7 @@ def refuse_study(folder: str | Path) -> Path:
     """
     target = Path(folder) / STUDY_FILE
     if target.exists():
-        raise BadInput(f"{target} is there already; edit it, or give another --folder")
+        raise BadInput(f"{target} is there already; edit it, or name another folder")
     return target
 
 
@@ -503,6 +523,13 @@ def _source(
         file=_pad(f"file = {_toml(items or 'items.jsonl')}"),
         classes=_value(tuple(classes)),
         options=_pad(f"options = {_value(options)}"),
+    )
+
+
+def _describe_model(model: str, endpoint: str) -> str:
+    key = re.sub(r"[^A-Za-z0-9_-]+", "-", model.rpartition("/")[2]).strip("-") or "model"
+    return NAMED_MODEL.format(
+        name=key, endpoint=_pad(f"endpoint = {_toml(endpoint)}"), model=_pad(f"model = {_toml(model)}")
     )
 
 

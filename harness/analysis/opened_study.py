@@ -1,18 +1,25 @@
-"""A study with its open database: what was asked and answered, and which of its runs are looked at."""
+"""A study with its open database: questions, answers, runs, and how it is estimated.
+
+Control questions correct estimates for experts' errors, or tell of them.
+
+A look at the data counts as planned only if the answers in agree with the plan. The level of look J of L
+supposes that about J/L of the answers are in, that L was fixed beforehand, and that no look is taken twice
+with other answers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from oversight.harness.analysis.controls import ControlAnswers, read_control_answers
-from oversight.harness.analysis.correction import Correction, doubt_answers, find_correction, find_rates
+from oversight.harness.analysis.controls import SAID, ControlAnswers, read_control_answers
 from oversight.harness.analysis.inputs import advise_on_texts, study_clusters
-from oversight.harness.arrays import IntArray
+from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     RELEVANT_EXCESS,
     ItemIndex,
@@ -23,9 +30,344 @@ from oversight.harness.columns import (
 )
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
-from oversight.harness.estimate import ErrorRanges
+from oversight.harness.estimate import (
+    ErrorRanges,
+    GoldAnswer,
+    GoldCounts,
+    Rate,
+    find_reason,
+    obrien_fleming_level,
+    refuse,
+)
 from oversight.harness.output import counted, did_you_mean
-from oversight.harness.store import RunColumns, Store
+from oversight.harness.store import AuditEvent, ControlKind, PlannedLook, RunColumns, Store
+from oversight.harness.types import CORRECTED, Estimate
+
+
+def requested_interval(study: Study) -> str | None:
+    """The interval that study.toml asks for; None for the default."""
+    return None if study.estimate.interval == "exact" else study.estimate.interval
+
+
+def study_costs(study: Study) -> Path | None:
+    """The table of costs that study.toml names; None without one."""
+    return None if study.estimate.costs is None else study.path(study.estimate.costs)
+
+
+def refuse_panel(study: Study, use: str) -> None:
+    """Refuse a panel study, or one of open answers, because this use needs yes/no answers about options.
+
+    Raises
+    ------
+    BadInput
+        Saying what a panel is good for, or that the use does not apply to open answers.
+    """
+    if study.is_open:
+        told = "does not apply to a study of open answers; see: oversight estimate"
+        name = "report_study" if use == "estimate" else f"oversight {use}"
+        raise BadInput(f"{name} {told}")
+    if study.experts.is_panel:
+        refuse(use, {"ratings"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateOptions:
+    """How to estimate.
+
+    Attributes
+    ----------
+    interval, level, published
+        As in `oversight.harness.accuracy`.
+    look, looks
+        The look at the data this is, of how many planned ones (O'Brien–Fleming); 0 for one look.
+    anytime
+        Whether to add the interval that may be watched at all times.
+    gold
+        Experts' answers to items of known truth, to correct for their errors.
+    joint
+        Whether the intervals of all models are to hold together.
+    metrics, costs
+        Results by class to add, and the file that says what every truth and prediction costs.
+    """
+
+    interval: str | None = None
+    level: float = 0.95
+    published: bool = False
+    look: int = 0
+    looks: int = 0
+    anytime: bool = False
+    gold: GoldCounts | None = None
+    joint: bool = False
+    metrics: tuple[str, ...] = ()
+    costs: Path | None = None
+
+    @property
+    def by_class(self) -> bool:
+        """Whether results by class are wanted."""
+        return bool(self.metrics) or self.costs is not None
+
+    @classmethod
+    def of_study(cls, study: Study) -> EstimateOptions:
+        """The study's own settings; the default interval is no request for it where there is another."""
+        section = study.estimate
+        return cls(
+            interval=requested_interval(study),
+            level=section.level,
+            metrics=tuple(section.metrics),
+            costs=study_costs(study),
+        )
+
+    @property
+    def level_now(self) -> float:
+        """Level of the interval at this look."""
+        return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Those that `oversight.harness.accuracies` takes as they are."""
+        anytime = self.level if self.anytime else None
+        return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
+
+    @property
+    def given(self) -> list[str]:
+        """Options that were given, by their names on the command line."""
+        found = {
+            "interval": self.interval is not None,
+            "estimators": self.published,
+            "look": self.looks > 0,
+            "anytime": self.anytime,
+            "gold": self.gold is not None,
+            "joint": self.joint,
+        }
+        return [name for name, is_given in found.items() if is_given]
+
+    def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
+        """Refuse options that have no effect on these labels; estimators refuse further ones.
+
+        Raises
+        ------
+        BadInput
+            Naming the options.
+        """
+        if self.joint and self.anytime:
+            raise BadInput(
+                "joint, anytime: an interval for looking on is of one model; leave one of them out"
+            )
+        given = [*self.given, *(["strata"] if strata else [])]
+        if given and not labels.tells_accuracy:
+            raise BadInput(f"{', '.join(given)}: {find_reason('estimate', labels.conditions)}")
+        if self.published and (not labels.is_even or labels.cluster is not None):
+            raise BadInput(
+                "estimators: the paper's estimators need options drawn with equal chances and independent "
+                "items; leave it out"
+            )
+
+
+FARTHEST = 0.1
+"""How far the share of questions answered may be from J/L."""
+
+
+def check_look(study: Study, store: Store, look: PlannedLook) -> None:
+    """Refuse a look that is not the next one of the plan.
+
+    Raises
+    ------
+    BadInput
+        If the study plans another number, the share of the drawn questions answered does not fit, or looks
+        taken before contradict it.
+    """
+    name = f"--look {look.look}/{look.looks}"
+    if study.estimate.looks not in (None, look.looks):
+        raise BadInput(f"{name}: study.toml plans {study.estimate.looks} looks, in [estimate]")
+    share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
+    if abs(share - planned) > FARTHEST + 1e-9:
+        raise BadInput(
+            f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, and this "
+            f"look is planned at {planned:.0%}; they may differ by {100 * FARTHEST:.0f} points at most"
+        )
+    before = store.content.read_looks()
+    for taken in before:
+        if taken.looks != look.looks:
+            raise BadInput(
+                f"{name}: look {taken.look} was taken as one of {taken.looks} planned ones; their number "
+                "cannot change once one was taken"
+            )
+    if before and before[-1].look > look.look:
+        raise BadInput(f"{name}: look {before[-1].look} of {look.looks} was taken already; looks go forward")
+    if before and before[-1].look == look.look and before[-1].answered != look.answered:
+        more = look.look < look.looks
+        raise BadInput(
+            f"{name}: this look was taken with {before[-1].answered} answers, {look.answered} are in now; "
+            f"{f'the next one is {look.look + 1}/{look.looks}' if more else 'it was the last'}"
+        )
+
+
+def note_look(store: Store, look: PlannedLook) -> None:
+    """Note that a look was taken, in the audit trail, too; again it is the same look."""
+    store.content.add_look(look)
+    detail = asdict(look)
+    store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What is known of experts' errors without a hand-made file, and how estimates use it.
+
+    Attributes
+    ----------
+    gold
+        Answers to gold, where they tell both error rates: the estimate is ``corrected``.
+    second, known
+        Otherwise second experts' answers, and what is known of the rates: ``hui_walter`` or ``bounded``.
+    name
+        Of these estimates; empty where nothing is known.
+    errors
+        What experts were seen to do wrong, in words; empty where they were not.
+    """
+
+    gold: GoldCounts | None
+    second: IntArray
+    known: ErrorRanges
+    name: str
+    errors: str
+
+    def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+        """Those that allow for errors first; where errors were seen, the others say so."""
+        first = {name: e for name, e in estimates.items() if name in CORRECTED}
+        others = {name: e for name, e in estimates.items() if name not in CORRECTED}
+        return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
+
+
+def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelColumns) -> Correction | None:
+    """How a study's estimates allow for errors; None where nothing is known of them."""
+    section = study.experts
+    if labels.is_resolved or not labels.tells_accuracy or not (answers or section.knows_errors):
+        return None
+    known = find_rates(study, answers)
+    second = answers.find_second(labels.index) if answers else np.full(labels.index.size, -1)
+    return Correction(
+        gold=known.gold if known else None,
+        second=second,
+        known=known or ErrorRanges(),
+        name="hui_walter" if (second >= 0).any() else "bounded" if known else "",
+        errors=describe_errors(answers),
+    )
+
+
+def find_rates(study: Study, answers: ControlAnswers | None) -> ErrorRanges | None:
+    """What gold and study.toml tell of the error rates; None where neither does."""
+    section = study.experts
+    true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
+    if not section.knows_errors and sum(true) + sum(false) == 0:
+        return None
+    return ErrorRanges(
+        sensitivity=(section.sensitivity[0], section.sensitivity[1]),
+        specificity=(section.specificity[0], section.specificity[1]),
+        gold_true=true,
+        gold_false=(false[1], false[0]),
+    )
+
+
+def describe_rates(known: ErrorRanges) -> str:
+    """What is known of the rates, in words: ``by gold (27 of 30 true options confirmed, …)``."""
+    (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
+    told = []
+    if right + missed:
+        told.append(f"{right} of {right + missed} true options confirmed")
+    if false_yes + true_no:
+        told.append(f"{true_no} of {false_yes + true_no} false ones denied")
+    if told:
+        return f"by gold ({', '.join(told)})"
+    (s_low, s_high), (t_low, t_high) = known.sensitivity, known.specificity
+    return f"by their ranges (sensitivity {s_low:g}–{s_high:g}, specificity {t_low:g}–{t_high:g})"
+
+
+def describe_errors(answers: ControlAnswers | None) -> str:
+    """Why what takes every answer for right may not hold; empty where no error was seen."""
+    quality = answers.report() if answers else ()
+    if not quality:
+        return ""
+    seen = (
+        (quality[-1].sensitivity, "the true option of {of} gold questions was missed {wrong} times"),
+        (quality[-1].specificity, "a false option of {of} gold questions was taken for true {wrong} times"),
+        (quality[-1].steadiness, "{wrong} of {of} repeats were answered otherwise than the first time"),
+        (quality[-1].agreement, "on {wrong} of {of} questions two experts differ"),
+    )
+    told = [_fill(text, rate) for rate, text in seen if rate is not None and rate.successes < rate.of]
+    return f"experts err, which is not allowed for here: {'; '.join(told)}" if told else ""
+
+
+def doubt_answers(study: Study, answers: ControlAnswers | None) -> str:
+    """`describe_errors`, or that study.toml says that experts may err; empty where neither is so."""
+    known = "experts may err at the rates that study.toml gives, which is not allowed for here"
+    return describe_errors(answers) or (known if study.experts.knows_errors else "")
+
+
+def _fill(text: str, rate: Rate) -> str:
+    return text.format(of=rate.of, wrong=rate.of - rate.successes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldOnItems:
+    """Yes and no to gold questions about items of the study.
+
+    Attributes
+    ----------
+    item, option
+        Place of the study's item that has the gold item's text and options, and the option asked about.
+    about_truth, is_right
+        Whether each question asks about the true option, and whether its answer is right.
+    """
+
+    item: IntArray
+    option: IntArray
+    about_truth: BoolArray
+    is_right: BoolArray
+
+    def answers_for(self, predictions: PredictionColumns) -> list[GoldAnswer]:
+        """The answers about items that a model predicts."""
+        predicted = predictions.option[self.item]
+        rows = np.flatnonzero(predicted >= 0)
+        own = predicted[rows] == self.option[rows]
+        return [
+            GoldAnswer(about_truth=about, is_right=right, is_predicted=hit)
+            for about, right, hit in zip(
+                self.about_truth[rows].tolist(), self.is_right[rows].tolist(), own.tolist(), strict=True
+            )
+        ]
+
+
+def match_gold(store: Store, answers: ControlAnswers | None, index: ItemIndex) -> GoldOnItems:
+    """Find the answers to gold items that are items of the study; none without control questions."""
+    rows = list[tuple[int, int, bool, bool]]()
+    said = {} if answers is None else _read_said(answers)
+    if answers is not None and said:
+        gold = {name: found.item for name, found in store.controls.read_gold_items().items()}
+        asked = {c.item_id for c in answers.controls if c.id in said}
+        same = store.content.find_same({gold[name].text for name in asked})
+        places = {(item.text, item.options): index.places[item.id] for item in same}
+        for control in answers.controls:
+            item = gold.get(control.item_id)
+            place = None if item is None else places.get((item.text, item.options))
+            if place is not None and control.id in said:
+                about = answers.truth[control.item_id] == control.option
+                rows.append((place, control.option, about, said[control.id] is about))
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    return GoldOnItems(
+        item=table[:, 0],
+        option=table[:, 1],
+        about_truth=table[:, 2].astype(np.bool_),
+        is_right=table[:, 3].astype(np.bool_),
+    )
+
+
+def _read_said(answers: ControlAnswers) -> dict[str, bool]:
+    """Gold question → yes or no."""
+    return {
+        c.id: SAID[answers.replies[c.id].value]
+        for c in answers.controls
+        if c.kind is ControlKind.GOLD and c.id in answers.replies and answers.replies[c.id].value in SAID
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oversight.harness.analysis.opened_study import OpenStudy
-from oversight.harness.analysis.options import refuse_panel, requested_interval
+from oversight.harness.analysis.opened_study import OpenStudy, refuse_panel, requested_interval
 from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import PilotPlan, plan_from_pilot, refuse
@@ -19,7 +18,6 @@ def plan_study(
     study: Study,
     *,
     runs: Sequence[str] | None = None,
-    protocol: str | None = None,
     half_width: float | None = None,
     questions: int | None = None,
     level: float | None = None,
@@ -30,8 +28,6 @@ def plan_study(
     ----------
     runs
         Names of models; None takes those that the study's questions look at, by default all but the judges.
-    protocol
-        Of the study to plan; None takes the study's own.
     half_width, questions, level
         As of `plan_from_pilot`; the level is the study's by default.
 
@@ -64,7 +60,7 @@ def plan_study(
         opened.labels,
         judges=judges,
         voters=dict(opened.runs),
-        protocol=study.experts.protocol if protocol is None else protocol,
+        protocol=study.experts.protocol,
         asked_for=named or opened.choose().names,
         half_width=half_width,
         questions=questions,

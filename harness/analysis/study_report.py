@@ -13,11 +13,19 @@ import numpy as np
 
 from oversight.harness.analysis.class_task import ClassTask, plan_class_task
 from oversight.harness.analysis.controls import ExpertQuality
-from oversight.harness.analysis.correction import Correction, GoldOnItems, match_gold
 from oversight.harness.analysis.costs import cost_per_correct, run_cost, study_prices
 from oversight.harness.analysis.inputs import read_meta
-from oversight.harness.analysis.opened_study import FIRST_ONLY, OpenStudy
-from oversight.harness.analysis.options import EstimateOptions, check_look, note_look, refuse_panel
+from oversight.harness.analysis.opened_study import (
+    FIRST_ONLY,
+    Correction,
+    EstimateOptions,
+    GoldOnItems,
+    OpenStudy,
+    check_look,
+    match_gold,
+    note_look,
+    refuse_panel,
+)
 from oversight.harness.arrays import BoolArray, IntArray
 from oversight.harness.columns import (
     ABSTAINED,
@@ -50,6 +58,7 @@ from oversight.harness.estimate import (
     check_watchable,
     collected_part,
     estimate_models,
+    find_reason,
     find_strata,
     gold_errors,
     run_checks,
@@ -192,6 +201,8 @@ class StudyEvidence:
         Which results by class are wanted; None without any.
     gold
         Answers to gold about the study's items; None if no estimate is corrected by gold.
+    second
+        Second questions and their answers, if results by class use them.
     """
 
     labels: LabelColumns
@@ -201,6 +212,7 @@ class StudyEvidence:
     correction: Correction | None
     by_class: ClassTask | None
     gold: GoldOnItems | None
+    second: LabelColumns | None
 
 
 def report_model(
@@ -240,7 +252,11 @@ def report_model(
         usd=usd,
         usd_per_correct=cost_per_correct(usd, int(np.count_nonzero(every.ran)), main_estimate(estimates)),
         truth=None if evidence.truth is None else _share_right(every, evidence.truth),
-        classes=None if by_class is None else by_class.report(predictions, labels, strata, evidence.level),
+        classes=(
+            None
+            if by_class is None
+            else by_class.report(predictions, labels, strata, evidence.level, evidence.second)
+        ),
     )
 
 
@@ -462,7 +478,7 @@ def report_study(
     labels, chosen = opened.labels, opened.choose(runs)
     options, strata = options or EstimateOptions.of_study(study), _strata(opened)
     options.check_effect(labels, strata=strata is not None)
-    by_class = plan_class_task(opened, options)
+    by_class = plan_class_task(opened, options) if options.by_class else None
     correction = opened.correction if options.gold is None else None
     if correction and correction.gold:
         options = replace(options, gold=correction.gold)
@@ -473,7 +489,20 @@ def report_study(
     models = opened.predict(chosen)
     if options.anytime:
         _check_watchable(list(models.values()), labels)
-    made, failures = _estimate(models, opened, level, options, strata)
+    failures = dict[str, str]()
+    made = estimate_models(
+        models,
+        labels,
+        _side_information(opened, gold=options.gold is not None),
+        level=level,
+        joint=options.joint,
+        failures=failures,
+        progress=lambda names: with_bar(names, "models", "model"),
+        strata=strata,
+        **options.arguments,
+    )
+    if len(failures) == len(models):
+        raise EstimateError(next(iter(failures.values())))
     evidence = StudyEvidence(
         labels=replace(labels, models=tuple(keep_drawn(model, labels) for model in models.values())),
         strata=strata,
@@ -482,55 +511,44 @@ def report_study(
         correction=correction,
         by_class=by_class,
         gold=None if options.gold is None else match_gold(store, opened.controls, opened.index),
+        second=_second_by_class(opened, strata) if by_class else None,
     )
-    prices = study_prices(study)
-    reports = []
-    for run in chosen.runs:
+    reports = _report_models(opened, chosen.runs, made, failures, evidence)
+    if options.looks:
+        note_look(store, look)
+    unused = opened.tell_unused(FIRST_ONLY) if by_class and evidence.second is None else ""
+    left_out = (*chosen.remarks, *filter(None, [unused]))
+    return _summarise(opened, reports, left_out, options.level)
+
+
+def _report_models(
+    opened: OpenStudy,
+    runs: Sequence[Mapping[str, Any]],
+    made: ModelEstimates,
+    failures: Mapping[str, str],
+    evidence: StudyEvidence,
+) -> tuple[ModelReport, ...]:
+    """Report all runs with their estimates, and why the labels of some cannot be used."""
+    store, prices, reports = opened.store, study_prices(opened.study), list[ModelReport]()
+    for run in runs:
         name, answered = run["name"], opened.runs.answered(run["name"])
         usd = run_cost(store, prices, run, [*answered.usage, *store.runs.sum_charges(run["id"])])
         unusable = failures.get(name, "")
-        reports.append(report_model(run, answered, made[name], usd, evidence, unusable=unusable))
-    if opened.repeated:
-        reports = [report.doubted(opened.repeated) for report in reports]
-    if options.looks:
-        note_look(store, look)
-    unused = opened.tell_unused(FIRST_ONLY) if by_class else ""
-    left_out = (*chosen.remarks, *filter(None, [unused]))
-    return _summarise(opened, tuple(reports), left_out, options.level)
+        report = report_model(run, answered, made[name], usd, evidence, unusable=unusable)
+        reports.append(report.doubted(opened.repeated) if opened.repeated else report)
+    return tuple(reports)
 
 
-def _estimate(
-    models: Mapping[str, PredictionColumns],
-    opened: OpenStudy,
-    level: float,
-    options: EstimateOptions,
-    strata: Strata,
-) -> tuple[ModelEstimates, dict[str, str]]:
-    """All estimates of every model, and why the labels of some cannot be used.
+def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
+    """Second questions, if results by class can use them and gain from them.
 
-    Raises
-    ------
-    EstimateError
-        If the labels of no model can be used.
+    In simulated studies they narrow these if half of the items with a no, or more, were asked about again.
     """
-    failures = dict[str, str]()
-    made = estimate_models(
-        models,
-        opened.labels,
-        _side_information(opened, gold=options.gold is not None),
-        level=level,
-        joint=options.joint,
-        failures=failures,
-        progress=lambda names: with_bar(names, "models", "model"),
-        interval=options.interval,
-        strata=strata,
-        published=options.published,
-        gold=options.gold,
-        anytime=options.level if options.anytime else None,
-    )
-    if len(failures) == len(models):
-        raise EstimateError(next(iter(failures.values())))
-    return made, failures
+    second, labels = opened.second_labels, opened.labels
+    features = {"second questions", *(["strata"] if strata is not None else [])}
+    if second is None or find_reason("metrics", labels.conditions | features):
+        return None
+    return second if len(second.drawn or ()) >= np.count_nonzero(labels.kind == NO) / 2 else None
 
 
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:

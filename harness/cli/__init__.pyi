@@ -1,7 +1,10 @@
 from .conventions import (
+    add_settings as add_settings,
     add_study as add_study, add_verbose as add_verbose, emit as emit, study_of as study_of,
 )
 from .shared_terms import (
     add_shared_terms as add_shared_terms, read_workers as read_workers,
 )
-from .verbs import describe_run as describe_run
+from .verbs import (
+    describe_run as describe_run, head_of_runs as head_of_runs, tail_of_runs as tail_of_runs,
+)

@@ -7,7 +7,8 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,25 +33,59 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
 
 
+def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
+    """Add ``--set NAME=VALUE``, which `study_of` obeys."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="NAME=VALUE",
+        help=f"a setting of study.toml for this call, such as {example}; may be repeated",
+    )
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """Parse ``NAME=VALUE`` of ``--set``: the value is TOML, or else a text.
+
+    >>> parse_settings(["estimate.level=0.9", "estimate.strata=ward"])
+    {'estimate.level': 0.9, 'estimate.strata': 'ward'}
+
+    Raises
+    ------
+    BadInput
+        If a text is not of this form.
+    """
+    found = dict[str, Any]()
+    for text in texts:
+        name, is_given, value = text.partition("=")
+        if not is_given or not re.fullmatch(r"[\w-]+(\.[\w-]+)+", name):
+            raise BadInput(f"--set: give SECTION.NAME=VALUE, such as estimate.level=0.9, not {text!r}")
+        try:
+            found[name] = tomllib.loads(f"value = {value}")["value"]
+        except (ValueError, RecursionError):
+            found[name] = value
+    return found
+
+
+def read_level(args: argparse.Namespace, without_study: str) -> float:
+    """The confidence level that ``--set`` gives where there is no study.
+
+    Raises
+    ------
+    BadInput
+        If ``--set`` gives anything else.
+    """
+    settings = parse_settings(args.settings)
+    if other := settings.keys() - {"estimate.level"}:
+        raise BadInput(f"{without_study}: --set {min(other)} needs a study; leave it out")
+    return float(settings.get("estimate.level", 0.95))
+
+
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add ``--verbose``; the root command obeys it."""
     parser.add_argument(
         "--verbose", action="store_true", help="log calls that fail and what follows to stderr"
-    )
-
-
-def add_class_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--metrics`` and ``--costs``: results by class."""
-    parser.add_argument(
-        "--metrics",
-        metavar="NAMES",
-        help="results by class, with commas: precision, recall, f1, prevalence, macro_precision, "
-        "macro_recall, macro_f1",
-    )
-    parser.add_argument(
-        "--costs",
-        metavar="FILE",
-        help="mean cost by this square table: a row a true class, a column a predicted one",
     )
 
 
@@ -59,7 +94,7 @@ def study_of(args: argparse.Namespace) -> Study:
     from oversight.harness.analysis import find_missing_items
     from oversight.harness.config import read_study
 
-    study = read_study(args.study)
+    study = read_study(args.study, parse_settings(getattr(args, "settings", ())))
     missing = [] if getattr(args, "action", "") == "remove" else find_missing_items(study)
     if missing:
         shown = join_names(missing[:_MOST_NAMED]) + (", …" if len(missing) > _MOST_NAMED else "")
@@ -117,14 +152,6 @@ def parse_look(text: str) -> tuple[int, int]:
     if len(parts) != 2 or not all(part.isdigit() for part in parts):
         raise BadInput(f"--look: give J/L, such as 2/5, not {text!r}")
     return int(parts[0]), int(parts[1])
-
-
-def duration(text: str) -> float:
-    """Seconds of ``90``, ``90s``, ``10m`` or ``2h``."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smh]?)", text)
-    if not found:
-        raise argparse.ArgumentTypeError(f"must be a time such as 90s, 10m or 2h, not {text!r}")
-    return float(found[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
 
 
 def split_names(text: str) -> list[str]:

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
+from oversight.harness.cli.retired_options import RENAMED_VERBS, rename_verb
 from oversight.harness.cli.verb_parser import VerbParser
 from oversight.harness.distribution import VERSION
 from oversight.harness.errors import OversightError, Stopped, is_full
@@ -29,7 +30,6 @@ VERBS = {
     "init": ("oversight.harness.cli.verbs.init", "write a commented study.toml to start from"),
     "items": ("oversight.harness.cli.verbs.items", "check the items of a study"),
     "label": ("oversight.protocols.cli.label", "route questions to experts and bring their answers back"),
-    "label-studio": ("oversight.protocols.cli.studio", "start, stop and find a Label Studio server"),
     "experts": (
         "oversight.protocols.cli.experts",
         "give the experts accounts, see who has none, and how well each does",
@@ -47,17 +47,9 @@ VERBS = {
         "how good judges are, what they save, where their calibration holds",
     ),
     "plan": ("oversight.harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
-    "agree": (
-        "oversight.harness.cli.panel_verbs.agree",
-        "how well annotators agree: alpha, kappas, per class and person",
-    ),
-    "certify": (
-        "oversight.harness.cli.panel_verbs.certify",
-        "certify that a model beats the average annotator",
-    ),
-    "parity": (
-        "oversight.harness.cli.panel_verbs.parity",
-        "human and model against a vote, by how certain it is",
+    "panel": (
+        "oversight.harness.cli.panel_verbs.panel",
+        "agreement of annotators; a model beside them, with several ratings per item",
     ),
     "search": ("oversight.agents.cli.search", "find a better workflow from experts' yes and no"),
     "view": (
@@ -65,24 +57,12 @@ VERBS = {
         "open the page to work in: labels arriving, items behind numbers",
     ),
     "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
-    "verify": (
-        "oversight.harness.cli.database_verbs.verify",
-        "check that no answer, event or design was altered",
-    ),
     "store": (
         "oversight.harness.cli.database_verbs.store",
-        "copy the study's database to a server, or back to a file",
+        "copy, move, check or upgrade the study's database",
     ),
-    "upgrade": (
-        "oversight.harness.cli.database_verbs.upgrade",
-        "bring the database of an older version to this one",
-    ),
-    "model": ("oversight.harness.cli.verbs.model", "start, stop and find the small local language model"),
+    "server": ("oversight.protocols.cli.server", "start, stop and find Label Studio or a small local model"),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
-    "completion": (
-        "oversight.harness.cli.verbs.completion",
-        "print a script that completes words in bash, zsh or fish",
-    ),
     "demo": ("oversight.protocols.cli.demo", "the whole chain on bundled case notes with a local model"),
 }
 
@@ -93,6 +73,8 @@ Evaluate AI systems without ground truth, from experts' yes/no answers.
 
 verbs:
 {verbs}
+
+oversight --completion bash|zsh|fish prints a script that completes words.
 
 exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was changed)
             gate: 0 pass, 1 fail, 3 undecided
@@ -123,12 +105,28 @@ def _main(words: list[str], loaded: Callable[[], None] = lambda: None) -> int:
     if words[0] == "--version":
         sys.stdout.write(f"oversight {VERSION}\n")
         return 0
+    if words[0] in RENAMED_VERBS:
+        sys.stderr.write(f"oversight: {words[0]} is now: oversight {RENAMED_VERBS[words[0]]}\n")
+        words = rename_verb(words)
     verb = words[0]
+    if verb == "--completion":
+        return _complete(" ".join(words[1:]))
     if verb not in VERBS:
-        told = f"there is no verb {verb!r}; there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
-        sys.stderr.write(f"oversight: {told}\n")
+        others = f"there are: {', '.join(VERBS)}{did_you_mean(verb, VERBS)}"
+        sys.stderr.write(f"oversight: there is no verb {verb!r}; {others}\n")
         return 2
     return _call(verb, words[1:], loaded)
+
+
+def _complete(shell: str) -> int:
+    from oversight.harness.cli.completion import complete
+
+    try:
+        sys.stdout.write(complete(VERBS, shell))
+    except OversightError as error:
+        sys.stderr.write(f"oversight: {error}\n")
+        return error.exit_code
+    return 0
 
 
 def _suggest() -> str:

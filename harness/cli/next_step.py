@@ -46,8 +46,12 @@ def _find_step(study: Study) -> str:
     if not runs:
         return f"{told}.\nNext: ask the models (oversight run)."
     if answered < asked:
-        look = "agreement so far: oversight agree" if panel else "the accuracy so far: oversight estimate"
+        look = (
+            "agreement so far: oversight panel agree" if panel else "the accuracy so far: oversight estimate"
+        )
         return f"{told}.\nNext: have the rest answered (oversight label status shows who is missing); {look}."
     if panel:
-        return f"{told}.\nNext: oversight agree, then oversight certify and oversight parity."
+        return (
+            f"{told}.\nNext: oversight panel agree, then oversight panel certify and oversight panel parity."
+        )
     return f"{told}.\nNext: oversight estimate, then oversight compare or oversight view."

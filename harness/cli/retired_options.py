@@ -1,47 +1,163 @@
-"""Options that a verb no longer has, and what replaces each."""
+"""Verbs and options that no longer exist, and what replaces each."""
 
 from __future__ import annotations
 
 _COLUMN = "name the column {0!r} in the file; in Python: ov.{1}(..., {0}=...)"
 _SAMPLES = "1,000 resamples are always drawn; in Python: ov.{}(..., bootstrap=...)"
-_PANEL_VERBS = ("agree", "certify", "parity")
+_SETTING = "use --set {}=..., or set it in study.toml"
+_FILE = "name the file without it, as in: oversight {} FILE"
+_FOLDER = "name the folder without it, as in: oversight {} FOLDER"
+_PYTHON = "in Python: ov.{}(..., {}=...)"
 
-RETIRED = {
-    verb: {
-        "--confidence": "use --level",
-        "--seed": f"the draws are the same in every call; in Python: ov.{verb}(..., seed=...)",
-        **{f"--{column}": _COLUMN.format(column, verb) for column in ("item", "annotator", "label")},
-    }
-    for verb in _PANEL_VERBS
+RENAMED_VERBS = {
+    "agree": "panel agree",
+    "certify": "panel certify",
+    "completion": "--completion",
+    "label-studio": "server ACTION label-studio",
+    "model": "server ACTION model",
+    "parity": "panel parity",
+    "upgrade": "store upgrade",
+    "verify": "store verify",
 }
-"""Verb, also with its action, and option: what to use in its place."""
-RETIRED["agree"]["--bootstrap"] = _SAMPLES.format("agree")
-RETIRED["certify"]["--weights"] = 'in Python: ov.certify(..., aggregate="weighted", weights=...)'
-RETIRED["parity"]["--bootstrap"] = _SAMPLES.format("parity")
-RETIRED["parity"]["--edges"] = "the edges are 0.7 and 0.9; in Python: ov.parity(..., edges=...)"
-RETIRED |= {
-    "compare": {"--adjust": "intervals always hold jointly; in Python: ov.compare(..., adjustment=...)"},
-    "demo": {"--fresh": "delete the folder, or name another one with --folder"},
-    "estimate": {"--published": "use --estimators paper"},
-    "label watch": {"--webhook": "label watch looks every 15 seconds; set another number with --every"},
-    "label-studio": {
-        "--hooks": "a server never calls this machine; leave it out",
-        "--isolated": "set isolated = true under [label_studio] in study.toml",
+"""Former verb: its present words. The former name still works in this version."""
+
+
+def rename_verb(words: list[str]) -> list[str]:
+    """Return the present words of a command that begins with a former verb.
+
+    >>> rename_verb(["model", "start", "--port", "8001"])
+    ['server', 'start', 'model', '--port', '8001']
+    """
+    present, rest = RENAMED_VERBS[words[0]].split(), words[1:]
+    if "ACTION" in present and rest:
+        present[present.index("ACTION")] = rest.pop(0)
+    return [*present, *rest]
+
+
+def _list_panel_options(action: str) -> dict[str, str]:
+    return {
+        "--confidence": "use --level",
+        "--seed": f"the draws are the same in every call; in Python: ov.{action}(..., seed=...)",
+        **{f"--{column}": _COLUMN.format(column, action) for column in ("item", "annotator", "label")},
+    }
+
+
+_CLUSTER = {
+    "--ray-address": "use --on auto or --on HOST:PORT",
+    "--worker-resources": "use --workers, as in --workers 4,GPU=1",
+}
+_CAPS = {
+    "--tokens": _SETTING.format("search.tokens"),
+    "--usd": _SETTING.format("search.usd"),
+}
+RETIRED: dict[str, dict[str, str]] = {
+    "compare": {
+        "--adjust": "intervals always hold jointly; in Python: ov.compare(..., adjustment=...)",
+        "--costs": "use --by-class, and set costs under [estimate] in study.toml",
+        "--level": _SETTING.format("estimate.level"),
+        "--metrics": "use --by-class, and set metrics under [estimate] in study.toml",
     },
+    "demo": {
+        "--folder": _FOLDER.format("demo"),
+        "--fresh": "delete the folder, or name another one",
+    },
+    "estimate": {
+        "--published": "use --estimators paper",
+        **{
+            f"--{name}": _SETTING.format(f"estimate.{name}")
+            for name in ("costs", "interval", "level", "metrics", "panel", "strata")
+        },
+    },
+    "experts export": {"--out": _FILE.format("experts export EXPERT")},
+    "experts replace": {"--with": "name the other expert without it: oversight experts replace ANA BEA"},
+    "gate": {
+        "--level": _SETTING.format("estimate.level"),
+        "--once": "use --look 1/1",
+    },
+    "init": {
+        "--folder": _FOLDER.format("init"),
+        "--name": "the study has the folder's name; change it in study.toml",
+    },
+    "items": {
+        "--key": _FILE.format("items export ITEMS"),
+        "--ask-again": "use --answers withdraw",
+        "--keep-answers": "use --answers keep",
+        "--skip-bad": "set skip_bad = true under [items] in study.toml",
+    },
+    "label audit": {"--out": _FILE.format("label audit")},
+    "label export": {"--folder": _FOLDER.format("label export")},
+    "label import": {
+        "--label-studio": "leave it out; a .json file is an export of Label Studio",
+        **{f"--{verdict}": f"use --word WORD={verdict}" for verdict in ("yes", "no", "unsure")},
+    },
+    "label reassign": {"--to": "name the other expert without it: oversight label reassign ANA BEA"},
+    "label serve": {"--no-links": "under systemd, no link is made or printed"},
+    "label simulate": {"--seed": "the study's seed is used"},
+    "label units": {"--out": _FILE.format("label units")},
+    "label watch": {
+        "--every": "label watch looks every 15 seconds",
+        "--model": "all models are watched",
+        "--webhook": "label watch looks every 15 seconds",
+    },
+    "panel agree": {
+        **_list_panel_options("agree"),
+        "--bootstrap": _SAMPLES.format("agree"),
+        "--pairs": "use --json, which has them",
+    },
+    "panel certify": {
+        **_list_panel_options("certify"),
+        "--aggregate": _PYTHON.format("certify", "aggregate"),
+        "--weights": 'in Python: ov.certify(..., aggregate="weighted", weights=...)',
+    },
+    "panel parity": {
+        **_list_panel_options("parity"),
+        "--bootstrap": _SAMPLES.format("parity"),
+        "--edges": "the edges are 0.7 and 0.9; in Python: ov.parity(..., edges=...)",
+    },
+    "plan": {
+        "--cluster-size": _PYTHON.format("plan", "cluster_size"),
+        "--intraclass": _PYTHON.format("plan", "intraclass"),
+        "--level": _SETTING.format("estimate.level"),
+        "--power": _PYTHON.format("plan", "power"),
+        "--protocol": _SETTING.format("experts.protocol"),
+        "--sensitivity": _PYTHON.format("plan", "sensitivity"),
+        "--specificity": _PYTHON.format("plan", "specificity"),
+    },
+    "predictions": {
+        "--out": _FILE.format("predictions items LOG"),
+        "--pattern": "set pattern under [prompt] in study.toml",
+    },
+    "report": {
+        "--model": "the page has all models",
+        "--out": _FILE.format("report"),
+    },
+    "run": {
+        "--patience": "a run waits 10 minutes for an endpoint that answers nothing; run it again later",
+        "--sandbox": "set tier under [search] in study.toml",
+        **_CLUSTER,
+    },
+    "search resume": _CAPS | _CLUSTER,
     "search start": {
         "--candidates": "set candidates under [search] in study.toml",
         "--parity": "set parity under [search] in study.toml",
         "--policy": "set policy under [search] in study.toml",
+        "--seed": "set seed under [study] in study.toml",
+        **_CAPS,
+        **_CLUSTER,
     },
+    "server": {"--isolated": "set isolated = true under [label_studio] in study.toml"},
+    "store": {"--to": _FILE.format("store upgrade")},
+    "view": {"--no-browser": "use --json, with which no browser opens"},
 }
+"""Verb, also with its action, and option: what to use in its place."""
 
 
 def find_replacement(verb: str, option: str) -> str:
     """What to use in place of an option that a verb no longer has, or nothing.
 
-    >>> find_replacement("agree", "--confidence")
+    >>> find_replacement("panel agree", "--confidence")
     'use --level'
-    >>> find_replacement("agree", "--level")
+    >>> find_replacement("panel agree", "--level")
     ''
     """
     return RETIRED.get(verb, {}).get(option, "")

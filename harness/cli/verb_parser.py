@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
 
-from oversight.harness.cli.retired_options import RETIRED, find_replacement
+from oversight.harness.cli.retired_options import find_replacement
 from oversight.harness.output import did_you_mean
 
 
 class VerbParser(argparse.ArgumentParser):
     """The parser of a verb, and of its sub-verbs."""
 
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Parse all arguments; an unknown option ends the program, as `error` does."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            action = getattr(found, "action", None) or getattr(found, "verb", "")
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._replace(action, unknown[0])}")
+        return found
+
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, with what was probably meant, and exit with 2."""
-        super().error(message + self._guess(message))
+        """Print the usage and the message, with the choice that was probably meant, and exit with 2."""
+        found = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        meant = did_you_mean(found[1], re.findall(r"[^\s',]+", found[2])) if found else ""
+        super().error(message + meant)
 
-    def _guess(self, message: str) -> str:
-        if found := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
-            return did_you_mean(found[1], re.findall(r"[^\s',]+", found[2]))
-        if found := re.match(r"unrecognized arguments: (--[\w-]+)", message):
-            if told := _replaced(self.prog, found[1]):
-                return f"; this option is gone: {told}"
-            return did_you_mean(found[1], _options(self))
-        return ""
-
-
-def _replaced(prog: str, option: str) -> str:
-    """What replaces an option of this verb, or of one of its actions."""
-    verb = prog.removeprefix("oversight ")
-    names = [name for name in RETIRED if f"{name} ".startswith(f"{verb} ")]
-    return next(filter(None, (find_replacement(name, option) for name in names)), "")
+    def _replace(self, action: str, option: str) -> str:
+        """What to use in place of an option that this action does not have."""
+        verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
+        told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
+        return f"; this option is gone: {told}" if told else did_you_mean(option, _options(self))
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from oversight.harness.distribution import require
 from oversight.harness.errors import ConfigError
 
-_ALONE = ("ray_address", "workers", "worker_resources", "serve")
-"""Options that say nothing without ``--on ray``."""
+_ALONE = ("workers", "serve")
+"""Options that say nothing without ``--on``."""
 _ANSWERS = 10.0
 """Seconds that a cluster has to answer."""
 
@@ -42,14 +42,18 @@ class Placement:
 
 
 def add_placement(parser: argparse.ArgumentParser) -> None:
-    """Add ``--on ray`` and its options."""
+    """Add ``--on`` and its options."""
     add = parser.add_argument
-    add("--on", choices=["ray"], help="make calls from the nodes of a Ray cluster")
-    where = "of the cluster that this node is in: auto, HOST:PORT (default: RAY_ADDRESS, else one of its own)"
-    add("--ray-address", metavar="ADDRESS", help=where)
-    add("--workers", type=int, metavar="N", help="number of workers (default: one per node)")
-    takes = "what a worker takes of its node, as CPU=1,GPU=1 (default: CPU=1)"
-    add("--worker-resources", metavar="NAME=N,...", help=takes)
+    where = (
+        "make calls from the nodes of a Ray cluster: auto (the one this node is in), HOST:PORT, or ray "
+        "(that of RAY_ADDRESS, else one of its own)"
+    )
+    add("--on", metavar="CLUSTER", help=where)
+    workers = (
+        "number of workers (default: one per node), what each takes of its node (default: CPU=1), or both, "
+        "as 4,CPU=1,GPU=1"
+    )
+    add("--workers", metavar="N,NAME=N,...", help=workers)
     add("--serve", metavar="COMMAND", help="serve the model on every node: 'vllm serve NAME --port 8000'")
 
 
@@ -63,15 +67,14 @@ def read_placement(args: argparse.Namespace) -> Placement | None:
     """
     if args.on is None:
         if given := [name for name in _ALONE if getattr(args, name) is not None]:
-            raise ConfigError(f"--{given[0].replace('_', '-')} goes with --on ray")
+            raise ConfigError(f"--{given[0].replace('_', '-')} goes with --on")
         return None
-    if args.workers is not None and args.workers < 1:
-        raise ConfigError(f"--workers: give a number ≥ 1, not {args.workers}")
-    require("ray", "--on ray", "ray")
+    number, resources = _read_workers(args.workers)
+    require("ray", "--on", "ray")
     return Placement(
-        address=_read_address(args.ray_address or os.environ.get("RAY_ADDRESS")),
-        workers=args.workers,
-        resources=_read_resources(args.worker_resources or "CPU=1"),
+        address=_read_address(os.environ.get("RAY_ADDRESS") if args.on == "ray" else args.on),
+        workers=number,
+        resources=resources,
         serve=_read_command(args.serve),
     )
 
@@ -84,28 +87,33 @@ def _read_address(text: str | None) -> str | None:
         return text
     if "://" in text:
         raise ConfigError(
-            f"--ray-address: {text}: give auto or HOST:PORT, on a node of the cluster (from elsewhere with: "
-            "ray job submit -- oversight run --on ray --ray-address auto)"
+            f"--on: {text}: give auto or HOST:PORT, on a node of the cluster (from elsewhere with: "
+            "ray job submit -- oversight run --on auto)"
         )
     host, _, port = text.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS):
             return text
     except (OSError, ValueError):
-        raise ConfigError(f"--ray-address: nothing answers at {text!r}; give auto, or HOST:PORT") from None
+        raise ConfigError(f"--on: nothing answers at {text!r}; give auto, HOST:PORT or ray") from None
 
 
-def _read_resources(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, amount = part.strip().partition("=")
+def _read_workers(text: str | None) -> tuple[int | None, dict[str, float]]:
+    """How many workers, None if not given, and what each takes of its node."""
+    number, resources = None, dict[str, float]()
+    for part in map(str.strip, [] if text is None else text.split(",")):
+        name, is_resource, amount = part.partition("=")
         try:
-            found[name] = float(amount)
+            value = float(amount) if is_resource else int(part)
         except ValueError:
-            found[name] = -1.0
-        if not name or not 0 <= found[name] < float("inf"):
-            raise ConfigError(f"--worker-resources: give NAME=N,..., such as CPU=1, not {part.strip()!r}")
-    return found
+            value = -1.0
+        if is_resource and name and 0 <= value < float("inf"):
+            resources[name] = value
+        elif not is_resource and number is None and value >= 1:
+            number = int(value)
+        else:
+            raise ConfigError(f"--workers: give a number ≥ 1 and NAME=N, such as 4,GPU=1, not {part!r}")
+    return number, resources or {"CPU": 1.0}
 
 
 def _read_command(text: str | None) -> tuple[str, ...]:

@@ -561,7 +561,7 @@ class LabelColumns:
         """Names of the design and the features that decide what the labels can be used for.
 
         The design is named by what the labels tell, so that every protocol has one. The table of combinations
-        (`oversight.harness.estimate.RULES`) uses these names.
+        (`oversight.harness.estimate.combinations.RULES`) uses these names.
         """
         if not self.tells_accuracy:
             design = "differences"

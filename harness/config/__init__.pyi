@@ -1,5 +1,6 @@
 from .models import (
     AnswerForm as AnswerForm, LOCAL_ENDPOINT as LOCAL_ENDPOINT, ModelSection as ModelSection,
+    OPENAI as OPENAI,
     RunSpec as RunSpec, Section as Section, api_key as api_key, check_pattern as check_pattern,
 )
 from .study import (
@@ -9,5 +10,5 @@ from .study import (
 )
 from .study_file import (
     STUDY_FILE as STUDY_FILE, read_study as read_study, SCHEMA_FILE as SCHEMA_FILE,
-    read_schema_text as read_schema_text,
+    read_schema_text as read_schema_text, change_setting as change_setting,
 )

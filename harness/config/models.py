@@ -17,7 +17,7 @@ from oversight.harness.output import keep_secret
 LOCAL_ENDPOINT = "local"
 AnswerForm = Literal["line", "schema", "choice", "free"]
 """How an answer is asked for: on a last line, in a JSON Schema, by the server's constraint, or freely."""
-_OPENAI = "https://api.openai.com/v1"
+OPENAI = "https://api.openai.com/v1"
 
 
 ENDPOINT_ONLY = ("requests_per_minute", "tokens_per_minute", "shared_limits", "api_version", "limit_as")
@@ -69,7 +69,7 @@ class EndpointSection(Section):
         and ``max_tokens`` if that is refused. Batches are sent with the first.
     """
 
-    url: EndpointURL = _OPENAI
+    url: EndpointURL = OPENAI
     api_key_env: KeyVariable = "OPENAI_API_KEY"
     concurrency: int = Field(default=8, ge=1, le=1024)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -88,7 +88,7 @@ class ModelSection(Section):
     ----------
     endpoint
         A base URL, the name of a section under ``[endpoints]``, or ``"local"`` for the server of
-        ``oversight model start``.
+        ``oversight server start model``.
     model
         What the endpoint calls the model; of a callable or a command, a name of yours for its version.
     python
@@ -124,7 +124,7 @@ class ModelSection(Section):
     """
 
     # What is wrong in study.toml is named in the order of the fields.
-    endpoint: EndpointURL = _OPENAI
+    endpoint: EndpointURL = OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
     command: list[str] = []

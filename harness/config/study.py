@@ -407,18 +407,6 @@ class PromptSection(Section):
         return None if pattern is None else check_pattern(pattern)
 
 
-class PricesSection(Section):
-    """What calls cost.
-
-    Attributes
-    ----------
-    file
-        File with the table of prices; without it ``prices.toml`` is looked for.
-    """
-
-    file: str | None = None
-
-
 class CostsSection(Section):
     """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
 
@@ -458,7 +446,7 @@ class LabelStudioSection(Section):
         File with a labelling page of one's own for Label Studio.
     isolated
         Whether every expert has a server of their own on this machine started by
-        ``oversight label-studio start``, so that nobody sees another's answers.
+        ``oversight server start label-studio``, so that nobody sees another's answers.
     """
 
     instructions: str = ""
@@ -487,7 +475,7 @@ class EstimateSection(Section):
     level
         Confidence level of intervals.
     interval
-        Kind of interval: ``"exact"``, or a name of those that ``oversight estimate --interval`` takes.
+        Kind of interval: ``"exact"``, or a name of those in docs/estimators.md.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
         panel.
@@ -508,6 +496,11 @@ class EstimateSection(Section):
     looks: int | None = Field(default=None, ge=1)
     metrics: list[str] = Field(default=[])
     costs: str | None = None
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _split_metrics(cls, named: Any) -> Any:
+        return [name.strip() for name in named.split(",")] if isinstance(named, str) else named
 
     @model_validator(mode="after")
     def _one_kind_of_strata(self) -> EstimateSection:
@@ -530,7 +523,6 @@ class Study(Section):
     endpoints: dict[str, EndpointSection] = Field(default={})
     models: dict[str, ModelSection] = Field(default={})
     judges: list[str] = Field(default=[], validation_alias=AliasPath("models", "judge"))
-    prices: PricesSection = PricesSection()
     costs: CostsSection = CostsSection()
     label_studio: LabelStudioSection = LabelStudioSection()
     people: PeopleSection = PeopleSection()
@@ -603,12 +595,6 @@ class Study(Section):
     def reference_file(self) -> Path | None:
         """Path of the experts' labels that a panel is held against; None if there are none."""
         return self.path(self.experts.reference) if self.experts.reference else None
-
-    @property
-    def price_file(self) -> tuple[Path, bool]:
-        """Path of the price table, and whether study.toml names it, so that it must be there."""
-        named = self.prices.file
-        return self.path(named or "prices.toml"), named is not None
 
     def model(self, name: str) -> ModelSection:
         """Settings of a model, with those of the endpoint it names filled in.

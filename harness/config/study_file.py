@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -16,7 +18,7 @@ from pydantic import ValidationError
 
 from oversight.harness.config.models import ENDPOINT_ONLY
 from oversight.harness.config.study import Study
-from oversight.harness.errors import DataError
+from oversight.harness.errors import BadInput, DataError
 from oversight.harness.output import did_you_mean, read_text, shorten
 
 STUDY_FILE = "study.toml"
@@ -28,18 +30,21 @@ _RETIRED = {
         **dict.fromkeys(ENDPOINT_ONLY, _OF_ENDPOINTS),
     },
     "search": {"parents": "proposals start from the candidates believed best; leave it out"},
+    "prices": {"file": "prices.toml beside study.toml is read; give the table that name"},
 }
 """Settings that a section no longer has, and what to do instead."""
 
 
-def read_study(path: str | Path = STUDY_FILE) -> Study:
-    """Read a study file.
+def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None = None) -> Study:
+    """Read a study file, with other values of some settings, by their names such as ``estimate.level``.
 
     Raises
     ------
     DataError
         Naming file, line and key of the first thing wrong: no such file, malformed TOML, an
         unknown key, a wrong type, a value out of range.
+    BadInput
+        Naming a changed setting that does not exist, or whose value it cannot take.
     """
     path = Path(path)
     try:
@@ -62,12 +67,16 @@ def read_study(path: str | Path = STUDY_FILE) -> Study:
     table.pop("folder", None)
     _refuse_large(table, path, text)
     _refuse_retired(table, path, text)
+    for name, value in (changes or {}).items():
+        _change(table, name.split("."), value)
     try:
         return Study.model_validate({**table, "folder": str(path.parent)})
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(k) for k in first["loc"] if k != "folder"]
         reason = _reason(first) + (_meant(first["loc"]) if first["type"] == "extra_forbidden" else "")
+        if changed := next((n for n in changes or () if ".".join(keys).startswith(n)), ""):
+            raise BadInput(f"--set {changed}: {reason}") from None
         raise DataError(reason, file=path, line=_line(text, keys), field=".".join(keys)) from None
 
 
@@ -81,10 +90,19 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
         raise DataError(reason, file=path, line=_line(text, list(keys)), field=".".join(keys))
 
 
+def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
+    """Give a setting another value; a section that is missing begins with it."""
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise BadInput(f"--set {'.'.join(keys)}: {key} is no section of study.toml")
+    table[keys[-1]] = value
+
+
 def _refuse_retired(table: dict[str, Any], path: Path, text: str) -> None:
     """Refuse settings that were removed, naming what replaces them."""
     for kind, retired in _RETIRED.items():
-        sections = {"": table.get(kind)} if kind == "search" else table.get(kind)
+        sections = table.get(kind) if kind in ("endpoints", "models") else {"": table.get(kind)}
         for name, section in sections.items() if isinstance(sections, dict) else ():
             found = [key for key in retired if isinstance(section, dict) and key in section]
             if found:
@@ -133,6 +151,38 @@ def _line(text: str, keys: list[str]) -> int | None:
             if ".".join(keys) == key or ".".join(keys).startswith(key + "."):
                 return number
     return best
+
+
+def change_setting(text: str, section: str, name: str, value: str | int) -> str:
+    r"""Return the text of a study.toml in which a setting has another value, all else unchanged.
+
+    Raises
+    ------
+    BadInput
+        If the file has no such section, or writes the setting in a way that cannot be replaced.
+
+    Examples
+    --------
+    >>> print(change_setting('[study]\nname = "a"  # mine\n', "study", "store", "b.db"))
+    [study]
+    store = "b.db"
+    name = "a"  # mine
+    <BLANKLINE>
+    """
+    line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+    head = re.search(rf"^[ \t]*\[[ \t]*{section}[ \t]*\][^\n]*\n?", text, re.MULTILINE)
+    if head is not None:
+        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
+        kept = text[head.end() : end.start() if end else len(text)]
+        rest = text[head.end() + len(kept) :]
+        written = rf"""^[ \t]*{name}[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)"""
+        changed, number = re.compile(written, re.MULTILINE).subn(lambda _: line, kept)
+        changed = changed if number else f"{line}\n{kept}"
+        begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
+        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
+            if tomllib.loads(begin + changed + rest)[section][name] == value:
+                return begin + changed + rest
+    raise BadInput(f"study.toml: under [{section}], write by hand: {line}")
 
 
 SCHEMA_FILE = "study.schema.json"

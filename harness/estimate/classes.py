@@ -50,6 +50,7 @@ by `ratio_part`; nothing is smoothed on the way, and every part has the interval
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,9 +75,16 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput, EstimateError, NotIdentified
 from oversight.harness.estimate.combinations import refuse
-from oversight.harness.estimate.core import check_level, find_root, z_value
+from oversight.harness.estimate.core import check_level, count_effective, find_root, z_value
 from oversight.harness.estimate.evaluation import accuracy, complete
-from oversight.harness.estimate.evidence import Evidence, collected_part, enough_clusters, number_clusters
+from oversight.harness.estimate.evidence import (
+    PARTIAL_KINDS,
+    Evidence,
+    collected_part,
+    enough_clusters,
+    find_weights,
+    number_clusters,
+)
 from oversight.harness.estimate.intervals import effective_size, scale_by_share, share_interval
 from oversight.harness.estimate.model_comparison import why_unfinished
 from oversight.harness.estimate.paired import TIED, Comparison, pairs_table
@@ -87,6 +95,8 @@ from oversight.harness.estimate.routed_means import (
     resolved_accuracy,
 )
 from oversight.harness.estimate.routed_sample import RoutedSample, read_item_answers
+from oversight.harness.estimate.second import SecondQuestions
+from oversight.harness.estimate.side_information import Setting
 from oversight.harness.estimate.tallies import Estimates, Strata, find_strata
 from oversight.harness.expected import check_mapping, check_names
 from oversight.harness.types import (
@@ -257,6 +267,8 @@ def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArra
     return min(_MOST, max(low, min(0.0, seen)))
 
 
+LEAST_SECOND = 20
+"""Answers to second questions about the items of a share from which on they are used for it."""
 LEAST = 2.0
 """Yes-answers about a class to be expected at least, or its recall and F1 are withheld."""
 
@@ -275,6 +287,8 @@ class ClassEvidence:
         Stratum of every item, or None.
     classes
         Number of classes.
+    second
+        Second questions about items whose first answer was no, and their answers; None without.
     """
 
     predictions: PredictionColumns
@@ -283,10 +297,17 @@ class ClassEvidence:
     strata: ItemValues | None
     classes: int
     level: float
+    second: LabelColumns | None = None
 
     @classmethod
     def ready(
-        cls, predictions: PredictionColumns, labels: LabelColumns, classes: int, strata: Strata, level: float
+        cls,
+        predictions: PredictionColumns,
+        labels: LabelColumns,
+        classes: int,
+        strata: Strata,
+        level: float,
+        second: LabelColumns | None = None,
     ) -> ClassEvidence:
         """Cut down to what may be estimated from.
 
@@ -300,11 +321,19 @@ class ClassEvidence:
             If no prediction has an answer.
         """
         _check_classes(predictions, labels, classes)
-        refuse("metrics", labels.conditions, strata=strata is not None)
+        features = {"strata": strata is not None, "second questions": second is not None}
+        refuse("metrics", labels.conditions, **features)
         part, notes = collected_part(labels, predictions.is_there)
         by = None if strata is None else find_strata(predictions, part, strata)
+        is_partial = any(note.kind in PARTIAL_KINDS for note in notes)
         ready = cls(
-            predictions=predictions, labels=part, notes=notes, strata=by, classes=classes, level=level
+            predictions=predictions,
+            labels=part,
+            notes=notes,
+            strata=by,
+            classes=classes,
+            level=level,
+            second=None if is_partial else second,
         )
         if not (part.answered & ready.population).any():
             raise EstimateError(
@@ -324,15 +353,21 @@ class ClassEvidence:
         """Items of the population that the model says are of a class, shape (N,)."""
         return np.asarray(self.population & (self.predictions.option == option))
 
+    @property
+    def size(self) -> float:
+        """Number of items of the population; of items with weights, how many of equal weight tell as much."""
+        weight = find_weights(np.flatnonzero(self.population), self.labels)
+        return float(np.count_nonzero(self.population)) if weight is None else count_effective(weight)
+
     def share(self, items: BoolArray) -> Part:
         """How many of the population are of such items, with Clopper and Pearson's interval."""
         places = np.flatnonzero(self.population)
-        inside = items[places].astype(np.float64)
-        size = float(len(places))
+        inside, weight = items[places].astype(np.float64), find_weights(places, self.labels)
         cluster = number_clusters(places, self.labels.index, self.labels.cluster)
+        size = self.size
         if cluster is not None:
             size = effective_size(inside, cluster, self.level)
-        value = float(inside.mean())
+        value = float(np.average(inside, weights=weight))
         return Part.within(value, *share_interval(value * size, size, self.level))
 
     def estimate(self, items: BoolArray, option: int | IntArray) -> Estimate:
@@ -352,6 +387,10 @@ class ClassEvidence:
         answers = replace(self.predictions, option=chosen, confidence=None)
         labels = self.labels.take(np.flatnonzero(items[self.labels.item]))
         labels = replace(labels, drawn=None, asked=labels.asked & items)
+        if self.second is not None:
+            with contextlib.suppress(NotIdentified):
+                second = SecondQuestions({"": answers}, self.second, least=LEAST_SECOND)
+                return second.estimate("", Setting(labels=labels, level=self.level))
         return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
     def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
@@ -378,7 +417,8 @@ class ClassEvidence:
                 f"of {unknown} of {places.size} items nobody said whether they are of this class: what was "
                 "predicted of them is refuted, or experts were silent"
             )
-        return resolved_accuracy(correct, level=self.level, cluster=cluster)
+        weight = find_weights(places, self.labels)
+        return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:
         """Yes-answers about a class that are to be expected if it is as frequent as it is predicted.
@@ -465,7 +505,7 @@ class ItemTruths:
             items=items,
             data=data,
             truth=truth,
-            weight=_weigh(models[0], items, strata),
+            weight=_weigh(models[0], items, labels, strata),
             cluster=number_clusters(items, labels.index, labels.cluster),
             width=classes,
         )
@@ -496,7 +536,12 @@ class ItemTruths:
         return correlate(influences, self.cluster)
 
 
-def _weigh(predictions: PredictionColumns, items: IntArray, strata: ItemValues | None) -> FloatArray:
+def _weigh(
+    predictions: PredictionColumns, items: IntArray, labels: LabelColumns, strata: ItemValues | None
+) -> FloatArray:
+    drawn = find_weights(items, labels)
+    if drawn is not None:
+        return np.asarray(drawn / drawn.mean(), dtype=np.float64)
     if strata is None:
         return np.ones(len(items))
     pool = np.bincount(strata.code[predictions.ran], minlength=len(strata.names))
@@ -629,12 +674,13 @@ def mean_cost(
     EstimateError
         If answers do not tell it.
     """
+    evidence = replace(evidence, second=None)  # how its parts go together is known of first answers alone
     places = np.flatnonzero(evidence.population)
     predicted = np.stack([m.option[places] for m in models], axis=1)
     form = CostForm.of(costs, np.maximum(predicted, -1), signs)
     least = float(form.base.min(initial=np.inf))
     if not form.weights and form.low == form.high:
-        return _all_alike(evidence, form.low, costs, signs, len(places))
+        return _all_alike(evidence, form.low, costs, signs)
     entries = [*_known(evidence, form, places), *_unknown(evidence, form, places)]
     whys = [why for _, why in entries if why]
     parts = [entry for entry, _ in entries]
@@ -671,15 +717,13 @@ def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float
     )
 
 
-def _all_alike(
-    evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int], n: int
-) -> Estimate:
-    """Where each of n items costs the same whatever is true; others, which were not seen, may cost more."""
+def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int]) -> Estimate:
+    """Where each item costs the same whatever is true; others, which were not seen, may cost more."""
     table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
     most, least = float(table.max()), float(table.min())
     if len(signs) > 1:
         most, least = most - least, least - most
-    unseen = share_interval(0, n, evidence.level)[1]
+    unseen = share_interval(0, evidence.size, evidence.level)[1]
     return _estimate_cost(evidence, cost, cost - unseen * (cost - least), cost + unseen * (most - cost))
 
 
@@ -706,8 +750,8 @@ def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[
         part = Part.within(inner.clipped, inner.low, inner.high)
         share = evidence.share(items)
         if share.value < 1:
-            size, ends = len(places), (part.value, part.low, part.high)
-            part = Part.within(*scale_by_share(share.value, size, *ends, evidence.level))
+            ends = part.value, part.low, part.high
+            part = Part.within(*scale_by_share(share.value, evidence.size, *ends, evidence.level))
         found.append(((weight, part, option, np.zeros(items.size)), inner.why))
     return found
 
@@ -983,6 +1027,7 @@ def classification_report(
     costs: CostTable | None = None,
     level: float = 0.95,
     strata: Strata = None,
+    second: LabelColumns | None = None,
 ) -> ClassEstimates:
     """Results by class of one model, and what its answers cost on average.
 
@@ -999,6 +1044,9 @@ def classification_report(
         What every truth and prediction costs, for the mean ``cost``.
     level
         Confidence level of each.
+    second
+        Second questions about items whose first answer was no, and their answers, over the same items as
+        predictions and labels, which are then columns. They narrow results by class, not the mean cost.
 
     Returns
     -------
@@ -1017,7 +1065,7 @@ def classification_report(
     check_level(level)
     one, said = align(predictions, labels)
     try:
-        evidence = ClassEvidence.ready(one, said, number, strata, level)
+        evidence = ClassEvidence.ready(one, said, number, strata, level, second)
     except NotIdentified as error:
         names = [name for name, _, _ in name_results(metrics, classes, costs)]
         return ClassEstimates({}, dict.fromkeys(names, str(error)))

@@ -81,7 +81,7 @@ RULES = (
         uses=_set(*USES),
         all_of=_set("ratings"),
         kind=NO_EFFECT,
-        reason="this study is a panel; see: oversight agree, certify and parity --help",
+        reason="this study is a panel; see: oversight panel agree, certify and parity --help",
     ),
     Rule(
         uses=_set("estimate", "metrics"),
@@ -108,12 +108,12 @@ RULES = (
         all_of=_set("clusters"),
         reason="a plan from a pilot takes items as independent, and these share clusters",
     ),
-    Rule(uses=_set("metrics", "search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
+    Rule(uses=_set("search", "plan", "gate difference"), all_of=_set("weights"), reason=_UNEQUAL),
     Rule(uses=_set("compare"), all_of=_set("weights", "resolved"), reason=_UNEQUAL),
-    Rule(uses=_set("estimate", "compare", "gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
-    Rule(uses=_set("estimate"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
+    Rule(uses=_set("gate"), all_of=_set("weights", "gold"), reason=_UNEQUAL),
+    Rule(uses=_set("estimate", "metrics"), all_of=_set("weights", "second questions"), reason=_UNEQUAL),
     Rule(
-        uses=_set("estimate", "compare", "gate"),
+        uses=_set("estimate", "compare", "gate", "metrics"),
         all_of=_set("weights", "clusters"),
         reason="items were drawn with unequal chances and share clusters; take one of these",
     ),
@@ -137,7 +137,7 @@ RULES = (
         reason="strata have no effect together with clusters, unequal chances or gold; leave them out",
     ),
     Rule(
-        uses=_set("estimate"),
+        uses=_set("estimate", "metrics"),
         all_of=_set("strata", "second questions"),
         reason="second questions are not used together with strata",
     ),
@@ -148,7 +148,7 @@ RULES = (
         reason="items asked about until resolved have no correction for experts' errors",
     ),
     Rule(
-        uses=_set("estimate"),
+        uses=_set("estimate", "metrics"),
         all_of=_set("resolved"),
         any_of=_set("votes", "second questions"),
         kind=NO_EFFECT,
@@ -161,10 +161,16 @@ RULES = (
         reason="every item is resolved, and a judge adds nothing to what is known",
     ),
     Rule(
-        uses=_set("compare", "gate", "gate difference", "metrics", "search"),
+        uses=_set("metrics"),
+        any_of=_set("votes", "judges"),
+        kind=NO_EFFECT,
+        reason="results by class use experts' answers alone",
+    ),
+    Rule(
+        uses=_set("compare", "gate", "gate difference", "search"),
         any_of=_set("votes", "judges", "second questions"),
         kind=NO_EFFECT,
-        reason="only estimates of a model's accuracy use more than experts' first answers",
+        reason="only estimates of one model use more than experts' first answers",
     ),
     Rule(
         uses=_set("plan"),

@@ -404,7 +404,8 @@ def accuracy(
         gold=gold,
         n_options=n_options,
     )
-    return evaluation.estimate(*collected_part(said, predicted.is_there), checks=checks)
+    part, notes = collected_part(said, predicted.is_there)
+    return evaluation.complete(evaluation.make(part), part, notes, checks=checks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -481,11 +482,12 @@ class Evaluation:
             published=self.published,
         )
 
-    def estimate(self, part: LabelColumns, notes: tuple[Note, ...], *, checks: bool = True) -> Estimate:
-        """Estimate from the interim subset of the labels, with all that a reader must know."""
+    def complete(
+        self, made: Estimate, part: LabelColumns, notes: tuple[Note, ...], *, checks: bool = True
+    ) -> Estimate:
+        """Add to an estimate from the interim subset of the labels all that a reader must know."""
         by_rates = self.gold is None if self.is_fixed else self.is_plain
         tilted = by_rates and not self.is_anytime
-        made = self.make(part)
         return complete(made, self.predictions, part, notes, make=self.make, checks=checks, tilted=tilted)
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
@@ -733,7 +735,8 @@ def accuracies(
     found, undefined = dict[str, Estimate](), dict[str, str]()
     for name, options in wanted.items():
         try:
-            found[name] = Evaluation(predictions=predictions, labels=labels, **options).estimate(part, notes)
+            one = Evaluation(predictions=predictions, labels=labels, **options)
+            found[name] = one.complete(one.make(part), part, notes)
         except EstimateError as error:
             undefined[name] = str(error)
     if POINTS.keys() <= undefined.keys():

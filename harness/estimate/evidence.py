@@ -568,9 +568,10 @@ def estimate_by_design(
     evidence = Evidence.of(predictions, labels, error_free=gold is None)
     if gold is None:
         return evidence.accuracy(level)
-    option, sample = evidence.option(), evidence.sample
-    estimate = gold_accuracy if allows_gold_score(option, sample) else corrected_accuracy
-    return estimate(option, sample, gold, level=level, cluster=evidence.cluster)
+    option, sample, cluster, weight = evidence.option(), evidence.sample, evidence.cluster, evidence.weight
+    if weight is None and allows_gold_score(option, sample):
+        return gold_accuracy(option, sample, gold, level=level, cluster=cluster)
+    return corrected_accuracy(option, sample, gold, level=level, cluster=cluster, weight=weight)
 
 
 def resolved_estimate(

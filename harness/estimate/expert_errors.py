@@ -48,6 +48,7 @@ from oversight.harness.estimate.core import (
     check_successes,
     chi2_tail,
     clopper_pearson,
+    count_effective,
     effective_clusters,
     find_root,
     sign_p_value,
@@ -138,6 +139,7 @@ def corrected_mean(
     *,
     level: float = 0.95,
     cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Equation (G) with corrected answers, its variance including that of the gold rates.
 
@@ -159,6 +161,9 @@ def corrected_mean(
     cluster
         Shape (N,): number of the item's cluster; clusters are then the independent units, of which one more
         lies at each end, and the quantile is Student's.
+    weight
+        Shape (N,), above 0: how many items of a pool each stands for. Means are then weighted, and there are
+        as many units as the weights leave effective. Not together with `cluster`.
 
     Raises
     ------
@@ -168,18 +173,21 @@ def corrected_mean(
     check_level(level)
     size = len(c)
     check_items(size)
-    value, _, _ = _corrected(c, data, gold.sensitivity, gold.specificity)
+    share = np.full(size, 1 / size) if weight is None else weight / weight.sum()
+    value, _, _ = _corrected(c, data, share, gold.sensitivity, gold.specificity)
     n_s, n_t = gold.n_true + 2, gold.n_false + 2
     s, t = (gold.yes_on_true + 1) / n_s, (gold.no_on_false + 1) / n_t
-    centre, g, (slope_s, slope_t) = _corrected(c, data, s, t)
+    centre, g, (slope_s, slope_t) = _corrected(c, data, share, s, t)
     floor, ceiling = min(0.0, float(c.min())), max(0.0, float(c.max()))
-    sums = g - g.mean() if cluster is None else np.bincount(cluster, g - g.mean())
-    units = size if cluster is None else effective_clusters(cluster)
+    rest = size * share * (g - centre)
+    sums = rest if cluster is None else np.bincount(cluster, rest)
+    units = count_units(size, cluster, weight)
     # One added unit at each end of the answer scale: a sample without errors is not free of variance.
     end = (ceiling - floor) / youden(s, t) * size / units
     sampling = (float((sums**2).sum()) + end**2 / 2) / (units + 1) * units / size**2
     se = float(np.sqrt(sampling + slope_s**2 * s * (1 - s) / n_s + slope_t**2 * t * (1 - t) / n_t))
-    half = se * (z_value(level) if cluster is None else t_quantile(level, max(1.0, units - 1)))
+    are_many = cluster is None and weight is None
+    half = se * (z_value(level) if are_many else t_quantile(level, max(1.0, units - 1)))
     low, high = (min(ceiling, max(floor, end)) for end in (centre - half, centre + half))
     notes = () if floor <= value <= ceiling else (Note(NoteKind.OUT_OF_RANGE),)
     low, high = min(low, max(floor, value)), max(high, min(ceiling, value))
@@ -193,6 +201,13 @@ def corrected_mean(
     )
 
 
+def count_units(size: int, cluster: IntArray | None, weight: FloatArray | None) -> float:
+    """Effective number of independent units among so many items: clusters, or what unequal weights leave."""
+    if cluster is not None:
+        return effective_clusters(cluster)
+    return float(size) if weight is None else count_effective(weight)
+
+
 def corrected_accuracy(
     predicted: ArrayLike,
     data: RoutedSample,
@@ -200,24 +215,26 @@ def corrected_accuracy(
     *,
     level: float = 0.95,
     cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Estimate:
     """Accuracy of one model from fallible experts; see `corrected_mean`. −1 counts as wrong."""
     c = accuracy_target(predicted, data.propensities.shape[1])
     data = informed(np.asarray(predicted, dtype=np.int64)[:, None], data)
-    return corrected_mean(c, data, gold, level=level, cluster=cluster)
+    return corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
 
 
 def _corrected(
-    c: FloatArray, data: RoutedSample, s: float, t: float
+    c: FloatArray, data: RoutedSample, share: FloatArray, s: float, t: float
 ) -> tuple[float, FloatArray, tuple[float, float]]:
-    """Mean of g̃, g̃ itself, and the slopes of the mean in s and t."""
+    """Weighted mean of g̃ by shares of the items, g̃ itself, and the slopes of the mean in s and t."""
     b = corrected_answers(data.answer, s, t)
     weight = question_weights(c, data)
     g = (c * data.posterior).sum(axis=1)
     g = g + np.bincount(data.item, weight * (b - data.posterior[data.item, data.asked]), minlength=len(c))
-    slope = len(c) * youden(s, t)
+    weight = weight * share[data.item]
+    slope = youden(s, t)
     slopes = -float((weight * b).sum()) / slope, float((weight * (1 - b)).sum()) / slope
-    return float(g.mean()), g, slopes
+    return float(share @ g), g, slopes
 
 
 _FINE_GRID = np.linspace(0.0, 1.0, 2001)

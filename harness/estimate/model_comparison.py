@@ -201,7 +201,6 @@ def z_of(p_value: float) -> float:
 
 
 COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
-ADJUSTMENTS = ("max-z", "holm", "bonferroni")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -380,7 +379,9 @@ def _compare_drawn(
         both, a, b = (names[i], names[j]), evidence.option(i), evidence.option(j)
         data, cluster, count = evidence.sample, evidence.cluster, None
         if errors is not None:
-            return corrected_difference(a, b, data, errors, level=level, names=both, cluster=cluster)
+            return corrected_difference(
+                a, b, data, errors, level=level, names=both, cluster=cluster, weight=evidence.weight
+            )
         if sign:
             return _test_signs(a, b, data, level, both)
         if kinds is not None:

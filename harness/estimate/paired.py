@@ -67,6 +67,7 @@ from oversight.harness.estimate.expert_errors import (
     ErrorRanges,
     GoldCounts,
     corrected_mean,
+    count_units,
     rate_ranges,
     youden_interval,
 )
@@ -561,6 +562,7 @@ def corrected_difference(
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
     cluster: IntArray | None = None,
+    weight: FloatArray | None = None,
 ) -> Comparison:
     """Difference with the interval that the module gives.
 
@@ -572,6 +574,8 @@ def corrected_difference(
         Answers, made with ``error_free=False``.
     known
         Answers to gold, and ranges of the rates.
+    weight
+        Shape (N,), above 0: how many items of the pool each stands for, if chances differed.
 
     Raises
     ------
@@ -581,11 +585,11 @@ def corrected_difference(
         As of `difference_interval`.
     """
     check_level(level)
-    is_even = cluster is None and _has_even_draws(first, second, data)
+    is_even = cluster is None and weight is None and _has_even_draws(first, second, data)
     if known.gold is not None and is_even:
         found = _by_ratio(first, second, data, known, level)
     elif known.gold is not None:
-        found = _by_gold(first, second, data, known.gold, level, cluster)
+        found = _by_gold(first, second, data, known.gold, level, cluster, weight)
     elif is_even:
         found = _by_ranges(first, second, data, known, level)
     else:
@@ -656,12 +660,13 @@ def _by_gold(
     gold: GoldCounts,
     level: float,
     cluster: IntArray | None,
+    weight: FloatArray | None,
 ) -> FoundDifference:
     """The mean of corrected answers, with Student's t of the items or clusters."""
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
-    found = corrected_mean(c, data, gold, level=level, cluster=cluster)
-    groups = len(first) if cluster is None else effective_clusters(cluster)
+    found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)
+    groups = count_units(len(first), cluster, weight)
     made = _interval((found.low, found.high), level, "delta", found.notes, why=found.why)
     return found.value, made, student_p_value(found.value, found.se or 0.0, groups)
 

@@ -210,14 +210,18 @@ class SecondQuestions(SideInformation):
         Predictions of the models to estimate, by name.
     second
         Second questions and their answers, which the labels do not hold.
+    least
+        Number of second answers about a model's items from which on they are used.
     """
 
     name, feature = DEEPENED, "second questions"
     subject = "second questions are"
     worth = NoteKind.SECOND_WORTH
 
-    def __init__(self, models: Mapping[str, PredictionColumns], second: LabelColumns) -> None:
-        self._models, self._second = models, second
+    def __init__(
+        self, models: Mapping[str, PredictionColumns], second: LabelColumns, *, least: int = 1
+    ) -> None:
+        self._models, self._second, self._least = models, second, least
 
     def ignores_strata(self, _labels: LabelColumns) -> bool:
         """Whether second questions cannot be used together with strata: always."""
@@ -255,6 +259,8 @@ class SecondQuestions(SideInformation):
         place = np.full(labels.index.size, -1)
         place[items[rows]] = np.arange(rows.size)
         chance, shares, which, said, used, put = _read_second(second, place, yes[rows], c.shape[1])
+        if used < self._least:
+            raise NotIdentified(f"{used} of {put} second questions about its items have a yes or a no")
         kept = TwoPhase(
             c=c[rows],
             propensities=data.propensities[rows],

@@ -288,10 +288,10 @@ def allow_for_errors(
     part, notes = collected_part(labels, predictions.is_there)
     evidence = Evidence.of(predictions, part, error_free=False)
     option, sample = evidence.option(), evidence.sample
-    if not allows_gold_score(option, sample):
+    if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
             "without gold items experts' errors are told from one question an item, its option drawn "
-            "uniformly or predicted by this model, and items of one number of options"
+            "uniformly or predicted by this model, and items of one number of options and equal chances"
         )
     asked = second[evidence.items[sample.item]]
     estimate = bounded_accuracy(option, sample, asked, known, level=level, cluster=evidence.cluster)

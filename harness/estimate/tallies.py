@@ -520,7 +520,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     else:
         shares = [(w * t.n_readable / share, samples) for w, t, samples in chosen]
         (value, low, high, se), method = weighted_score(shares, level), "weighted-score"
-    if estimator.startswith("ivw"):
+    if estimator in ("ivw", "ivw_half"):
         points = [(w * t.n_readable / share, make_point(estimator, t.hits, t.misses)) for w, t in readable]
         value = math.fsum(w * p.value for w, p in points)
     notes: tuple[Note, ...] = () if 0 <= value <= 1 else (Note(NoteKind.OUT_OF_RANGE),)

@@ -112,7 +112,8 @@ def draw_questions(
     Raises
     ------
     EstimateError
-        If n < 1, the scheme is unknown, a probability is missing, or a field has no expert.
+        If n < 1, the scheme is unknown, a probability is missing, an item has no positive points, or a field
+        has no expert.
 
     Examples
     --------
@@ -125,6 +126,18 @@ def draw_questions(
     >>> sorted(set(drawn.propensity.tolist()))
     [0.25]
     """
+    _check(n, scheme, judge)
+    _check_points(table)
+    rng = np.random.default_rng(seed)
+    if scheme == FIRST_NO:
+        row, propensity, order = _draw_items(table, n, judge, rng)
+    else:
+        row, propensity = _draw_cells(table, n, judge if scheme == JUDGE else None, rng)
+        order = np.zeros(len(row), dtype=np.int64)
+    return _assign(table, row, propensity, order, experts, attempts, rng)
+
+
+def _check(n: int, scheme: str, judge: FloatArray | None) -> None:
     if n < 1:
         raise EstimateError(f"n, the number of questions, must be at least 1, is {n}")
     if scheme not in SCHEMES:
@@ -135,13 +148,14 @@ def draw_questions(
         good = (judge >= 0) & (judge <= 1)
         for row in np.flatnonzero(~good)[:1]:
             raise EstimateError(f"judge[{row}] must lie in [0, 1], is {judge[row]}")
-    rng = np.random.default_rng(seed)
-    if scheme == FIRST_NO:
-        row, propensity, order = _draw_items(table, n, judge, rng)
-    else:
-        row, propensity = _draw_cells(table, n, judge if scheme == JUDGE else None, rng)
-        order = np.zeros(len(row), dtype=np.int64)
-    return _assign(table, row, propensity, order, experts, attempts, rng)
+
+
+def _check_points(table: UnitTable) -> None:
+    """Refuse answers that can have no score."""
+    answer = number_values(table.answer)[0]
+    most = np.bincount(answer, np.maximum(table.points, 0.0))
+    for row in np.flatnonzero(most[answer] <= 0)[:1]:
+        raise EstimateError(f"item {table.item[row]!r} has no positive points, so that it has no score")
 
 
 def find_chances(table: UnitTable, n: int, judge: FloatArray | None = None) -> FloatArray:
@@ -157,7 +171,8 @@ def _find_cells(table: UnitTable) -> IntArray:
     _, code, count = np.unique(pair, return_inverse=True, return_counts=True)
     shared = count[code] > 1
     key = np.where(shared, code, len(count) + table.question)
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    cells: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return cells
 
 
 def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | None) -> FloatArray:
@@ -169,7 +184,7 @@ def _cell_chances(table: UnitTable, cell: IntArray, n: int, judge: FloatArray | 
     positive = np.bincount(answer, np.maximum(table.points, 0.0))
     flat = 1 / units[answer]
     of_answer = np.where(whole[answer] > 0, size / np.maximum(whole[answer], 1e-300), flat)
-    share = np.ones(len(answer))
+    share: FloatArray = np.ones(len(answer))
     if judge is not None:
         unsure = whole / np.maximum(positive, 1e-300)
         mean = unsure[positive > 0].mean() if (positive > 0).any() else 0.0
@@ -237,7 +252,7 @@ def _draw_items(
     rows = np.flatnonzero(np.isin(item, taken))
     unit, unit_names = number_values(table.unit)
     by_chance = rng.random(len(unit_names))[unit[rows]]
-    good = np.zeros(len(rows))
+    good: FloatArray = np.zeros(len(rows))
     if judge is not None:
         good = np.where(table.points[rows] < 0, 1 - judge[rows], judge[rows])
     answer = number_values(table.answer[rows])[0]
@@ -323,43 +338,47 @@ def join_replies(
     >>> join_replies(table, drawn, {(0, "ann"): "no"}).reply.tolist()
     ['no']
     """
-    if isinstance(replies, Mapping):
-        pairs = zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True)
-        said = _objects([replies.get(pair, "") for pair in pairs])
-    else:
-        said = _objects(list(replies))
-    questions = int(table.question.max()) + 1
-    width = int(drawn.attempt.max(initial=1))
-    reply = np.full((questions, width), "", dtype=object)
-    put = np.flatnonzero(said != "")
-    reply[drawn.question[put], drawn.attempt[put] - 1] = said[put]
-    # of a draw until the first "no" every row of the table has its own place; else its question has one
-    is_ordered = bool((drawn.order > 0).any())
-    key = np.arange(len(table)) if is_ordered else table.question
-    mine = drawn.row if is_ordered else drawn.question
-    first = np.flatnonzero(drawn.attempt == 1)
-    at = np.full(int(key.max()) + 1, -1)
-    at[mine[first]] = first
-    start = at[key]
-    length = np.ones(len(at), dtype=np.int64)
-    np.add.at(length, mine[drawn.attempt > 1], 1)
-    where = np.repeat(np.arange(len(table)), length[key])
-    begin = np.cumsum(length[key]) - length[key]
-    step = np.arange(len(where)) - np.repeat(begin, length[key])
-    is_drawn = start[where] >= 0
-    source = np.where(is_drawn, start[where] + step, 0)
-    told = np.where(is_drawn, reply[table.question[where], np.minimum(step, width - 1)], "")
-    asked = told != ""
+    pairs = list(zip(drawn.question.tolist(), drawn.expert.tolist(), strict=True))
+    if not isinstance(replies, Mapping):
+        replies = {pair: reply for pair, reply in zip(pairs, replies, strict=True) if reply != ""}
+    # a reply about a unit of one answer is one about every answer with the same question
+    told = _objects([replies.get(pair, "") for pair in pairs])
+    where, source = _match_rows(table, drawn)
+    is_drawn = source >= 0
+    reply = np.where(is_drawn, told[source], "")
+    asked = reply != ""
     truth = np.full(len(table), None, dtype=object) if gold is None else gold
     return Judgements(
         **{name: getattr(table, name)[where] for name in _SHARED},
         asked=asked,
         propensity=np.where(is_drawn, drawn.propensity[source], np.nan),
         order=np.where(is_drawn, drawn.order[source], 0),
-        expert=np.where(is_drawn, drawn.expert[source], None),
-        reply=np.where(asked, told, None),
+        expert=_keep(drawn.expert[source], is_drawn),
+        reply=_keep(reply, asked),
         gold=truth[where],
     )
+
+
+def _match_rows(table: UnitTable, drawn: Draw) -> tuple[IntArray, IntArray]:
+    """Rows of the table, one per expert in line, and the row of the draw that each belongs to, or −1."""
+    # of a draw until the first "no" every row of the table has its own place; else its question has one
+    is_ordered = bool((drawn.order > 0).any())
+    key, mine = (np.arange(len(table)), drawn.row) if is_ordered else (table.question, drawn.question)
+    order = np.lexsort([drawn.attempt, mine])
+    begin = np.searchsorted(mine[order], key, side="left")
+    found = np.searchsorted(mine[order], key, side="right") - begin
+    length = np.maximum(found, 1)
+    where = np.repeat(np.arange(len(table)), length)
+    step = np.arange(len(where)) - np.repeat(np.cumsum(length) - length, length)
+    place = np.minimum(begin[where] + step, len(order) - 1)
+    return where, np.where(found[where] > 0, order[place], -1)
+
+
+def _keep(column: ObjectArray, rows: BoolArray) -> ObjectArray:
+    """The column with None in all other rows."""
+    kept = column.copy()
+    kept[~rows] = None
+    return kept
 
 
 def _objects(values: Sequence[Any]) -> ObjectArray:

@@ -7,6 +7,7 @@ be. If these ends are hardly wider, they are the interval; if not, `why` says so
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,8 +17,8 @@ import numpy as np
 
 from oversight.harness.arrays import FloatArray
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import check_level
-from oversight.harness.open_answers.experts import ExpertReplies, measure_experts
+from oversight.harness.estimate import check_level, is_negligible
+from oversight.harness.open_answers.experts import ErrorRates, ExpertReplies, find_rates, measure_experts
 from oversight.harness.open_answers.means import (
     HIGH,
     LOW,
@@ -63,6 +64,11 @@ class OpenEstimate:
         Estimate and interval from the units that were judged; None if withheld.
     worst_low, worst_high
         Ends of an interval that holds whatever missing judgements would be; None if withheld for few items.
+    corrected, corrected_low, corrected_high
+        "score" and "met" with experts' errors taken into account, as control questions show them
+        (`oversight.harness.open_answers.experts.ErrorRates`), and an interval that allows for what is not
+        known of the errors and for missing judgements: the distances of both from the number, squared and
+        added (Zou & Donner 2008, Stat. Med. 27). None unless experts gave wrong replies to control questions.
     items, judged, missing
         Items with a judged unit; units judged; units asked about without a yes or no ("no_error": answers
         that may have an error or not).
@@ -88,6 +94,9 @@ class OpenEstimate:
     judged: int
     missing: int
     method: str
+    corrected: float | None = None
+    corrected_low: float | None = None
+    corrected_high: float | None = None
     why: str = ""
     withheld: str = ""
 
@@ -159,21 +168,18 @@ def estimate_open(
     Raises
     ------
     EstimateError
-        If the level, a metric or `clip` is unknown, an expert has no field, or an item has no positive
-        points.
+        If there are no judgements, the level, a metric or `clip` is unknown, an expert has no field, or an
+        item has no positive points.
     """
-    check_level(level)
-    for metric in metrics:
-        if metric not in METRICS:
-            raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
-    if clip not in CLIPS:
-        raise EstimateError(f"clip must be one of {', '.join(CLIPS)}, is {clip!r}")
-    if judge is not None and judge.shape != (len(judgements),):
-        raise EstimateError(f"judge must have {len(judgements)} rows, has the shape {judge.shape}")
+    _check(level, metrics, clip, judge, len(judgements))
     models, items = read_units(judgements, experts, None if anytime else judge)
     fields = sorted({field for units in models.values() for field in units.field if field is not None})
     names = [BY_ITEM if metric == SCORE and clip == "item" else metric for metric in metrics]
-    maker = _Maker(models=models, items=items, level=level, anytime=anytime, clips=clip == "mean")
+    people = measure_experts(judgements, level=level)
+    rates = find_rates(people)
+    maker = _Maker(
+        models=models, items=items, level=level, anytime=anytime, clips=clip == "mean", rates=rates
+    )
     pairs = list(combinations(models, 2)) if differences else []
     estimates = [
         maker.make(metric, model, other, field)
@@ -181,9 +187,20 @@ def estimate_open(
         for metric in names
         for model, other in [*((model, None) for model in models), *pairs]
     ]
-    return OpenResult(
-        estimates=tuple(estimates), experts=measure_experts(judgements, level=level), level=level
-    )
+    return OpenResult(estimates=tuple(estimates), experts=people, level=level)
+
+
+def _check(level: float, metrics: Sequence[str], clip: str, judge: FloatArray | None, rows: int) -> None:
+    check_level(level)
+    if not rows:
+        raise EstimateError("there are no judgements")
+    for metric in metrics:
+        if metric not in METRICS:
+            raise EstimateError(f"metrics must be among {', '.join(METRICS)}, has {metric!r}")
+    if clip not in CLIPS:
+        raise EstimateError(f"clip must be one of {', '.join(CLIPS)}, is {clip!r}")
+    if judge is not None and judge.shape != (rows,):
+        raise EstimateError(f"judge must have {rows} rows, has the shape {judge.shape}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +212,7 @@ class _Maker:
     level: float
     anytime: bool
     clips: bool
+    rates: ErrorRates | None
 
     def make(self, metric: str, model: str, other: str | None, field: str | None) -> OpenEstimate:
         """One number, of one model or of the difference of two, or why there is none."""
@@ -202,6 +220,9 @@ class _Maker:
         if len(sides) == 2:
             common = np.intersect1d(sides[0].item, sides[1].item)
             sides = [units.take(np.flatnonzero(np.isin(units.item, common))) for units in sides]
+            if not common.size:
+                nothing = self._count(metric, field, sides, model, other)
+                return replace(nothing, withheld="no item was answered by both models")
         nothing = self._count(metric, field, sides, model, other)
         try:
             return self._fill(nothing, sides)
@@ -236,42 +257,87 @@ class _Maker:
 
     def _fill(self, nothing: OpenEstimate, sides: list[ModelUnits]) -> OpenEstimate:
         """The estimate with its numbers."""
-
-        def combine(*fills: str) -> ItemMean:
-            make = _MEANS[nothing.metric]
-            means = [
-                make(units, fill, nothing.field, self.items)
-                for units, fill in zip(sides, fills, strict=False)
-            ]
-            return means[0] if len(means) == 1 else means[0].minus(means[1])
-
-        def ends(mean: ItemMean) -> list[float]:
-            return [self._clip(nothing, end) for end in mean.interval(self.level, anytime=self.anytime)]
-
-        least = combine(LOW, HIGH)
+        least, negatives = self._combine(nothing, sides, LOW, HIGH)
         is_bounded = nothing.metric in (NO_ERROR, BY_ITEM)
         is_known = not (least.open if is_bounded else nothing.missing)
-        most = least if is_known else combine(HIGH, LOW)
-        low, high = ends(least)
-        worst_low, worst_high = low, high if is_known else ends(most)[1]
+        most = least if is_known else self._combine(nothing, sides, HIGH, LOW)[0]
+        low, high = self._ends(nothing, least)
+        worst_low, worst_high = low, high if is_known else self._ends(nothing, most)[1]
         found = replace(nothing, worst_low=worst_low, worst_high=worst_high, why=least.doubt)
         if is_bounded:
             return _between(found, least, most, len(sides))
-        if is_known:
-            return replace(found, value=self._clip(nothing, least.value), low=low, high=high)
-        mean = combine(SEEN, SEEN)
-        low, high = ends(mean)
+        mean = least
+        if not is_known:
+            mean = self._combine(nothing, sides, SEEN, SEEN)[0]
+            low, high = self._ends(nothing, mean)
         found = replace(found, value=self._clip(nothing, mean.value), low=low, high=high)
-        if worst_high - worst_low <= _WIDER * (high - low):
-            return replace(found, low=worst_low, high=worst_high, method=f"{found.method}+worst-case")
-        asked = nothing.missing + nothing.judged
-        why = f"{nothing.missing} of {asked} questions have no yes or no, which could move it too far"
-        return replace(found, why="; ".join(filter(None, [why, found.why])))
+        if not is_known:
+            found = _allow_for_missing(found, high - low, worst_high - worst_low)
+        return self._correct(found, [least, mean, most], negatives, high - low)
+
+    def _combine(
+        self, named: OpenEstimate, sides: list[ModelUnits], *fills: str
+    ) -> tuple[ItemMean, list[float]]:
+        """The mean of the model, or the difference of two; and the negative points of each."""
+        means = [
+            _MEANS[named.metric](units, fill, named.field, self.items)
+            for units, fill in zip(sides, fills, strict=False)
+        ]
+        negatives = [mean.negative for mean in means]
+        return (means[0] if len(means) == 1 else means[0].minus(means[1])), negatives
+
+    def _ends(self, named: OpenEstimate, mean: ItemMean) -> tuple[float, float]:
+        low, high = self._ends_of(mean)
+        return self._clip(named, low), self._clip(named, high)
+
+    def _ends_of(self, mean: ItemMean) -> tuple[float, float]:
+        return mean.interval(self.level, anytime=self.anytime)
+
+    def _correct(
+        self, found: OpenEstimate, means: Sequence[ItemMean], negatives: Sequence[float], width: float
+    ) -> OpenEstimate:
+        """Add the number corrected for experts' errors, and a doubt if they move it.
+
+        Parameters
+        ----------
+        means
+            With missing judgements at their worst, without them, and at their best.
+        width
+            Of the interval of what was judged.
+        """
+        rates = self.rates
+        if rates is None or not rates.wrong:
+            return found
+        told = f"experts gave {rates.wrong} of {rates.of} control questions a wrong reply"
+        if not rates.is_useful:
+            return replace(found, why="; ".join(filter(None, [found.why, told])))
+        low, high = self._ends_of(means[0])[0], self._ends_of(means[2])[1]
+        least, value, most = rates.correct(means[1].value, negatives)
+        low, high = (rates.correct(end, negatives)[1] for end in (low, high))
+        below, above = math.hypot(value - low, value - least), math.hypot(high - value, most - value)
+        is_moved = not is_negligible(value, means[1].value, value, width)
+        return replace(
+            found,
+            corrected=self._clip(found, value),
+            corrected_low=self._clip(found, value - below),
+            corrected_high=self._clip(found, value + above),
+            why="; ".join(filter(None, [found.why, told if is_moved else ""])),
+        )
 
     def _clip(self, named: OpenEstimate, value: float) -> float:
         if not self.clips or named.metric != SCORE or named.other is not None:
             return value
         return min(1.0, max(0.0, value))
+
+
+def _allow_for_missing(found: OpenEstimate, width: float, worst_width: float) -> OpenEstimate:
+    """The estimate with ends that hold whatever is missing, if they are near; or with why it may not hold."""
+    if worst_width <= _WIDER * width:
+        method = f"{found.method}+worst-case"
+        return replace(found, low=found.worst_low, high=found.worst_high, method=method)
+    asked = found.missing + found.judged
+    why = f"{found.missing} of {asked} questions have no yes or no, which could move it too far"
+    return replace(found, why="; ".join(filter(None, [why, found.why])))
 
 
 def _between(found: OpenEstimate, least: ItemMean, most: ItemMean, models: int) -> OpenEstimate:

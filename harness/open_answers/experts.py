@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from oversight.harness.arrays import BoolArray
 from oversight.harness.estimate import Rate, clopper_pearson
 from oversight.harness.open_answers.units import NO, YES, Judgements, number_values
+
+_LEAST_YOUDEN = 0.2
+"""Sum of both rates less one, from which a number is corrected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,59 @@ class ExpertReplies:
     yes_for_yes: Rate | None
     no_for_no: Rate | None
     agrees: Rate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRates:
+    """Ranges of P("yes" | yes) and of P("no" | no), and how many control questions they rest on.
+
+    An observed share v of "yes" stands for the true share (v − (1 − t))/(s + t − 1), with s and t these two
+    probabilities (Rogan & Gladen 1978, Am. J. Epidemiol. 107). Units with positive points are bad if they
+    are not met, the others if they are, so that an observed loss ℓ stands for the loss
+
+        (ℓ − (1 − s) − (1 − t) n)/(s + t − 1),   n = mean of negative over positive points,
+
+    and a score 1 − ℓ for the score (1 − ℓ − (1 − t)(1 − n))/(s + t − 1).
+
+    Rates are taken to be the same for all units and experts.
+    """
+
+    yes_for_yes: tuple[float, float, float]
+    no_for_no: tuple[float, float, float]
+    wrong: int
+    of: int
+
+    @property
+    def is_useful(self) -> bool:
+        """Whether replies tell yes from no wherever the rates are in their ranges."""
+        return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
+
+    def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:
+        """The number that an observed one stands for: smallest, at the rates' values, and largest.
+
+        Parameters
+        ----------
+        negatives
+            n of the model, or of the two models of a difference; 0 for a share of units met.
+        """
+        (s_low, s, s_high), (t_low, t, t_high) = self.yes_for_yes, self.no_for_no
+        n = 1 - negatives[0] if len(negatives) == 1 else negatives[1] - negatives[0]
+        found = [
+            (value - (1 - no) * n) / (yes + no - 1)
+            for yes, no in [(s, t), *product((s_low, s_high), (t_low, t_high))]
+        ]
+        return min(found), found[0], max(found)
+
+
+def find_rates(experts: Sequence[ExpertReplies]) -> ErrorRates | None:
+    """Rates of all experts together, with their intervals; None without control questions of both kinds."""
+    both = next((found for found in experts if found.expert == ""), None)
+    if both is None or both.yes_for_yes is None or both.no_for_no is None:
+        return None
+    ranges = [(rate.low, rate.value, rate.high) for rate in (both.yes_for_yes, both.no_for_no)]
+    of = both.yes_for_yes.of + both.no_for_no.of
+    right = both.yes_for_yes.successes + both.no_for_no.successes
+    return ErrorRates(yes_for_yes=ranges[0], no_for_no=ranges[1], wrong=of - right, of=of)
 
 
 def measure_experts(judgements: Judgements, *, level: float = 0.95) -> tuple[ExpertReplies, ...]:

@@ -23,7 +23,7 @@ import math
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from oversight.harness.arrays import FloatArray
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.estimate import find_equal, find_root
 
 _ROUNDS = 60
@@ -78,6 +78,12 @@ def chance_below(residual: FloatArray, count: FloatArray) -> float:
     return min(1.0, max(0.0, float(ndtr(signed)) - density * (1 / spread - 1 / signed)))
 
 
+def _find_equal_items(a: FloatArray, b: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first of all items with equal values, and which of these every item is."""
+    rounded = np.round(np.column_stack([a, b]), 12) + 0.0
+    return find_equal(np.asarray(rounded, dtype=np.float64))
+
+
 def bootstrap_interval(
     a: FloatArray,
     b: FloatArray,
@@ -103,7 +109,7 @@ def bootstrap_interval(
     >>> round(low, 3), round(high, 3)
     (0.0, 0.168)
     """
-    first, inverse = find_equal(np.round(np.column_stack([a, b]), 12) + 0.0)
+    first, inverse = _find_equal_items(a, b)
     count = np.append(np.bincount(inverse).astype(np.float64), 1.0)
     a, b = a[first], b[first]
     total, times = float(b @ count[:-1]), count[:-1]
@@ -144,7 +150,7 @@ def betting_sequence(
     that reaches 1/α with probability at most α (Ville 1939), and so is its mean over λ and both directions
     (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). Parameters as in `bootstrap_interval`.
     """
-    first, inverse = find_equal(np.round(np.column_stack([a, b]), 12) + 0.0)
+    first, inverse = _find_equal_items(a, b)
     times = np.bincount(inverse).astype(np.float64)
     a, b = a[first], b[first]
     low, high = ends

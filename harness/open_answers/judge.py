@@ -52,7 +52,7 @@ def calibrate(
 def _fit(x: FloatArray, bad: BoolArray) -> tuple[float, float]:
     """Level and slope of a logistic curve, with a normal prior around 0; Newton's method."""
     design = np.column_stack([np.ones(len(x)), x])
-    theta = np.zeros(2)
+    theta: FloatArray = np.zeros(2)
     for _ in range(_ROUNDS):
         p = expit(design @ theta)
         gradient = design.T @ (bad - p) - _PRIOR * theta

@@ -34,7 +34,7 @@ units = "{units}"  # "rubric", "answer", "sentences", or "claims" (with a splitt
 # draw = "first no"            # ask about an answer until its first error; or "judge"
 
 [models.small]
-endpoint = "local"             # the model of `oversight model start`
+endpoint = "local"             # the model of `oversight server start model`
 model = "smollm2-135m-instruct"
 temperature = 0.0
 max_tokens = 300

@@ -81,13 +81,17 @@ def read_units(
 
     The first yes or no about a unit counts. A unit that all experts in line refuse is missing if its field
     was known or every field's expert was asked; else it was not drawn (see
-    `oversight.harness.open_answers.draw`).
+    `oversight.harness.open_answers.draw`). Control questions are left out.
 
     Raises
     ------
     EstimateError
         If an expert who accepted a unit of unknown field has no field.
     """
+    is_control = (judgements.expert != None) & np.isnan(judgements.propensity)  # noqa: E711
+    if is_control.any():
+        kept = np.flatnonzero(~is_control)
+        judgements, judge = judgements.take(kept), None if judge is None else judge[kept]
     answer, unit = number_values(judgements.answer)[0], number_values(judgements.unit)[0]
     key = answer * (unit.max(initial=0) + 1) + unit
     _, first, code = np.unique(key, return_index=True, return_inverse=True)
@@ -128,7 +132,7 @@ def _find_states(
     def count(mask: BoolArray) -> IntArray:
         return np.bincount(code[mask], minlength=size)
 
-    in_line = (judgements.expert != None) & ~np.isnan(judgements.propensity)  # noqa: E711
+    in_line = judgements.expert != None  # noqa: E711
     put = judgements.asked & in_line
     said = put & ((reply == YES) | (reply == NO))
     declined = put & (reply == NOT_MY_FIELD)

@@ -98,16 +98,18 @@ def _say_score(estimate: OpenEstimate) -> str:
 
 
 def _say_difference(estimate: OpenEstimate) -> str:
-    low, high = estimate.low, estimate.high
-    if low is None or high is None:
-        verdict = "no verdict"
-    elif low > 0:
+    low, high, value = estimate.low, estimate.high, estimate.value
+    if value is None or low is None or high is None:
+        return f"{estimate.model} − {estimate.other}: {describe(estimate)}"
+    if low > 0:
         verdict = f"{estimate.model} is better"
     elif high < 0:
         verdict = f"{estimate.other} is better"
     else:
         verdict = "undecided"
-    return f"{estimate.model} − {estimate.other}: {describe(estimate)}, {verdict}"
+    points = f"{100 * value:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}]"
+    mark = "" if estimate.holds else " (!)"
+    return f"{estimate.model} − {estimate.other}: {points}{mark}, {verdict}"
 
 
 def _table(result: OpenResult, models: Sequence[str], field: str | None) -> Table:

@@ -71,7 +71,7 @@ def differences(
 
 
 def _pairs_of(found: Comparison | ModelComparison | Ranking | ClassComparison) -> Sequence[Comparison]:
-    from oversight.harness.estimate import Comparison, Ranking  # scipy, which whoever has a result has loaded
+    from oversight.harness.estimate import Comparison, Ranking
 
     if isinstance(found, Comparison):
         return (found,)

@@ -1,5 +1,5 @@
 from .accuracy_formats import FORMATS as FORMATS, format_accuracies as format_accuracies
-from .estimate_json import (
+from .estimate_words import (
     comparison_to_json as comparison_to_json, differences_to_json as differences_to_json,
     estimate_to_json as estimate_to_json, gather_cautions as gather_cautions,
     gather_notes as gather_notes,

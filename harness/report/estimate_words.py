@@ -1,19 +1,28 @@
-"""The report of a study in words: the same on the terminal and on the page."""
+"""Results of a study in words and as JSON: the same in commands, on the terminal and on pages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from oversight.harness.output import pool_text
-from oversight.harness.types import Counts
+from oversight.harness.types import Counts, Estimate, main_name, plain_fields
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from oversight.harness.analysis import ExpertQuality, ItemCounts, ModelReport
-    from oversight.harness.estimate import Rate, RateChange
+    from oversight.harness.analysis import (
+        ExpertQuality,
+        ItemCounts,
+        ModelReport,
+        StudyComparison,
+        StudyReport,
+    )
+    from oversight.harness.estimate import ClassComparison, ClassEstimates, Comparison, Rate, RateChange
+    from oversight.harness.panel import AgreementReport, GrowthPoint, HumanLevel, Parity, Superhuman
 
 QUALITY_TITLES = {
     "name": "expert",
@@ -144,3 +153,180 @@ def _change_text(change: RateChange | None) -> str:
     if change is None:
         return ""
     return f"{100 * change.value:+.0f} [{100 * change.low:+.0f}, {100 * change.high:+.0f}] points"
+
+
+def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
+    """Every coefficient, with the notes on α, and whether its interval holds."""
+    found: dict[str, Any] = _add_holds(to_json(report))
+    if report.alpha is not None:
+        found["alpha"]["notes"] = [str(note) for note in report.alpha.notes]
+    return found
+
+
+def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
+    """Bounds, scores and the verdict, with what it is conditional on; bounds by annotators per item."""
+    told: dict[str, Any] = to_json(found) | {
+        "verdict": found.verdict,
+        "holds": found.holds,
+        "why": found.why,
+        "conditional_on": [c.assumed for c in found.conditions],
+        "growth": [to_json(point) for point in growth],
+        "notes": [str(note) for note in found.notes],
+    }
+    if found.check is not None:
+        told["check"] |= {
+            "first_holds": found.check.first_holds,
+            "second_holds": found.check.second_holds,
+            "overstated": found.check.overstated(found.level),
+        }
+    return told
+
+
+def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
+    """Human and model in every bin, with its notes; human-level indices, if there is a reference.
+
+    Every interval has ``why``, why it may not hold, and ``holds``; what is None has its reason under
+    ``undefined``.
+    """
+    told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
+    for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
+        shown["notes"] = [*map(str, b.notes), *b.doubts]
+    if level is not None:
+        told["human_level"]["notes"] = [str(note) for note in level.notes]
+    return told
+
+
+def _add_holds(value: Any) -> Any:
+    """Add ``holds`` to every interval, at any depth: whether its ``why`` is empty."""
+    if isinstance(value, list):
+        return [_add_holds(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    told = {name: _add_holds(one) for name, one in value.items()}
+    return told | {"holds": not told["why"]} if {"low", "high", "why"} <= told.keys() else told
+
+
+def to_json(value: Any) -> Any:
+    """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
+    option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.loads(orjson.dumps(value, option=option, default=plain_fields))
+
+
+def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
+    """An estimate with its value as `estimate`, its notes as flags and in words."""
+    fields = plain_fields(estimate) | {"n": asdict(estimate.n)}
+    notes = [str(note) for note in estimate.all_notes]
+    return {"estimate": fields.pop("value"), **fields, "holds": estimate.holds, "notes": notes}
+
+
+def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None:
+    """The one number of a model as JSON, see `main_name`; None if there is none."""
+    name = main_name(estimates)
+    if not name:
+        return None
+    accuracy = estimates[name]
+    return {
+        "estimate": accuracy.value,
+        "low": accuracy.low,
+        "high": accuracy.high,
+        "level": accuracy.level,
+        "estimator": name,
+        "method": accuracy.interval,
+        "holds": accuracy.holds,
+        "why": accuracy.why,
+    }
+
+
+def study_to_json(report: StudyReport) -> dict[str, Any]:
+    """What ``oversight estimate --json`` prints."""
+    return {
+        "study": report.name,
+        "protocol": report.protocol,
+        "questions": {"drawn": report.n_questions, "answered": report.n_answers},
+        **pool_to_json(report.pool),
+        "models": {model.name: model_to_json(model) for model in report.models},
+        "left_out": report.left_out,
+        **({"quality": quality_to_json(report.quality)} if report.quality else {}),
+    }
+
+
+def pool_to_json(pool: tuple[int, int] | None) -> dict[str, Any]:
+    """``items_drawn``: how many, ``of`` how many; nothing where all items are to be asked about."""
+    return {"items_drawn": {"drawn": pool[0], "of": pool[1]}} if pool else {}
+
+
+def model_to_json(model: ModelReport) -> dict[str, Any]:
+    """One model's estimates, its counts, checks and costs; results by class where they are wanted."""
+    by_class = {} if model.classes is None else {"classes": _classes_to_json(model.classes)}
+    return by_class | {
+        "run": model.run_id,
+        "items": asdict(model.items),
+        "accuracy": accuracy_to_json(model.estimates),
+        "estimates": {name: estimate_to_json(e) for name, e in model.estimates.items()},
+        "undefined": model.undefined,
+        "checks": [{**asdict(check), "state": check.state} for check in model.checks],
+        **({"read_by": dict(model.steps)} if model.steps else {}),
+        "truth": model.truth,
+        "usd": model.usd,
+        "usd_per_correct": model.usd_per_correct,
+    }
+
+
+def _classes_to_json(classes: ClassEstimates) -> dict[str, Any]:
+    return {
+        "estimates": {name: estimate_to_json(e) for name, e in classes.items()},
+        "undefined": dict(classes.undefined),
+    }
+
+
+def differences_to_json(found: ClassComparison) -> dict[str, Any]:
+    """What ``oversight compare --metrics … --json`` prints: every pair of models by result."""
+    return {
+        "results": {name: [_pair_to_json(c) for c in pairs] for name, pairs in found.results.items()},
+        "undefined": dict(found.undefined),
+        "left_out": found.left_out,
+    }
+
+
+def _pair_to_json(c: Comparison) -> dict[str, Any]:
+    notes = [str(note) for note in c.notes]
+    return {**plain_fields(c), "verdict": c.verdict, "holds": c.holds, "notes": notes}
+
+
+def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
+    """What ``oversight compare --json`` prints."""
+    found, payload = made.found, dict[str, Any]()
+    if (ranking := found.ranking) is not None:
+        rows = zip(ranking.names, ranking.values, ranking.ranks, strict=True)
+        payload["ranking"] = [
+            {"model": name, "accuracy": value, "ranks": [best, worst]} for name, value, (best, worst) in rows
+        ]
+    payload["comparisons"] = [_pair_to_json(c) for c in found.pairs]
+    if ranking is not None:
+        payload["level"] = ranking.level
+    if made.remark:
+        payload["remark"] = made.remark
+    payload |= pool_to_json(made.pool)
+    return payload | {"items": made.items, "questions": made.questions, "left_out": made.left_out}
+
+
+def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
+    """Why intervals may not hold, each reason with the names of the pairs it is about."""
+    return _gather(pairs, lambda c: [] if c.holds else [f"(!) the interval may not hold: {c.why}"])
+
+
+def gather_notes(pairs: Sequence[Comparison]) -> list[str]:
+    """What else a reader must know of the pairs, each note with the names of those it is about."""
+    return _gather(pairs, lambda c: map(str, c.notes))
+
+
+def _gather(pairs: Sequence[Comparison], tell: Callable[[Comparison], Iterable[str]]) -> list[str]:
+    about: dict[str, list[str]] = {}
+    for c in pairs:
+        for note in tell(c):
+            about.setdefault(note, []).append(f"{c.first} − {c.second}")
+    return [f"{_name_pairs(who, len(pairs))}: {note}" for note, who in about.items()]
+
+
+def _name_pairs(who: Sequence[str], of: int) -> str:
+    return "all pairs" if len(who) == of > 1 else ", ".join(who)

@@ -28,7 +28,7 @@ from .open_answers import (
     DrawnExpert as DrawnExpert, OpenAnswerRepository as OpenAnswerRepository,
     StoredAnswer as StoredAnswer, StoredUnit as StoredUnit,
 )
-from .planned_looks import PlannedLook as PlannedLook
+from .study_content import PlannedLook as PlannedLook
 from .replies import ReplyFields as ReplyFields, ReplyRepository as ReplyRepository, Response as Response
 from .runs import (
     ImportedFields as ImportedFields, add_usage as add_usage, take_vote as take_vote,

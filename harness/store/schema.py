@@ -103,7 +103,7 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
         )
     raise StoreError(
         f"{shown}: written by an older version of oversight (schema {version}, this one needs {HEAD}); "
-        "copy the study into a new database with: oversight upgrade"
+        "copy the study into a new database with: oversight store upgrade"
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter, eq
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from oversight.harness.errors import DataError
-from oversight.harness.store.audit import HandoverRepository
+from oversight.harness.store.audit import PeopleRepository
 from oversight.harness.store.database import BULK, Repository, split_into_batches
 from oversight.harness.store.replies import ReplyRepository, Response
 from oversight.harness.store.stored_values import (
@@ -30,10 +31,12 @@ from oversight.harness.store.tables import (
     ControlQuestionRow,
     ItemRow,
     ItemSourceRow,
+    LookRow,
     QuestionRow,
     count_rows,
     execute_many,
     insert_tuples,
+    row_of,
     select_values,
 )
 from oversight.harness.store.withdrawal import WithdrawalRepository
@@ -51,13 +54,23 @@ from oversight.harness.types import (
 )
 
 _ITEM, _QUESTION, _ASSIGNMENT = ItemRow.__table__, QuestionRow.__table__, AssignmentRow.__table__
-_SOURCE = ItemSourceRow.__table__
+_SOURCE, _LOOK = ItemSourceRow.__table__, LookRow.__table__
 _PLACED = (_QUESTION, ControlQuestionRow.__table__)
 _CHANGED_META = sa.update(_ITEM).where(_ITEM.c.id == sa.bindparam("named")).values(meta=sa.bindparam("meta"))
 _OF_ITEM = ("id", "position", "text", "options", "permutation", "meta")
 _OF_QUESTION = tuple(field.name for field in fields(Question))
 _OF_ASSIGNMENT = tuple(field.name for field in fields(Assignment))
 _fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgetter(*_OF_ASSIGNMENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedLook:
+    """A look at the estimates, of so many planned ones, when so many of the drawn questions were answered."""
+
+    look: int
+    looks: int
+    answered: int
+    drawn: int
 
 
 class ContentRepository(Repository):
@@ -278,13 +291,23 @@ class ContentRepository(Repository):
         A question that was handed over, and answered by whoever took it, is put to that expert.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
-        handed = HandoverRepository(self._database).read_handovers()
+        handed = PeopleRepository(self._database).read_handovers()
         replies = [r for r in self.replies.read_replies().values() if r.id in asked]
         for r in replies:
             if r.id in handed and r.expert == handed[r.id].taker:
                 asked[r.id] = replace(asked[r.id], expert=r.expert)
         with self._database.reading():
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
+
+    def read_looks(self) -> list[PlannedLook]:
+        """All looks taken, in their order."""
+        return self._database.read_table(PlannedLook, _LOOK, _LOOK.c.look)
+
+    def add_look(self, look: PlannedLook) -> None:
+        """Note a look; one that was noted before stays as it is."""
+        if look.look not in {taken.look for taken in self.read_looks()}:
+            row = {**row_of(look), "created": datetime.now(UTC).isoformat()}
+            self._database.write_rows(_LOOK.insert(), [row])
 
 
 class PanelRepository(Repository):

@@ -9,18 +9,13 @@ import sqlalchemy as sa
 
 from oversight.harness.store.all_replies import AllReplies
 from oversight.harness.store.audit import (
-    AbsenceRepository,
-    AnswerTrailRepository,
     AuditRepository,
     DesignRepository,
-    HandoverRepository,
-    LinkRepository,
+    PeopleRepository,
 )
 from oversight.harness.store.calls import (
     CallRepository,
-    EndpointRepository,
     LockRepository,
-    ReservationRepository,
 )
 from oversight.harness.store.columns import (
     CandidateColumnsRepository,
@@ -28,14 +23,13 @@ from oversight.harness.store.columns import (
     PoolRepository,
     RunColumnsRepository,
 )
-from oversight.harness.store.controls import ControlRepository, QuestionKeyRepository
+from oversight.harness.store.controls import ControlRepository
 from oversight.harness.store.database import PORTION, Database
 from oversight.harness.store.engines import has_database
 from oversight.harness.store.judge_vectors import JudgeVectorRepository
 from oversight.harness.store.labelling import LabellingRepository
 from oversight.harness.store.marks import MarkRepository
 from oversight.harness.store.open_answers import OpenAnswerRepository
-from oversight.harness.store.planned_looks import LookRepository
 from oversight.harness.store.replies import ReplyRepository
 from oversight.harness.store.runs import RunRepository
 from oversight.harness.store.searches import SearchRepository
@@ -64,26 +58,19 @@ class Store(Database):
         self.marks = MarkRepository(self)
         self.content = ContentRepository(self)
         self.controls = ControlRepository(self)
-        self.question_key = QuestionKeyRepository(self)
         self.audit = AuditRepository(self)
-        self.trail = AnswerTrailRepository(self)
         self.design = DesignRepository(self)
-        self.handovers = HandoverRepository(self)
-        self.absences = AbsenceRepository(self)
-        self.links = LinkRepository(self)
+        self.people = PeopleRepository(self)
         self.columns = ColumnRepository(self)
         self.pool = PoolRepository(self)
         self.runs = RunRepository(self)
         self.judge_vectors = JudgeVectorRepository(self)
         self.run_columns = RunColumnsRepository(self)
-        self.reservations = ReservationRepository(self)
         self.locks = LockRepository(self)
-        self.endpoints = EndpointRepository(self)
         self.calls = CallRepository(self)
         self.panel = PanelRepository(self)
         self.open_answers = OpenAnswerRepository(self)
         self.labelling = LabellingRepository(self)
-        self.looks = LookRepository(self)
         self.searches = SearchRepository(self)
         self.candidate_columns = CandidateColumnsRepository(self)
         self.words = WordRepository(self)
@@ -116,7 +103,7 @@ class Store(Database):
         if panel:
             return found
         every = Counter(found) + Counter(self.controls.count_asked())
-        for handed in self.handovers.read_handovers().values():
+        for handed in self.people.read_handovers().values():
             every[handed.giver] -= 1
             every[handed.taker] += 1
         return {name: n for name, n in every.items() if n}

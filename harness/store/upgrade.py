@@ -206,8 +206,8 @@ def _copy(connection: sa.Connection, old: str, shown: str) -> dict[str, int]:
     stored = set(sa.inspect(connection).get_table_names(old))
     create_tables(connection)
     tables = [table for table in read_metadata().sorted_tables if table.name not in _LEFT]
-    counts = {name: count_rows(connection, sa.table(name, schema=old)) for name in stored}
-    with closing(Bar(sum(counts.values()))) as bar:
+    number = sum(count_rows(connection, sa.table(name, schema=old)) for name in stored)
+    with closing(Bar(number)) as bar:
         for table in tables:
             if table.name in stored:
                 for statement in _select_rows(connection, table, old):
@@ -237,7 +237,7 @@ def _select_rows(connection: sa.Connection, table: sa.Table, old: str) -> Iterat
     every = sa.select(*source.c)
     parts = [every]
     if table.name == "prediction":
-        runs = connection.execute(sa.select(sa.column("id")).select_from(sa.table("run"))).scalars().all()
+        runs = connection.exec_driver_sql("SELECT id FROM run").scalars().all()
         parts = [every.where(source.c.run_id == run) for run in runs]
     for part in parts:
         yield table.insert().from_select(names, part, include_defaults=False)

@@ -48,7 +48,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
         links = list_links(study, store)
         without = [n for n, link in links.items() if link is None or not (link.revoked or link.opens(now))]
         made: list[MadeLink] = []
-        if without and _is_logged(args):
+        if without and _is_logged():
             number = counted(len(without), "expert")
             say(f"{number} without a link; make links with: oversight label links --all")
         elif without:
@@ -65,9 +65,9 @@ def serve(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
-def _is_logged(args: argparse.Namespace) -> bool:
-    """Whether what is printed goes to a log, as that of a service of systemd does, where no link belongs."""
-    return args.no_links or "INVOCATION_ID" in os.environ
+def _is_logged() -> bool:
+    """Whether the output goes to the log of a systemd service, where no link belongs."""
+    return "INVOCATION_ID" in os.environ
 
 
 def _tell_served(

@@ -12,7 +12,7 @@ from oversight.harness.output import counted
 
 def export_audit(args: argparse.Namespace, study: Study) -> int:
     """Write the audit, and print its head, which somebody else has to note."""
-    done = write_bundle(study, args.out, comments=args.comments)
+    done = write_bundle(study, args.file, comments=args.comments)
     counts = {name: done.counts.get(name, 0) for name in ("event", "answer")}
     text = (
         f"{counted(done.lines, 'line')} in {done.path}: {counted(counts['event'], 'event')}, "
@@ -20,7 +20,9 @@ def export_audit(args: argparse.Namespace, study: Study) -> int:
     )
     if done.uncovered:
         text += f", {done.uncovered:,} of them not covered: stored by a version without a trail"
-    text += f"\nhead: {done.head}\ngive it to whoever is to check: oversight verify {done.path} --head HASH"
+    text += (
+        f"\nhead: {done.head}\ngive it to whoever is to check: oversight store verify {done.path} --head HASH"
+    )
     payload = {
         "file": str(done.path), "lines": done.lines, "counts": done.counts, "not_covered": done.uncovered,
         "head": done.head, "link": done.link,

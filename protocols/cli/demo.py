@@ -4,7 +4,10 @@
 small language model on this machine sorts the same notes. Its accuracy is estimated from the yes
 and no answers alone; then the sealed key is opened and the truth shown beside the estimates.
 
+With --open the model answers questions in words, and experts judge criteria of their own fields.
+
 example: oversight demo
+         oversight demo --open
 """
 
 from __future__ import annotations
@@ -16,20 +19,46 @@ from oversight.harness.analysis import EstimateOptions
 from oversight.harness.cli import emit
 from oversight.harness.output import say
 from oversight.harness.report import first_screen
+from oversight.harness.types import percent
 from oversight.protocols.demo_study import run_demo
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight demo``."""
-    parser.add_argument("--folder", default="demo", help="where the study goes (default: %(default)s)")
-    parser.add_argument("--limit", type=int, help="use only the first so many notes")
+    parser.add_argument(
+        "folder", nargs="?", default="demo", help="where the study goes (default: %(default)s)"
+    )
+    parser.add_argument("--limit", type=int, help="use only the first LIMIT notes or questions")
+    told = "answers in words to 40 questions, beside three models that come with the data"
+    parser.add_argument("--open", action="store_true", help=told)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chain; interrupted, the same command goes on."""
     folder = Path(args.folder)
+    if args.open:
+        return _run_open(args, folder)
     report, page = run_demo(folder, args.limit, tell=say)
     emit(args, {"report": str(page), "study": report}, first_screen(report, EstimateOptions()))
     if not args.json:
         say(f"\nreport: {page}\nstudy:  {folder} (try: cd {folder} && oversight label status)")
+    return 0
+
+
+def _run_open(args: argparse.Namespace, folder: Path) -> int:
+    from rich.text import Text
+
+    from oversight.harness.open_answers import estimate_study, result_to_json, result_to_text
+    from oversight.protocols.open_demo import run_open_demo
+
+    study, judged, truth = run_open_demo(folder, args.limit, tell=say)
+    result = estimate_study(study, judged)
+    told = ", ".join(f"{model} {percent(score)}" for model, score in truth.items())
+    emit(
+        args,
+        {"study": result_to_json(result, judged), "truth": truth},
+        [*result_to_text(result, judged), Text(f"true scores by the key: {told}")],
+    )
+    if not args.json:
+        say(f"\nstudy:  {folder} (try: cd {folder} && oversight view)")
     return 0

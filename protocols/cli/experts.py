@@ -7,7 +7,7 @@ examples: oversight experts invite             accounts on Label Studio, prints 
           oversight experts quality            error rates, steadiness and drift, by control questions
           oversight experts absent ana --until 2026-12-24
           oversight experts return ana
-          oversight experts replace ana --with bea   ana is gone; bea has her open questions
+          oversight experts replace ana bea     ana is gone; bea has her open questions
           oversight experts export ana     all that is stored of ana, as ana.json
           oversight experts forget ana     her comments, and reasons given about her
           oversight experts erase ana      her name, too; see docs/data-protection.md
@@ -37,7 +37,7 @@ def invite(args: argparse.Namespace, study: Study) -> int:
     check = args.action == "list"
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
         accounts = invite(campaign, link=not check and args.link, check=check)
-        away = store.absences.read_absences()
+        away = store.people.read_absences()
     table = Table("expert", "classes", "logs in as", "account", title="Accounts")
     handed = list[str]()
     for a in accounts:
@@ -91,7 +91,7 @@ def note_absence(args: argparse.Namespace, study: Study) -> int:
     with Store(study.store_url) as store:
         absence = note_absence(study, store, args.expert, args.until or "", args.reason)
     until = f" until {absence.until}" if absence.until else ""
-    then = f"open questions wait, or: oversight label reassign {args.expert} --to NAME"
+    then = f"open questions wait, or: oversight label reassign {args.expert} NAME"
     emit(args, asdict(absence), f"{absence.expert} is away{until}; {then}")
     return 0
 
@@ -123,7 +123,7 @@ def export(args: argparse.Namespace, study: Study) -> int:
     """Write all that is stored of an expert."""
     from oversight.protocols.people import export_person
 
-    path = args.out or f"{args.expert.replace('/', '_')}.json"
+    path = args.file or f"{args.expert.replace('/', '_')}.json"
     number = export_person(study, args.expert, path)
     emit(args, {"file": path, "rows": number}, f"{counted(number, 'row')} about {args.expert} in {path}")
     return 0
@@ -147,7 +147,7 @@ def erase(args: argparse.Namespace, study: Study) -> int:
     text = f"{args.expert} is erased from the database; {kept if done.answers else 'no answer stays'}"
     if done.open:
         text += f"; open: {counted(done.open, 'question')}"
-        text += f", to be handed over: oversight label reassign {done.name} --to NAME"
+        text += f", to be handed over: oversight label reassign {done.name} NAME"
     text += "\nStill to be erased by you: exported files, backups, and the account on Label Studio"
     emit(args, asdict(done), text)
     return 0
@@ -183,8 +183,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["invite"].add_argument("--link", action="store_true", help=links)
     last = "last day of the absence, such as 2026-12-24 (default: no return is expected)"
     verb["absent"].add_argument("--until", metavar="DAY", help=last)
-    verb["replace"].add_argument("--with", dest="by", metavar="NAME", required=True, help="who takes over")
-    verb["export"].add_argument("--out", metavar="FILE", help="default: EXPERT.json")
+    verb["replace"].add_argument("by", metavar="NAME", help="who takes over")
+    verb["export"].add_argument("file", nargs="?", metavar="FILE", help="default: EXPERT.json")
     for name in ("absent", "replace"):
         verb[name].add_argument("--reason", default="", help="why, for the audit trail")
 

@@ -3,16 +3,16 @@
 examples: oversight label route
           oversight label route --questions 300   of a larger pool of items
           oversight label route --more 50 --second   about items answered no
-          oversight label export --folder questions --format xlsx
+          oversight label export questions --format xlsx
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
-          oversight label push        questions to Label Studio, see oversight label-studio
+          oversight label push        questions to Label Studio, see oversight server
           oversight label pull        answers from Label Studio
           oversight label watch --until-width 0.06
           oversight label serve       a page of our own to answer on, see docs/answer-page.md
           oversight label links ana   a new personal link for it
           oversight label status
-          oversight label audit       who answered what and when, for oversight verify
+          oversight label audit       who answered what and when, for oversight store verify
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ from oversight.protocols.study_labels import (
     route_questions,
     simulate_answers,
 )
+
+_VERDICTS = ("yes", "no", "unsure")
 
 
 def route(args: argparse.Namespace, study: Study) -> int:
@@ -121,7 +123,7 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--ratings is for panels; this study asks yes or no")
     if args.ratings:
         count = export_ratings(study, args.ratings)
-        text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight agree"
+        text = f"{counted(count, 'rating')} in {args.ratings}; next: oversight panel agree"
         emit(args, {"files": [args.ratings], "ratings": count}, text)
         return 0
     paths, left = export_open(study, args.folder, args.format)
@@ -133,24 +135,24 @@ def export_files(args: argparse.Namespace, study: Study) -> int:
 
 def import_files(args: argparse.Namespace, study: Study) -> int:
     """Read filled-in files, long-form ratings, or Label Studio's JSON exports."""
-    panel, given = study.experts.is_panel, bool(args.yes or args.no or args.unsure)
-    if given and (panel or args.label_studio):
-        raise BadInput("--yes, --no and --unsure are for files filled in with yes or no")
-    if args.skip_bad and args.label_studio:
+    panel, is_export = study.experts.is_panel, _are_exports(args.files)
+    if args.word and (panel or is_export):
+        raise BadInput("--word is for files filled in with yes or no")
+    if args.skip_bad and is_export:
         raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
-    if args.change and (panel or args.label_studio):
+    if args.change and (panel or is_export):
         raise BadInput("--change is for files filled in with yes or no")
-    words = make_words(args.yes, args.no, args.unsure)
+    words = make_words(*(_words_for(verdict, args.word) for verdict in _VERDICTS))
     skipped = BadRows() if args.skip_bad else None
     read, new = import_answers(
         study,
         args.files,
-        label_studio=args.label_studio,
+        label_studio=is_export,
         words=words,
         skipped=skipped,
         changes=args.change,
     )
-    what, then = ("rating", "; next: oversight agree") if panel else ("answer", "")
+    what, then = ("rating", "; next: oversight panel agree") if panel else ("answer", "")
     text, payload = (
         f"{counted(read, what)} read, {new} {'new or changed' if args.change else 'new'}{then}",
         {"answers": read, "new": new},
@@ -162,10 +164,32 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
     return 0
 
 
+def _are_exports(files: Sequence[str]) -> bool:
+    """Whether the files are JSON exports of Label Studio.
+
+    Raises
+    ------
+    BadInput
+        If only some are.
+    """
+    exports = [name for name in files if name.lower().endswith(".json")]
+    if exports and len(exports) < len(files):
+        raise BadInput(f"{exports[0]} is an export of Label Studio, other files are not: import them apart")
+    return bool(exports)
+
+
+def _words_for(verdict: str, given: Sequence[str]) -> list[str]:
+    """The words that ``--word WORD=VERDICT`` gives one verdict."""
+    parts = [text.rpartition("=") for text in given]
+    if wrong := [text for text, part in zip(given, parts, strict=True) if part[2] not in _VERDICTS]:
+        raise BadInput(f"--word: give WORD=yes, WORD=no or WORD=unsure, not {wrong[0]!r}")
+    return [word for word, _, meant in parts if meant == verdict]
+
+
 def simulate(args: argparse.Namespace, study: Study) -> int:
     """Answer the open questions from a sealed key."""
     rates = {name: getattr(args, name) for name in ("sensitivity", "specificity", "abstention")}
-    new = simulate_answers(study, args.key, seed=args.seed, **rates)
+    new = simulate_answers(study, args.key, **rates)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
     return 0
 
@@ -216,10 +240,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
     option = verb["units"].add_argument
-    option("--out", metavar="FILE", help="write the units as CSV, to be corrected by hand")
+    option("file", nargs="?", metavar="FILE", help="write the units as CSV, to be corrected by hand")
     option("--replace", metavar="FILE", help="read corrected units; only before questions are drawn")
     option = verb["export"].add_argument
-    option("--folder", default="questions", help="default: %(default)s")
+    option("folder", nargs="?", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
     option("--ratings", metavar="FILE", help="of a panel: write the ratings that are there")
     _add_import_arguments(verb["import"])
@@ -228,7 +252,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--sensitivity", type=float, default=1.0, help="P(yes | it is), default 1")
     option("--specificity", type=float, default=1.0, help="P(no | it is not), default 1")
     option("--abstention", type=float, default=0.0, help="P(unsure), default 0")
-    option("--seed", type=int, help="default: the study's")
     again = "read every task again, not only changed ones"
     verb["pull"].add_argument("--full", action="store_true", help=again)
     without = "do not serve questions again whose answers count for nothing"
@@ -236,29 +259,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["remind"].add_argument("expert", nargs="*", metavar="EXPERT", help="default: all")
     option = verb["reassign"].add_argument
     option("expert", metavar="EXPERT", help="whose open questions")
-    option("--to", metavar="NAME", required=True, help="who answers them from now on")
+    option("to", metavar="NAME", help="who answers them from now on")
     option("--reason", default="", help="why, for the audit trail")
     after = "delete the projects on the server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
     _add_page_arguments(verb["serve"], verb["links"])
     option = verb["watch"].add_argument
-    option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
-    option("--model", action="append", help="name of a model that was run; may be repeated")
     option("--once", action="store_true", help="look once and stop")
     option = verb["audit"].add_argument
-    option("--out", default="audit.jsonl", metavar="FILE", help="default: %(default)s")
+    option("file", nargs="?", default="audit.jsonl", metavar="FILE", help="default: %(default)s")
     option("--comments", action="store_true", help="with the texts of comments, not their digests alone")
 
 
 def _add_import_arguments(verb: argparse.ArgumentParser) -> None:
     option = verb.add_argument
-    option("files", nargs="+", help="CSV, Excel or JSON Lines files that `label export` wrote")
-    exports = "the files are Label Studio's JSON exports (not JSON-MIN)"
-    option("--label-studio", action="store_true", help=exports)
-    for verdict in ("yes", "no", "unsure"):
-        other = f"a word that means {verdict}, besides those that are known; may be repeated"
-        option(f"--{verdict}", action="append", default=[], metavar="WORD", help=other)
+    read = "CSV, Excel or JSON Lines files that `label export` wrote, or Label Studio's .json exports"
+    option("files", nargs="+", help=f"{read} (not JSON-MIN)")
+    other = "a word of the files that means yes, no or unsure, such as perhaps=unsure; may be repeated"
+    option("--word", action="append", default=[], metavar="WORD=VERDICT", help=other)
     option("--skip-bad", action="store_true", help="leave wrong rows out, and list them")
     changed = "replace answers of earlier files; the answer withdraw takes one back"
     option("--change", action="store_true", help=changed)
@@ -273,8 +292,6 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--days", type=_days, help="days for which new links open it (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
-    without = "make and print no links, as in a service whose output is logged (default under systemd)"
-    serve.add_argument("--no-links", action="store_true", help=without)
     links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
     links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
     links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")

@@ -53,9 +53,9 @@ def show_units(args: argparse.Namespace, study: Study) -> int:
             items = {answer.item_id for answer in frame.answers}
             frame = Frame(answers=frame.answers, units=read_units(args.replace, frame.answers, items))
         _store_frame(store, frame)
-    if args.out:
-        write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.out))
-    where = f", written to {args.out}" if args.out else ""
+    if args.file:
+        write_units(frame.units, {answer.id: answer.text for answer in frame.answers}, Path(args.file))
+    where = f", written to {args.file}" if args.file else ""
     first = frame.units[0].text if frame.units else ""
     told = f"{counted(len(frame.units), 'unit')} of {counted(len(frame.answers), 'answer')}"
     text = f"{told}{where}\nfirst: {first}"

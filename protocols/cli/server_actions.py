@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from oversight.protocols.collect import Difference, Look, QueueProgress
 
 _SHORTEST_HOURS = 0.05
+_EVERY = 15.0
+"""Seconds between two looks of ``label watch``."""
 _SUMMED = ("asked", "answered", "open", "foreign")
 
 
@@ -90,7 +92,7 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
     _check_watch(args, study)
     with Store(study.store_url) as store, Campaign(study, store) as campaign:
-        looks = watch_campaign(campaign, every=args.every, models=args.model, until_width=args.until_width)
+        looks = watch_campaign(campaign, every=_EVERY, until_width=args.until_width)
         with contextlib.closing(looks):
             for look in looks:
                 if args.once or look.is_last:
@@ -101,10 +103,10 @@ def watch(args: argparse.Namespace, study: Study) -> int:
 
 
 def _check_watch(args: argparse.Namespace, study: Study) -> None:
-    if args.every <= 0 or (args.until_width is not None and not 0 < args.until_width <= 1):
-        raise BadInput("--every must be above 0 and --until-width in (0, 1]")
-    if study.experts.is_panel and (args.until_width is not None or args.model):
-        raise BadInput("--until-width and --model are for yes/no questions; a panel estimates no accuracy")
+    if args.until_width is not None and not 0 < args.until_width <= 1:
+        raise BadInput("--until-width must be in (0, 1]")
+    if study.experts.is_panel and args.until_width is not None:
+        raise BadInput("--until-width is for yes/no questions; a panel estimates no accuracy")
 
 
 def show_status(args: argparse.Namespace, study: Study) -> int:
@@ -115,7 +117,7 @@ def show_status(args: argparse.Namespace, study: Study) -> int:
         now, quarantine = measure_progress(study, store), store.labelling.read_quarantine()
         quality, pool = read_quality(study, store), store.pool.count_pool()
         mark = store.marks.read_mark()
-        away = {name: found.until for name, found in store.absences.read_absences().items()}
+        away = {name: found.until for name, found in store.people.read_absences().items()}
         passed = {} if study.experts.is_panel else share_queues(store).passed
     totals = {key: sum(getattr(p, key) for p in now.values()) for key in _SUMMED}
     lines = [f"due {study.experts.deadline}"] if study.experts.deadline else []

@@ -75,7 +75,7 @@ def read_arrivals(store: Store, *, panel: bool) -> Arrivals:
 
 def _find_page_times(store: Store, replies: ReplyRepository) -> dict[str, list[datetime]]:
     """Return the times at which each person's valid answers were first given on the page, in order."""
-    histories = store.trail.read_histories(PAGE)
+    histories = store.audit.read_histories(PAGE)
     counting = {name for name, reply in replies.read_replies().items() if reply.source == PAGE}
     found: dict[str, list[datetime]] = {}
     for history in sorted(histories, key=lambda h: h.first):

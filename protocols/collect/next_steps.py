@@ -80,7 +80,9 @@ def _collect(store: Store, progress: Mapping[str, QueueProgress], left: int, wha
 
 def _finish(study: Study, store: Store) -> NextStep:
     if study.experts.is_panel:
-        return NextStep(sentence="Every rating is in: look at the agreement.", command="oversight agree")
+        return NextStep(
+            sentence="Every rating is in: look at the agreement.", command="oversight panel agree"
+        )
     if study.experts.statement.asks_on:
         return NextStep(
             sentence="Every question is answered; more may follow from the answers.",

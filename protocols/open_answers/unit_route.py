@@ -171,7 +171,7 @@ def _check_loads(roster: Roster, drawn: Iterable[DrawnExpert]) -> None:
 def _put_due(study: Study, store: Store, frame: Frame, items: Mapping[str, Item]) -> int:
     """Store the questions that are due and not put yet. Returns how many there are."""
     answers, units = {a.id: a for a in frame.answers}, {u.id: u for u in frame.units}
-    seed, key = study.study.seed, store.question_key.ensure_key()
+    seed, key = study.study.seed, store.controls.ensure_key()
     shown, put = list[Item](), dict[tuple[int, int], Question]()
     for row in _read_due(store, frame).rows:
         answer, unit = answers[row.answer], units[row.unit_id]

@@ -35,7 +35,7 @@ def note_absence(study: Study, store: Store, expert: str, until: str = "", reaso
         if last < today:
             raise BadInput(f"--until {until} is over; today is {today}")
     absence = Absence(expert, today.isoformat(), until, reason)
-    store.absences.add_absence(absence)
+    store.people.add_absence(absence)
     return absence
 
 
@@ -50,4 +50,4 @@ def end_absence(study: Study, store: Store, expert: str) -> bool:
     roster = read_roster(study.path(study.experts.roster))
     if roster.find(expert).absent:
         raise roster.error("absent", f"expert {expert!r} is absent in the roster itself; change it there")
-    return store.absences.end_absence(expert)
+    return store.people.end_absence(expert)

@@ -80,7 +80,7 @@ def reassign(study: Study, store: Store, giver: str, taker: str, reason: str = "
     about = {item for item, _ in met}
     free = [q for q in able if q.item_id not in about or (q.item_id, q.option) in met]
     if free:
-        store.handovers.hand_over([(q.id, drawn[q.id], taker) for q in free], reason)
+        store.people.hand_over([(q.id, drawn[q.id], taker) for q in free], reason)
     kept = {
         f"{taker} does not judge the class": len(left) - len(able),
         f"{taker} is asked about another option of the same item": len(able) - len(free),

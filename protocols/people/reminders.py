@@ -62,7 +62,7 @@ def write_reminders(study: Study, store: Store, experts: Collection[str] = ()) -
     emails = {expert.name: expert.email for expert in roster.experts}
     for name in experts:
         roster.find(name)
-    absences, queues = store.absences.read_absences(), store.labelling.read_queues()
+    absences, queues = store.people.read_absences(), store.labelling.read_queues()
     deadline, found = study.experts.deadline, list[Reminder]()
     days = None if deadline is None else (deadline - datetime.now(UTC).date()).days
     for name, progress in measure_progress(study, store).items():

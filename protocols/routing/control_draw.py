@@ -63,7 +63,7 @@ def weave_controls(study: Study, store: Store, roster: Roster, gold: Sequence[Go
     wanted, drawn = Counter[str](), list[ControlQuestion]()
     if study.experts.has_controls:
         wanted, drawn = _draw_missing(study, store, roster, gold, before)
-        sealed = seal_ids(store.question_key.read_key(), [c.id for c in drawn])
+        sealed = seal_ids(store.controls.read_key(), [c.id for c in drawn])
         drawn = [replace(c, id=name) for c, name in zip(drawn, sealed, strict=True)]
         places = {q.id: q.place for q in store.content.read_questions(second=False)}
         drawn = [replace(c, place=_find_place(c, places.get(c.original), draws)) for c in drawn]
@@ -98,7 +98,7 @@ def _draw_missing(
         return queues.find_fresh(items[q.item_id].options[q.option], q.item_id)
 
     # the draw must depend on the seed only, so it uses the ids before sealing
-    is_sealed = bool(store.question_key.read_key())
+    is_sealed = bool(store.controls.read_key())
     plain = {q.id: plain_id(q) if is_sealed else q.id for q in questions}
     for kind, share in ((ControlKind.REPEAT, section.repeat), (ControlKind.OVERLAP, section.overlap)):
         there = {c.original for c in before if c.kind is kind}

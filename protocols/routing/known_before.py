@@ -63,9 +63,7 @@ class KnownBefore:
 
     def guess_by_judges(self) -> FloatArray:
         """The same probability by the judges and the answers so far."""
-        from oversight.harness.estimate import (
-            guess_by_judges,  # imports special functions, which takes long
-        )
+        from oversight.harness.estimate import guess_by_judges
 
         chosen = self.predicted[:, self.looked_at]
         return guess_by_judges(chosen, self.opinions, self.n_options, self.answers)

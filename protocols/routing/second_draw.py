@@ -99,7 +99,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
     drawn = _draw_by_size(rates.chance, rng)
     before = [*store.content.read_questions(), *(c.question for c in store.controls.read_controls())]
     load, met = Counter(q.expert for q in before), defaultdict[str, set[str]](set)
-    handed = store.handovers.read_handovers()
+    handed = store.people.read_handovers()
     for question in before:
         met[question.item_id] |= {question.expert} | {h.taker for h in (handed.get(question.id),) if h}
     free, items = FreeExperts(roster, load), {one.id: one for one in store.content.read_items()}
@@ -118,7 +118,7 @@ def draw_second_questions(study: Study, store: Store, roster: Roster, wanted: in
                 draw_place(name),
             )
         )
-    sealed = seal_fields(store.question_key.read_key(), questions)
+    sealed = seal_fields(store.controls.read_key(), questions)
     return SecondDraw(questions=sealed, left=int(rows.size), narrower=rates.narrower)
 
 

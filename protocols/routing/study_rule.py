@@ -83,7 +83,7 @@ def draw_questions(
         If questions were drawn before by another rule.
     """
     plan: RoutingProtocol = routing_rule_of(study, store, roster)
-    items, key = keep_drawn_items(store, items), store.question_key.ensure_key()
+    items, key = keep_drawn_items(store, items), store.controls.ensure_key()
     if isinstance(plan, AsksOn):
         asked = plan.next_questions(list(chain.from_iterable(items)), store.content.read_answers())
         yield seal_fields(key, list(map(_fields_of, asked)))
@@ -179,7 +179,7 @@ def check_drawn(study: Study, store: Store) -> None:
 
 def read_present(study: Study, store: Store) -> Roster:
     """Return the roster of a study without the experts who are away today."""
-    away = store.absences.read_absences()
+    away = store.people.read_absences()
     roster = read_roster(study.path(study.experts.roster))
     return roster.without({name: found.is_for_good for name, found in away.items()})
 
@@ -200,7 +200,7 @@ def read_pending(study: Study, store: Store) -> Sequence[Pending]:
     # in an order derived from the seed, not from the key
     controls = sorted((c.question for c in store.controls.read_controls()), key=plain_id)
     asked = [*store.content.read_questions(), *controls]
-    handed = store.handovers.read_handovers()
+    handed = store.people.read_handovers()
     return (
         [replace(q, expert=handed[q.id].taker) if q.id in handed else q for q in asked] if handed else asked
     )

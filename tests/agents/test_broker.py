@@ -147,8 +147,8 @@ def test_a_refusal_ends_all_unless_the_endpoint_has_answered_before() -> None:
         answer(load_program("cot"), say(FatalModelError("HTTP 401")))
     items = [an_item(name="i0"), an_item(name="i1")]
     model = say(GOOD, RefusedRequest("HTTP 400: too long"))
-    first, second = answer(load_program("cot"), model, items, concurrency=1)
-    assert (first.status, second.status) == (PredictionStatus.OK, PredictionStatus.FAILED)
+    found = answer(load_program("cot"), model, items, concurrency=1)
+    assert {p.status for p in found} == {PredictionStatus.OK, PredictionStatus.FAILED}
 
 
 def test_a_process_that_begins_with_a_refusal_tries_what_was_answered_before(tmp_path: Path) -> None:

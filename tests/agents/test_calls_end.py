@@ -10,8 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from oversight.agents.runtime import Broker
-from oversight.agents.runtime.broker import REFUSALS
-from oversight.agents.runtime.call_in_making import BESIDE
+from oversight.agents.runtime.broker import BESIDE, REFUSALS
 from oversight.harness import (
     BudgetSpent,
     FatalModelError,

@@ -65,6 +65,6 @@ def test_power_counts_clusters() -> None:
 
 
 def test_labels_of_a_split_know_their_clusters() -> None:
-    found = ExpertLabels.of(ITEMS[:12], LABELS, PATIENTS)
+    found = ExpertLabels.of_items(ITEMS[:12], LABELS, PATIENTS)
     assert len(set(found.cluster.tolist())) == 3
-    assert len(set(ExpertLabels.of(ITEMS[:12], LABELS).cluster.tolist())) == 12
+    assert len(set(ExpertLabels.of_items(ITEMS[:12], LABELS).cluster.tolist())) == 12

@@ -24,7 +24,8 @@ from oversight.agents.search.loop import race
 from oversight.agents.search.policies.proposal import published_probabilities
 from oversight.harness import ConfigError
 from oversight.harness.config import SearchSection
-from oversight.harness.estimate import difference_variances, synthesise_population
+from oversight.harness.estimate import synthesise_population
+from oversight.harness.estimate.sample_size import difference_variances
 from oversight.harness.types import Candidate
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,8 @@ from oversight.agents.search import Archive, ExpertLabels, score_candidates, sco
 from oversight.agents.search.fitness.empirical_bayes import compare_paired
 from oversight.agents.search.fitness.scores import ESTIMATORS
 from oversight.harness import FAILED, UNREADABLE, EstimateError
-from oversight.harness.estimate import accuracy, complementary_accuracy
+from oversight.harness.estimate import accuracy
+from oversight.harness.estimate.estimators import complementary_accuracy
 from oversight.harness.types import Candidate, Item, Label, LabelKind, Prediction, PredictionStatus, Program
 
 K = 5
@@ -53,7 +54,7 @@ def test_the_mean_score_is_the_estimators_value_on_mixed_items(m: int) -> None:
         y = np.where(rng.random(160) < 0.6, truth, rng.integers(options))
         y = np.where(rng.random(160) < rate, UNREADABLE, y)
         y[:3] = FAILED
-        scores = score_items(y[None], ExpertLabels.of(pool, labels), "ml")[0]
+        scores = score_items(y[None], ExpertLabels.of_items(pool, labels), "ml")[0]
         assert np.isnan(scores).sum() == 3
         known = accuracy(predictions(pool, y), labels, interval="wald")
         assert np.nanmean(scores) == pytest.approx(known.value, abs=1e-12)
@@ -67,7 +68,7 @@ def test_complementary_labels_give_the_published_transform() -> None:
     labels = [
         Label(i.id, int(k), LabelKind.COMPLEMENTARY, K, 1 / K) for i, k in zip(pool, refused, strict=True)
     ]
-    labelled = ExpertLabels.of(pool, labels)
+    labelled = ExpertLabels.of_items(pool, labels)
     expected = complementary_accuracy(K, int((y != refused).sum()), n)
     assert score_items(y[None], labelled, "transformed").mean() == pytest.approx(expected)
     assert score_items(y[None], labelled, "raw").mean() == pytest.approx((y != refused).mean())
@@ -95,7 +96,7 @@ def test_with_two_options_q_is_the_accuracy() -> None:
     ]
     y = np.array([[0, 1, 0, 0, UNREADABLE, FAILED]])
     for estimator in ("raw", "transformed"):
-        scores = score_items(y, ExpertLabels.of(pool, labels), estimator)
+        scores = score_items(y, ExpertLabels.of_items(pool, labels), estimator)
         assert scores[0, :5].tolist() == [1, 1, 1, 0, 0]
         assert np.isnan(scores[0, 5])
 
@@ -120,7 +121,7 @@ def test_a_candidate_without_a_hit_is_not_known_without_error() -> None:
         for j, item in enumerate(pool)
     ]
     y = np.array([1] * 2 + [0] * 3 + [1] * 15)
-    scores = score_items(y[None], ExpertLabels.of(pool, labels), "ml")[0]
+    scores = score_items(y[None], ExpertLabels.of_items(pool, labels), "ml")[0]
     assert scores.std() / np.sqrt(20) > 0.08  # the exact interval reaches 47 %
 
 
@@ -158,8 +159,8 @@ def test_more_labels_score_an_archive_again_without_a_call() -> None:
     one = labels_of(list(pool), world.task.truth, rng, 1)
     two = labels_of(list(pool), world.task.truth, np.random.default_rng(1), 2)
     asked = len(world.asked)
-    before = score_candidates(archive, pool, ExpertLabels.of(pool, one))
-    after = score_candidates(archive, pool, ExpertLabels.of(pool, two))
+    before = score_candidates(archive, pool, ExpertLabels.of_items(pool, one))
+    after = score_candidates(archive, pool, ExpertLabels.of_items(pool, two))
     assert len(world.asked) == asked
     se = [np.mean(board.shrunk.se_relative) for board in (before, after)]
     assert se[1] < 0.9 * se[0]
@@ -187,15 +188,15 @@ def test_contradictory_labels_and_impossible_answers_are_refused() -> None:
     pool = items(2)
     yes = [Label("i0", option, LabelKind.ORDINARY, K, 1 / K) for option in (1, 2)]
     with pytest.raises(EstimateError, match="one true option"):
-        ExpertLabels.of(pool, yes)
+        ExpertLabels.of_items(pool, yes)
     with pytest.raises(EstimateError, match=r"two answers about option 1"):
-        ExpertLabels.of(pool, [yes[0], yes[0]])
+        ExpertLabels.of_items(pool, [yes[0], yes[0]])
     with pytest.raises(EstimateError, match="all its 5 options refused"):
-        ExpertLabels.of(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
+        ExpertLabels.of_items(pool, [Label("i0", k, LabelKind.COMPLEMENTARY, K, 1 / K) for k in range(K)])
     with pytest.raises(EstimateError, match=r"must lie in 0\.\.4 for item 'i1', is 5"):
-        score_items(np.array([[0, 5]]), ExpertLabels.of(pool, yes[:1]))
+        score_items(np.array([[0, 5]]), ExpertLabels.of_items(pool, yes[:1]))
     with pytest.raises(EstimateError, match="fitness must be one of ml"):
-        score_items(np.array([[0, 1]]), ExpertLabels.of(pool, yes[:1]), "q")
+        score_items(np.array([[0, 1]]), ExpertLabels.of_items(pool, yes[:1]), "q")
     with pytest.raises(EstimateError, match="no candidate has an answer"):
         shrink_scores(np.full((2, 3), np.nan))
 

@@ -100,7 +100,7 @@ def world_of() -> World:
     ]
     splits = {**world.state.archive.splits, "feedback": feedback}
     world.state.archive.splits = splits
-    known = {**world.state.labels, "feedback": ExpertLabels.of(feedback, labels)}
+    known = {**world.state.labels, "feedback": ExpertLabels.of_items(feedback, labels)}
     world.state = replace(world.state, programs=programs, labels=known)
     return world
 

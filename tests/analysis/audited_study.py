@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oversight.harness.analysis.options import note_look
+from oversight.harness.analysis.opened_study import note_look
 from oversight.harness.config import Study
 from oversight.harness.store import (
     SOURCE,
@@ -49,7 +49,7 @@ def lay_out_audited(folder: Path) -> Study:
     with Store(study.store_url) as store:
         given = next(q for q in store.content.read_questions() if q.expert != LOOKED_AT)
         taker = f"{given.expert[:-1]}{1 - int(given.expert[-1])}"
-        store.handovers.hand_over([(given.id, given.expert, taker)], "on leave")
+        store.people.hand_over([(given.id, given.expert, taker)], "on leave")
         note_look(store, PlannedLook(look=1, looks=2, answered=9, drawn=20))
     simulate_answers(study, abstention=0.1, key=str(folder / "key.csv"))
     return study

@@ -45,7 +45,7 @@ def one(folder: Path, sql: str) -> Any:
 
 
 def test_a_study_that_nobody_touched_holds(folder: Path, oversight: Oversight) -> None:
-    found = oversight("verify")
+    found = oversight("store", "verify")
     assert found["holds"]
     assert (found["answers"], found["uncovered"], found["unchecked"]) == (
         one(folder, "SELECT count(*) FROM answer") + one(folder, "SELECT count(*) FROM control_answer"),
@@ -62,7 +62,7 @@ def test_a_study_that_nobody_touched_holds(folder: Path, oversight: Oversight) -
 def test_a_change_is_found_and_named(name: str, folder: Path, oversight: Oversight) -> None:
     sql, told = CHANGES[name]
     tamper(folder, sql.format_map(WHERE))
-    found = oversight("verify", code=1)
+    found = oversight("store", "verify", code=1)
     assert not found["holds"]
     assert any(re.search(told, text) for text in found["findings"]), found["findings"]
 
@@ -84,75 +84,74 @@ def test_a_setting_that_changed_is_named(
 ) -> None:
     path = folder / "study.toml"
     path.write_text(path.read_text().replace(before, after))
-    assert oversight("verify", code=1)["findings"] == [told]
+    assert oversight("store", "verify", code=1)["findings"] == [told]
 
 
 def test_another_roster_is_told_but_no_other_address(folder: Path, oversight: Oversight) -> None:
     path = folder / "experts.toml"
     text = path.read_text()
     path.write_text(text.replace('name = "red0"', 'name = "red0"\nemail = "r@example.org"'))
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]
     path.write_text(text.replace('name = "red0"', 'name = "red0"\nabsent = true'))
-    assert "the roster is another" in oversight("verify", code=1)["findings"][0]
+    assert "the roster is another" in oversight("store", "verify", code=1)["findings"][0]
     path.unlink()
-    assert "the roster is another" in oversight("verify", code=1)["findings"][0]
+    assert "the roster is another" in oversight("store", "verify", code=1)["findings"][0]
 
 
 def test_a_trail_that_is_gone_covers_nothing_and_no_head(folder: Path, oversight: Oversight) -> None:
-    before = oversight("verify")
+    before = oversight("store", "verify")
     tamper(folder, "DELETE FROM audit_event")
     tamper(folder, "DELETE FROM handover")
-    found = oversight("verify")
+    found = oversight("store", "verify")
     assert (found["uncovered"], found["designs"]) == (before["answers"], [])
     assert (
-        "does not hold the given head" in oversight("verify", "--head", before["head"], code=1)["findings"][0]
+        "does not hold the given head"
+        in oversight("store", "verify", "--head", before["head"], code=1)["findings"][0]
     )
 
 
 def test_a_reason_of_a_terminal_that_writes_other_bytes(folder: Path, oversight: Oversight) -> None:
     """What Python makes of them no file takes: the trail keeps it in visible form."""
     with Store(read_study("study.toml").store_url) as store:
-        store.absences.add_absence(
-            Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4")
-        )
+        store.people.add_absence(Absence(expert="red1", since="2026-01-02", until="", reason="krank \udce4"))
         told = store.audit.find_last("absent")
     assert told is not None
     assert told.comment is not None
     assert "udce4" in told.comment
     assert "\udce4" not in told.comment
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]
     oversight("label", "audit")
-    assert oversight("verify", "audit.jsonl")["holds"]
+    assert oversight("store", "verify", "audit.jsonl")["holds"]
 
 
 def test_many_findings_are_counted(folder: Path, oversight: Oversight) -> None:
     tamper(folder, "UPDATE answer SET source = 'x' WHERE source = 'label_studio'")
     tamper(folder, "UPDATE audit_event SET at = 'x'")
-    found = oversight("verify", code=1)
+    found = oversight("store", "verify", code=1)
     assert len(found["findings"]) == 20
     assert found["number"] > 20
 
 
 def test_comments_may_be_forgotten(folder: Path, oversight: Oversight) -> None:
-    before = oversight("verify")
+    before = oversight("store", "verify")
     tamper(folder, "UPDATE audit_event SET comment = NULL, salt = '' WHERE comment_digest != ''")
     tamper(folder, "UPDATE answer SET comment = '' WHERE source = 'label_studio'")
     tamper(folder, "UPDATE control_answer SET comment = ''")
-    found = oversight("verify", "--head", before["head"])
+    found = oversight("store", "verify", "--head", before["head"])
     assert (found["comments"], found["forgotten"]) == (0, before["comments"])
     assert found["covered"] == found["events"]
 
 
 def test_a_head_of_an_earlier_moment(folder: Path, oversight: Oversight) -> None:
     early = one(folder, "SELECT link FROM audit_event WHERE position = 4")
-    found = oversight("verify", "--head", early)
+    found = oversight("store", "verify", "--head", early)
     assert (found["covered"], found["holds"]) == (5, True)
-    assert oversight("verify", "--head", START)["covered"] == 0
+    assert oversight("store", "verify", "--head", START)["covered"] == 0
     assert (
         "the chain does not hold the given head"
-        in oversight("verify", "--head", "a" * 64, code=1)["findings"][0]
+        in oversight("store", "verify", "--head", "a" * 64, code=1)["findings"][0]
     )
-    assert "64 hexadecimal digits" in oversight("verify", "--head", "abc", code=2)["error"]
+    assert "64 hexadecimal digits" in oversight("store", "verify", "--head", "abc", code=2)["error"]
     # a chain that somebody wrote anew holds by itself, and not the head that was noted
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         records = list(store.audit.read_records())
@@ -162,16 +161,16 @@ def test_a_head_of_an_earlier_moment(folder: Path, oversight: Oversight) -> None
         for record in list(store.audit.read_records()):
             link = record.find_link(link)
             tamper(folder, "UPDATE audit_event SET link = ? WHERE position = ?", link, record.position)
-    assert oversight("verify")["holds"]
-    assert not oversight("verify", "--head", records[-1].link, code=1)["holds"]
+    assert oversight("store", "verify")["holds"]
+    assert not oversight("store", "verify", "--head", records[-1].link, code=1)["holds"]
 
 
 def test_answers_change_on_a_server_and_are_withdrawn(folder: Path, oversight: Oversight) -> None:
     tamper(folder, "DELETE FROM answer WHERE expert = ? AND source != 'label_studio'", LOOKED_AT)
     study = read_study(folder / "study.toml")
-    before = oversight("verify", code=1)["number"]
+    before = oversight("store", "verify", code=1)["number"]
     answer_on_server(study, verdict="yes", but=2)
-    assert oversight("verify", code=1)["number"] == before
+    assert oversight("store", "verify", code=1)["number"] == before
 
 
 def test_questions_that_were_altered_before_a_new_freeze(tmp_path: Path, oversight: Oversight) -> None:
@@ -179,14 +178,14 @@ def test_questions_that_were_altered_before_a_new_freeze(tmp_path: Path, oversig
     route_questions(study)
     where = ("--study", tmp_path / "study.toml")
     oversight("label", "route", *where)
-    assert len(oversight("verify", *where)["designs"]) == 1
+    assert len(oversight("store", "verify", *where)["designs"]) == 1
     oversight("label", "simulate", "--key", tmp_path / "key.csv", *where)
     oversight("label", "route", "--more", "5", *where)
-    found = oversight("verify", *where)
+    found = oversight("store", "verify", *where)
     assert [(d["answers"], d["numbers"]["questions"]) for d in found["designs"]] == [(0, 20), (20, 25)]
     tamper(tmp_path, "UPDATE question SET expert = 'eve' WHERE rowid = 2")
     oversight("label", "route", "--more", "5", *where)
-    (told,) = oversight("verify", *where, code=1)["findings"]
+    (told,) = oversight("store", "verify", *where, code=1)["findings"]
     assert re.match(r"event \d+ \(design\): what was frozen before was altered by then", told)
 
 
@@ -196,7 +195,7 @@ def test_settings_that_changed_from_freeze_to_freeze_are_told(tmp_path: Path, ov
     path = tmp_path / "study.toml"
     path.write_text(path.read_text() + "[estimate]\nlevel = 0.8\n")
     oversight("label", "route", "--study", path)
-    first, second = oversight("verify", "--study", path)["designs"]
+    first, second = oversight("store", "verify", "--study", path)["designs"]
     assert first["changes"] == []
     assert second["changes"] == ["setting estimate.level: 0.95 before, 0.8 then"]
 
@@ -204,7 +203,7 @@ def test_settings_that_changed_from_freeze_to_freeze_are_told(tmp_path: Path, ov
 def test_several_options_of_an_item_are_hashed_as_they_are_read(tmp_path: Path, oversight: Oversight) -> None:
     study = lay_out(tmp_path, "options_per_item = 2\n")
     route_questions(study)
-    assert oversight("verify", "--study", tmp_path / "study.toml")["designs"][0]["numbers"] == {
+    assert oversight("store", "verify", "--study", tmp_path / "study.toml")["designs"][0]["numbers"] == {
         "questions": 120
     }
 
@@ -214,13 +213,13 @@ def test_studies_of_older_versions_are_not_covered(
     name: str, tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study(name, tmp_path))
-    found = oversight("verify")
+    found = oversight("store", "verify")
     assert (found["holds"], found["events"], found["designs"]) == (True, 0, [])
     assert found["uncovered"] == found["answers"] > 0
     oversight("label", "route")
-    assert oversight("verify") == found
+    assert oversight("store", "verify") == found
     assert oversight("label", "audit")["not_covered"] == found["answers"]
-    assert oversight("verify", "audit.jsonl")["uncovered"] == found["answers"]
+    assert oversight("store", "verify", "audit.jsonl")["uncovered"] == found["answers"]
 
 
 @pytest.mark.parametrize("name", ["panel", "panel-random", "sequential"])
@@ -237,7 +236,7 @@ def test_panels_and_several_waves(
         (tmp_path / name / "study.db").unlink()
         oversight("label", "route")
         oversight("label", "import", *sorted(Path("filled").glob("*.csv")))
-    found = oversight("verify")
+    found = oversight("store", "verify")
     assert (found["holds"], found["uncovered"]) == (True, 0)
     assert found["frozen_before_first_answer"]
     assert len(found["designs"]) == (1 if name != "sequential" else len(found["designs"]) or 2)
@@ -246,7 +245,7 @@ def test_panels_and_several_waves(
         return
     tamper(tmp_path / name, "UPDATE rating SET label = 'soon' WHERE position = 4")
     tamper(tmp_path / name, "UPDATE assignment SET propensity = 0.1 WHERE rowid = 4")
-    told = oversight("verify", code=1)["findings"]
+    told = oversight("store", "verify", code=1)["findings"]
     assert len(told) in (1, 2)
     assert told[-1].startswith("assignments: altered")
 
@@ -254,8 +253,8 @@ def test_panels_and_several_waves(
 def test_a_study_without_a_database_is_refused(tmp_path: Path, oversight: Oversight) -> None:
     lay_out(tmp_path)
     where = ("--study", tmp_path / "study.toml")
-    assert "no database" in oversight("verify", *where, code=2)["error"]
-    assert "no database" in oversight("label", "audit", *where, "--out", tmp_path / "a", code=2)["error"]
+    assert "no database" in oversight("store", "verify", *where, code=2)["error"]
+    assert "no database" in oversight("label", "audit", *where, tmp_path / "a", code=2)["error"]
     assert not (tmp_path / "study.db").exists()
 
 
@@ -270,17 +269,17 @@ def test_a_database_on_a_server(
     route_questions(study)
     answer_on_server(study, but=1)
     oversight("label", "simulate", "--key", "key.csv")
-    found = oversight("verify")
+    found = oversight("store", "verify")
     assert (found["holds"], found["uncovered"], found["frozen_before_first_answer"]) == (True, 0, True)
     done = oversight("label", "audit")
-    assert oversight("verify", "audit.jsonl", "--head", done["head"])["holds"]
+    assert oversight("store", "verify", "audit.jsonl", "--head", done["head"])["holds"]
     engine = sa.create_engine(url)
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE question SET propensity = 0.5 WHERE option = 1"))
         connection.execute(sa.text("UPDATE answer SET verdict = 'skip' WHERE source != 'label_studio'"))
         connection.execute(sa.text("UPDATE audit_event SET at = '2020' WHERE position = 2"))
     engine.dispose()
-    told = " ".join(oversight("verify", code=1)["findings"])
+    told = " ".join(oversight("store", "verify", code=1)["findings"])
     for text in ("questions: altered", "an answer in it is not what came", "event 2 (revision"):
         assert text in told
 
@@ -289,7 +288,7 @@ def test_a_database_that_can_only_be_read(
     folder: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)  # the tests may run as somebody who may write anything
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]
     monkeypatch.undo()
     assert not list(folder.glob("study.db-*"))
 
@@ -300,4 +299,4 @@ def test_a_database_that_can_only_be_read(
 def test_altered_state_of_an_annotation_is_found(folder: Path, oversight: Oversight, change: str) -> None:
     with sqlite3.connect("study.db") as connection:
         connection.execute(f"UPDATE label_revision {change} WHERE position = 0")
-    assert "is not what was seen" in oversight("verify", code=1)["findings"][0]
+    assert "is not what was seen" in oversight("store", "verify", code=1)["findings"][0]

@@ -43,7 +43,7 @@ def read_lines(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 def test_it_holds_and_says_what_the_study_says(folder: Path, oversight: Oversight) -> None:
     done = oversight("label", "audit")
-    found = oversight("verify", "audit.jsonl", "--head", done["head"])
+    found = oversight("store", "verify", "audit.jsonl", "--head", done["head"])
     study = audit_study(read_study("study.toml"))
     assert found["holds"]
     assert found["checked_against_head"]
@@ -71,23 +71,23 @@ def test_texts_of_comments_are_in_it_only_if_asked_for(folder: Path, oversight: 
     assert b"note 1" not in Path("audit.jsonl").read_bytes()  # an item's text
     oversight("label", "audit", "--comments")
     assert b"see page 3" in Path("audit.jsonl").read_bytes()
-    assert oversight("verify", "audit.jsonl")["holds"]
+    assert oversight("store", "verify", "audit.jsonl")["holds"]
 
 
 def test_a_file_that_is_no_audit_of_this_study_is_kept(
     folder: Path, oversight: Oversight, tmp_path: Path
 ) -> None:
     Path("notes.jsonl").write_text("mine\n")
-    assert "no audit of the study" in oversight("label", "audit", "--out", "notes.jsonl", code=2)["error"]
+    assert "no audit of the study" in oversight("label", "audit", "notes.jsonl", code=2)["error"]
     assert Path("notes.jsonl").read_text() == "mine\n"
     oversight("label", "audit")
     other = lay_out_audited(tmp_path / "other")
     assert other.study.name == "s"
-    words = ("--study", tmp_path / "other" / "study.toml", "--out", "audit.jsonl")
+    words = ("--study", tmp_path / "other" / "study.toml", "audit.jsonl")
     assert "another study named 's'" in oversight("label", "audit", *words, code=2)["error"]
-    assert "is no file" in oversight("label", "audit", "--out", tmp_path, code=2)["error"]
+    assert "is no file" in oversight("label", "audit", tmp_path, code=2)["error"]
     Path("file").write_text("")
-    assert "cannot be written" in oversight("label", "audit", "--out", "file/audit.jsonl", code=2)["error"]
+    assert "cannot be written" in oversight("label", "audit", "file/audit.jsonl", code=2)["error"]
 
 
 def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, oversight: Oversight) -> None:
@@ -99,9 +99,9 @@ def test_a_database_that_is_damaged_leaves_no_half_of_a_file(folder: Path, overs
 def test_a_file_that_is_no_bundle(folder: Path, oversight: Oversight) -> None:
     for text in (b"", b"\n", b"{}\n{}\n", b"\x00" * 100, b'{"format": "other"}\n', b"[" * 10_000):
         Path("other").write_bytes(text)
-        assert "is no audit" in oversight("verify", "other", code=2)["error"]
-    assert "cannot be read" in oversight("verify", "none.jsonl", code=2)["error"]
-    assert "cannot be read" in oversight("verify", folder, code=2)["error"]
+        assert "is no audit" in oversight("store", "verify", "other", code=2)["error"]
+    assert "cannot be read" in oversight("store", "verify", "none.jsonl", code=2)["error"]
+    assert "cannot be read" in oversight("store", "verify", folder, code=2)["error"]
 
 
 @pytest.fixture
@@ -156,12 +156,12 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
     bundle: tuple[Path, str], oversight: Oversight
 ) -> None:
     path, _ = bundle
-    (told,) = oversight("verify", path, "--head", START.replace("0", "a"), code=1)["findings"]
+    (told,) = oversight("store", "verify", path, "--head", START.replace("0", "a"), code=1)["findings"]
     assert "neither the file's nor a link" in told
-    study = oversight("verify")
-    found = oversight("verify", path, "--head", study["head"])
+    study = oversight("store", "verify")
+    found = oversight("store", "verify", path, "--head", study["head"])
     assert (found["holds"], found["covered"]) == (True, study["events"])
-    assert oversight("verify", path, "--head", START)["covered"] == 0
+    assert oversight("store", "verify", path, "--head", START)["covered"] == 0
 
 
 def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
@@ -245,7 +245,7 @@ def test_a_study_that_was_altered_before_it_was_written(
 ) -> None:
     tamper(folder, sql.format_map(WHERE))
     oversight("label", "audit")
-    assert any(told in text for text in oversight("verify", "audit.jsonl", code=1)["findings"])
+    assert any(told in text for text in oversight("store", "verify", "audit.jsonl", code=1)["findings"])
 
 
 def test_a_line_that_is_chained_and_says_nonsense(bundle: tuple[Path, str]) -> None:

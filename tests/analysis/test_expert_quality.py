@@ -203,7 +203,7 @@ def test_every_verb_that_shows_experts_tells_it(
     assert oversight("estimate", "--json")["quality"] == shown
     assert shown[-1]["sensitivity"]["of"] == 20
     assert shown[-1]["words"]["sensitivity"].endswith(" %]")
-    oversight("report", "--out", "report.html")
+    oversight("report", "report.html")
     assert "yes to the true option" in Path("report.html").read_text(encoding="utf-8")
 
 

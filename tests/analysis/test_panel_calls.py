@@ -42,7 +42,7 @@ def test_every_source_gives_the_same(ratings: pd.DataFrame, tmp_path: Path) -> N
     found = [h.agree(source) for source in sources]
     assert all(report == found[0] for report in found)
     with inside(tmp_path):
-        said = json.loads(call(["agree", "ratings.csv", "--json"])[1])
+        said = json.loads(call(["panel", "agree", "ratings.csv", "--json"])[1])
     assert found[0].alpha is not None
     assert said["alpha"]["value"] == found[0].alpha.value
 

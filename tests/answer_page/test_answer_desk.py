@@ -199,7 +199,7 @@ def test_new_questions_appear_and_a_second_server_sees_the_first_one_s_answers(
 def test_a_question_that_is_handed_over_is_the_taker_s_alone(store: Store, tmp_path: Path) -> None:
     desk = AnswerDesk(lay_out(tmp_path), store)
     name = open_ids(desk, "ana")[0]
-    store.handovers.hand_over([(name, "ana", "bea")], "away")
+    store.people.hand_over([(name, "ana", "bea")], "away")
     assert desk.take("ana", given(name)) is Outcome.NOT_HELD
     assert name not in open_ids(desk, "ana")
     assert desk.tell_state("bea")["of"] == N // 2 + 1

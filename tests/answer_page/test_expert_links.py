@@ -49,7 +49,7 @@ def test_a_link_opens_until_a_newer_one_or_its_end(url: str, tmp_path: Path) -> 
         make_links(study, store, AT, experts=["ana"])
         assert open_link(store, link_id, secret=secret) is None
         assert open_link(store, secret_of(other.url)[0], secret=secret_of(other.url)[1]) is not None
-        assert len(store.links.find_link_ids("ana")) == 2
+        assert len(store.people.find_link_ids("ana")) == 2
 
 
 def test_a_link_ends_by_time_and_by_revocation(store: Store, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_links_are_refused_that_make_no_sense(
     make: Callable[..., object] = make_links
     with pytest.raises(BadInput, match=told):
         make(lay_out(tmp_path), store, AT, **change)
-    assert store.links.read_links() == []
+    assert store.people.read_links() == []
 
 
 def test_the_commands_say_what_is_missing(

@@ -48,4 +48,6 @@ def test_a_plain_copy_of_an_idle_page_has_all_answers(tmp_path: Path) -> None:
         while count_answers(tmp_path / "copy" / "study.db") < 3:
             assert time.monotonic() < end
             shutil.copyfile(folder / "study.db", tmp_path / "copy" / "study.db")
-    assert call(tmp_path / "copy", "verify")["holds"], json.dumps(call(tmp_path / "copy", "verify"))
+    assert call(tmp_path / "copy", "store", "verify")["holds"], json.dumps(
+        call(tmp_path / "copy", "store", "verify")
+    )

@@ -99,13 +99,13 @@ CASES = [
     Bad(
         "key of no preset",
         lambda: None,
-        "items export out.jsonl --key sealed.csv",
+        "items export out.jsonl sealed.csv",
         "--key: only a preset brings the answers with it; this study has none",
     ),
     Bad(
         "items and key in one file",
         lambda: None,
-        "items export out.jsonl --key ./out.jsonl",
+        "items export out.jsonl ./out.jsonl",
         "out.jsonl cannot hold both: give the key a file of its own",
     ),
     Bad("export to nowhere", lambda: None, "items export", "export: name the file to write"),

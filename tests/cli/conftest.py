@@ -52,7 +52,7 @@ def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight)
         oversight("label", "import", *map(str, sorted(Path("filled").glob("*.csv"))))
 
     def fill(share: float) -> None:
-        oversight("label", "export", "--folder", "open")
+        oversight("label", "export", "open")
         Path("filled").mkdir(exist_ok=True)
         for path in Path("open").glob("*.csv"):
             with path.open(newline="") as stream:

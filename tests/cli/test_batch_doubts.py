@@ -44,7 +44,7 @@ def states() -> list[str]:
     with Store("sqlite:///study.db") as store:
         [run] = store.runs.read_runs()
         every = ("sending", "sent", "collected", "cancelled", "failed")
-        return [batch.state for batch in store.endpoints.read_batches(run["id"], every)]
+        return [batch.state for batch in store.calls.read_batches(run["id"], every)]
 
 
 def rows() -> list[str]:

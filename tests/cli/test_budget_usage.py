@@ -224,6 +224,6 @@ def test_a_workflow_keeps_to_its_cap(lay_out: Callable[[str], None], oversight: 
         assert 0.3 * cap <= bill(server) <= cap
         with Store("sqlite:///study.db") as store:
             [run] = store.runs.read_runs()
-            spent = store.reservations.read_spent(run["id"])
+            spent = store.calls.read_spent(run["id"])
         assert spent is not None
         assert dollars((spent.input_tokens, spent.output_tokens)) >= bill(server)

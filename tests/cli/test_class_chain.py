@@ -21,7 +21,9 @@ def test_estimate_and_compare_tell_results_by_class(
     Path("costs.csv").write_text(COSTS)
     plain = oversight("estimate")["models"]["good"]
     assert "classes" not in plain
-    found = oversight("estimate", "--metrics", "recall,macro_f1", "--costs", "costs.csv")["models"]["good"]
+    found = oversight(
+        "estimate", "--set", "estimate.metrics=recall,macro_f1", "--set", "estimate.costs=costs.csv"
+    )["models"]["good"]
     assert found["estimates"] == plain["estimates"]
     made = found["classes"]
     assert list(made["estimates"]) == [f"recall[{c}]" for c in ("red", "green", "blue", "black")] + [
@@ -30,22 +32,31 @@ def test_estimate_and_compare_tell_results_by_class(
     ]
     assert made["undefined"] == {}
     assert made["estimates"]["macro_f1"]["holds"]
-    results = oversight("compare", "--metrics", "macro_f1", "--costs", "costs.csv")["results"]
+    results = oversight(
+        "compare", "--by-class", "--set", "estimate.metrics=macro_f1", "--set", "estimate.costs=costs.csv"
+    )["results"]
     assert results["macro_f1"][0]["verdict"] == "good" == results["cost"][0]["verdict"]
     with Path("study.toml").open("a") as file:
         file.write('[estimate]\nmetrics = ["recall", "macro_f1"]\ncosts = "costs.csv"\n')
     assert oversight("estimate")["models"]["good"] == found
-    oversight("report", "--out", "page.html")
+    oversight("report", "page.html")
     assert "recall[black]" in Path("page.html").read_text()
 
 
 def test_impossible_values_are_refused_by_name(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"good": (0.9, 200), "fair": (0.5, 200)})
-    assert "'fbeta' is none" in oversight("estimate", "--metrics", "fbeta", code=2)["error"]
-    both = oversight("estimate", "--metrics", "f1", "--joint", "--estimators", "paper", code=2)["error"]
+    assert "'fbeta' is none" in oversight("estimate", "--set", "estimate.metrics=fbeta", code=2)["error"]
+    both = oversight("estimate", "--set", "estimate.metrics=f1", "--joint", "--estimators", "paper", code=2)[
+        "error"
+    ]
     assert "estimators, joint: not possible together with results by class" in both
-    assert "--test" in oversight("compare", "--metrics", "f1", "--test", "sign", code=2)["error"]
-    assert "costs.csv" in oversight("estimate", "--costs", "costs.csv", code=2)["error"]
+    assert (
+        "--test"
+        in oversight("compare", "--by-class", "--set", "estimate.metrics=f1", "--test", "sign", code=2)[
+            "error"
+        ]
+    )
+    assert "costs.csv" in oversight("estimate", "--set", "estimate.costs=costs.csv", code=2)["error"]
     for old, new, told in (
         ("truth,red", "truth,rde", "costs.csv:2 [rde]: 'rde' is none of the study's classes"),
         ("blue,1,1", "blue,1,", "costs.csv:4 [green]: must be a number, is empty"),
@@ -53,14 +64,16 @@ def test_impossible_values_are_refused_by_name(begin: Callable[..., None], overs
         ("green,1,0", "red,1,0", "costs.csv:3 [truth]: the class 'red' occurs twice"),
     ):
         Path("costs.csv").write_text(COSTS.replace(old, new))
-        assert told in oversight("estimate", "--costs", "costs.csv", code=2)["error"]
+        assert told in oversight("estimate", "--set", "estimate.costs=costs.csv", code=2)["error"]
 
 
 def test_a_run_that_is_not_finished_says_so(begin: Callable[..., None], oversight: Oversight) -> None:
     begin("partitioned", {"good": (0.9, 200), "part": (0.9, 120)})
-    made = oversight("estimate", "--metrics", "macro_recall")["models"]["part"]["classes"]
+    made = oversight("estimate", "--set", "estimate.metrics=macro_recall")["models"]["part"]["classes"]
     assert not made["estimates"]["macro_recall"]["holds"]
-    (pair,) = oversight("compare", "--metrics", "macro_recall")["results"]["macro_recall"]
+    (pair,) = oversight("compare", "--by-class", "--set", "estimate.metrics=macro_recall")["results"][
+        "macro_recall"
+    ]
     assert not pair["holds"]
     assert "are not run with every model" in pair["why"]
 
@@ -77,8 +90,10 @@ def test_results_by_class_say_that_experts_err(
 ) -> None:
     lay_out(tmp_path, extra)
     monkeypatch.chdir(tmp_path)
-    made = oversight("estimate", "--metrics", "precision")["models"]["good"]["classes"]["estimates"]
+    made = oversight("estimate", "--set", "estimate.metrics=precision")["models"]["good"]["classes"][
+        "estimates"
+    ]
     assert all(told in e["why"] and not e["holds"] for e in made.values())
     assert len(made) == 4
-    results = oversight("compare", "--metrics", "macro_f1")["results"]
+    results = oversight("compare", "--by-class", "--set", "estimate.metrics=macro_f1")["results"]
     assert told in results["macro_f1"][0]["why"]

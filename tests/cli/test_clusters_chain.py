@@ -65,12 +65,12 @@ def test_clusters_named_after_the_ratings_are_the_units_of_every_interval(
     rated: str, oversight: Oversight
 ) -> None:
     with_model = ("--model", "model.csv")
-    by_reference = ("parity", *with_model, "--reference", "truth.csv", "--positive", "sick")
-    alone = oversight("agree"), oversight("certify", *with_model), oversight(*by_reference)
+    by_reference = ("panel", "parity", *with_model, "--reference", "truth.csv", "--positive", "sick")
+    alone = oversight("panel", "agree"), oversight("panel", "certify", *with_model), oversight(*by_reference)
     in_patients(rated)
     agree, certify, parity = together = (
-        oversight("agree"),
-        oversight("certify", *with_model),
+        oversight("panel", "agree"),
+        oversight("panel", "certify", *with_model),
         oversight(*by_reference),
     )
     assert [found["clusters"] for found in alone] == [None] * 3
@@ -99,8 +99,13 @@ def test_the_terminal_says_what_is_independent_and_what_is_withheld(
 ) -> None:
     in_patients(rated)
     capsys.readouterr()
-    for verb, withheld in (("agree", ""), ("certify", "hms, oms, oms_exact:"), ("parity", "at_least_80:")):
-        assert main([verb] if verb == "agree" else [verb, "--model", "model.csv"]) == 0
+    for verb, withheld in (
+        ("panel", "agree", ""),
+        ("panel", "certify", "hms, oms, oms_exact:"),
+        ("panel", "parity", "at_least_80:"),
+    ):
+        model = [] if verb == "agree" else ["--model", "model.csv"]
+        assert main(["panel", verb, *model]) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert f"{N} items in {PATIENTS} clusters, which are the independent units" in text
         assert "assumed: clusters are independent draws" in text
@@ -110,18 +115,21 @@ def test_the_terminal_says_what_is_independent_and_what_is_withheld(
 def test_flags_of_panels_are_said_in_words(
     rated: str, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    certify = oversight("certify", "--model", "model.csv")
+    certify = oversight("panel", "certify", "--model", "model.csv")
     assert certify["flags"][0].startswith("fixed_panel: ")
     assert certify["notes"][0].startswith("the annotators are a fixed panel: ")
-    parity = oversight("parity", "--model", "model.csv", "--reference", "truth.csv")
+    parity = oversight("panel", "parity", "--model", "model.csv", "--reference", "truth.csv")
     assert parity["human_level"]["notes"] == [
         "people whose ratings the figures rest on: 3, at least 5 are advised"
     ]
     for b in (parity["overall"], *parity["bins"]):
         assert len(b["notes"]) == len(b["flags"])
     for words, flags in (
-        (["certify", "--model", "model.csv"], ["fixed_panel"]),
-        (["parity", "--model", "model.csv", "--reference", "truth.csv"], ["few_people", "few_items"]),
+        (["panel", "certify", "--model", "model.csv"], ["fixed_panel"]),
+        (
+            ["panel", "parity", "--model", "model.csv", "--reference", "truth.csv"],
+            ["few_people", "few_items"],
+        ),
     ):
         assert main(words) == 0
         text = capsys.readouterr().out
@@ -130,11 +138,11 @@ def test_flags_of_panels_are_said_in_words(
 
 def test_a_column_that_is_missing_is_refused_by_name(rated: str, oversight: Oversight) -> None:
     Path("study.toml").write_text(rated.replace("[experts]", 'cluster = "nowhere"\n[experts]'))
-    assert "nowhere" in oversight("agree", code=2)["error"]
+    assert "nowhere" in oversight("panel", "agree", code=2)["error"]
     rows = Path("notes.csv").read_text().splitlines()
     Path("notes.csv").write_text("\n".join([rows[0], *(f"{r.rsplit(',', 1)[0]},p0" for r in rows[1:])]))
     in_patients(rated)
-    assert "at least 2, all items are of 'p0'" in oversight("agree", code=2)["error"]
+    assert "at least 2, all items are of 'p0'" in oversight("panel", "agree", code=2)["error"]
 
 
 def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
@@ -149,7 +157,7 @@ def test_clusters_named_after_the_draw_count_everywhere_or_are_refused(
     assert together["high"] - together["low"] > alone["high"] - alone["low"]
     found = oversight("compare")["comparisons"][0]
     assert found["high"] - found["low"] > pair["high"] - pair["low"]
-    refused = oversight("estimate", "--panel", "votes.csv", code=2)["error"]
+    refused = oversight("estimate", "--set", "estimate.panel=votes.csv", code=2)["error"]
     assert "panel: the strata of a panel's certainty take items as independent" in refused
     assert "items.cluster" in refused
     Path("study.toml").write_text(text.replace('meta = ["ward"]', 'cluster = "nowhere"'))

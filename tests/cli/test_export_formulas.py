@@ -105,7 +105,7 @@ def test_ratings_of_a_panel_come_back_as_they_were(folder: Path, oversight: Call
     ratings = read_ratings("ratings.csv")
     assert ratings == read_ratings("ratings.jsonl")
     assert {rating.label for rating in ratings} <= set(CLASSES)
-    assert oversight("agree", "ratings.csv") == oversight("agree", "ratings.jsonl")
+    assert oversight("panel", "agree", "ratings.csv") == oversight("panel", "agree", "ratings.jsonl")
     oversight("label", "import", "ratings.csv")
 
 
@@ -123,7 +123,7 @@ def test_key_of_a_preset_opens_the_items(folder: Path, oversight: Callable[..., 
         for j in range(12)
     ]
     Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    oversight("items", "export", "made.jsonl", "--key", "key.csv")
+    oversight("items", "export", "made.jsonl", "key.csv")
     refuse_formulas(Path("key.csv"))
     made = [json.loads(line) for line in Path("made.jsonl").read_text().splitlines()]
     items = [Item(row["id"], row["text"], tuple(row["options"]), tuple(range(10))) for row in made]

@@ -30,7 +30,10 @@ def test_exit_codes_tell_pass_fail_and_undecided(begin: Begin, oversight: Oversi
     assert "either side" in near["why"]
     bar = str(round(value - 0.12, 3))
     strict = str(1 - oversight("gate", "--at-least", bar)["checks"][0]["p_below"] / 2)
-    assert oversight("gate", "--at-least", bar, "--level", strict, code=3)["verdict"] == "undecided"
+    assert (
+        oversight("gate", "--at-least", bar, "--set", f"estimate.level={strict}", code=3)["verdict"]
+        == "undecided"
+    )
 
 
 def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversight: Oversight) -> None:
@@ -53,7 +56,7 @@ def test_a_model_is_held_against_the_baseline_and_both_bars(begin: Begin, oversi
         ("--at-least .5", "which model? there are 'a', 'b'"),
         ("--at-least .5 --model c", "was not run"),
         ("--not-worse-than a --margin .1 --model a", "compared with itself"),
-        ("--at-least .5 --model a --level 2", "level must lie in"),
+        ("--at-least .5 --model a --set estimate.level=2", "--set estimate.level: "),
         ("--at-least .5 --model a --look 3/2", "look must lie in"),
         ("--at-least .5 --model a --look 1/2", "they may differ by 10 points at most"),
         ("--at-least .5 --model a --junit .", ".: cannot be written: it is no file"),
@@ -71,14 +74,14 @@ def test_untrusted_data_are_undecided_and_never_pass(begin: Begin, oversight: Ov
     begin("partitioned", {"half": (0.95, 120), "m": (0.95, 200)})
     half = oversight("gate", "--at-least", "0.3", "--model", "half", code=3)["checks"][0]
     assert half["why"].startswith("the run is not finished: 80 items")
-    once = oversight("gate", "--at-least", "0.3", "--model", "half", "--once", code=3)["checks"][0]
+    once = oversight("gate", "--at-least", "0.3", "--model", "half", "--look", "1/1", code=3)["checks"][0]
     assert "first may be no random part" in once["why"]
     assert oversight("gate", "--at-least", "0.3", "--model", "m")["verdict"] == "pass"
 
 
 def test_failed_checks_of_the_experts_answers_are_undecided(begin: Begin, oversight: Oversight) -> None:
     begin("partitioned", {"m": (0.95, 200)}, answered=0.0)
-    oversight("label", "export", "--folder", "all-no")
+    oversight("label", "export", "all-no")
     for path in Path("all-no").glob("*.csv"):
         head, *rows = path.read_text().splitlines()
         place = head.split(",").index("answer")
@@ -94,7 +97,7 @@ def test_one_look_is_recorded_and_no_second_one_taken(
     begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin("targeted", {"m": (0.8, 200)}, answered=0.5)
-    assert main(["gate", "--at-least", "0.5", "--once"]) == 2
+    assert main(["gate", "--at-least", "0.5", "--look", "1/1"]) == 2
     assert "drawn questions (50%) are answered" in capsys.readouterr().err
     assert oversight("gate", "--at-least", "0.6", "--look", "1/2")["checks"][0]["method"] == "look 1 of 2"
     assert main(["gate", "--at-least", "0.6", "--look", "2/4"]) == 2
@@ -105,12 +108,12 @@ def test_a_look_with_the_same_answers_is_the_same_look(
     begin: Begin, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin("targeted", {"m": (0.8, 200)}, answered=0.96)
-    first = oversight("gate", "--at-least", "0.6", "--once")
-    assert oversight("gate", "--at-least", "0.6", "--once") == first
+    first = oversight("gate", "--at-least", "0.6", "--look", "1/1")
+    assert oversight("gate", "--at-least", "0.6", "--look", "1/1") == first
     assert first["checks"][0]["low"] >= 0.6
     Path("key.csv").write_text("id,label\n" + "".join(f"i{j},{CLASSES[t]}\n" for j, t in enumerate(TRUTH)))
     oversight("label", "simulate", "--key", "key.csv")
-    assert main(["gate", "--at-least", "0.6", "--once"]) == 2
+    assert main(["gate", "--at-least", "0.6", "--look", "1/1"]) == 2
     assert "this look was taken with" in capsys.readouterr().err
 
 
@@ -144,7 +147,7 @@ def test_junit_counts_what_does_not_pass(begin: Begin, oversight: Oversight) -> 
 def test_json_has_no_number_that_is_none(begin: Begin, capsys: pytest.CaptureFixture[str]) -> None:
     begin("targeted", {"m": (0.8, 200)})
     capsys.readouterr()
-    assert main(["gate", "--at-least", "0.5", "--once", "--json"]) == 0
+    assert main(["gate", "--at-least", "0.5", "--look", "1/1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["checks"][0]["p_below"] is None
 

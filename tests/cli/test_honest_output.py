@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from oversight.harness import BadInput
-from oversight.harness.analysis.options import check_look
+from oversight.harness.analysis.opened_study import check_look
 from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.store import PlannedLook, Store
@@ -92,10 +92,17 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
     assert oversight("report")["models"] == ["whole", "none"]
 
 
+def _name_option(option: str, value: str = "") -> str:
+    """What an error calls an option, or a setting that ``--set`` gives."""
+    return (
+        value.partition("=")[0].removeprefix("estimate.") if option == "--set" else option.removeprefix("--")
+    )
+
+
 @pytest.mark.parametrize(
     ("protocol", "models", "options", "named"),
     [
-        (protocol, models, options, options[0].removeprefix("--"))
+        (protocol, models, options, _name_option(*options))
         for protocol, models, refused in (
             (
                 "sequential",
@@ -103,9 +110,9 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                 (
                     ("--gold", GOLD),
                     ("--anytime",),
-                    ("--interval", "score"),
+                    ("--set", "estimate.interval=score"),
                     ("--estimators", "paper"),
-                    ("--strata", "ward"),
+                    ("--set", "estimate.strata=ward"),
                 ),
             ),
             (
@@ -113,10 +120,9 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                 2,
                 (
                     ("--anytime",),
-                    ("--interval", "score"),
-                    ("--interval", "exact"),
+                    ("--set", "estimate.interval=score"),
                     ("--estimators", "paper"),
-                    ("--strata", "ward"),
+                    ("--set", "estimate.strata=ward"),
                 ),
             ),
             (
@@ -125,9 +131,9 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
                 (
                     ("--gold", GOLD),
                     ("--anytime",),
-                    ("--interval", "exact"),
+                    ("--set", "estimate.interval=score"),
                     ("--estimators", "paper"),
-                    ("--strata", "ward"),
+                    ("--set", "estimate.strata=ward"),
                     ("--look", "1/1"),
                     ("--joint",),
                 ),
@@ -169,7 +175,7 @@ def test_planned_looks_are_recorded(begin: Callable[..., None], oversight: Overs
     assert "planned at 50%" in again
     oversight("estimate", "--look", "2/2")
     with Store(f"sqlite:///{Path('study.db').absolute()}") as store:
-        assert [(look.look, look.looks) for look in store.looks.read_looks()] == [(1, 2), (2, 2)]
+        assert [(look.look, look.looks) for look in store.content.read_looks()] == [(1, 2), (2, 2)]
         noted = [e.detail for e in store.audit.read_records() if e.kind == "look"]
         assert [(e["look"], e["looks"], e["drawn"]) for e in noted] == [(1, 2, N), (2, 2, N)]
         study = read_study("study.toml")
@@ -185,10 +191,10 @@ def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight
     path = Path("study.toml")
     begin("partitioned", {"m": (0.8, N)}, answered=0.5)
     path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
-    (told,) = oversight("verify", code=1)["findings"]
+    (told,) = oversight("store", "verify", code=1)["findings"]
     assert "looks" in told
     oversight("label", "route")  # planned anew, after answers were in, which stays visible
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]
     assert "study.toml plans 2 looks" in oversight("estimate", "--look", "2/4", code=2)["error"]
     assert oversight("estimate", "--look", "1/2")["models"]
 

@@ -54,18 +54,18 @@ def test_removed_item_is_asked_and_counted_no_more(study: Oversight) -> None:
     done = study("items", "remove", "i1", "--reason", "the patient withdrew")
     assert (done["item"], done["predictions"], done["left"]) == ("i1", 1, 5)
     assert study("estimate")["models"]["m"]["items"]["of"] == 5
-    assert study("verify")["holds"]
+    assert study("store", "verify")["holds"]
     assert study("label", "route")["new"] == 0, "the file still has the item"
     assert b"zebrafish" in stored_bytes(), "the trail keeps the text unless it is erased"
     assert "zebrafish" not in Path(study("label", "audit")["file"]).read_text()
-    assert study("verify", "audit.jsonl")["holds"]
+    assert study("store", "verify", "audit.jsonl")["holds"]
 
 
 def test_erased_item_leaves_no_text_in_the_database(study: Oversight) -> None:
-    head = study("verify")["head"]
+    head = study("store", "verify")["head"]
     study("items", "remove", "i1", "--reason", "the patient withdrew", "--erase")
     assert b"zebrafish" not in stored_bytes()
-    checked = study("verify", "--head", head)
+    checked = study("store", "verify", "--head", head)
     assert checked["holds"]
     assert checked["covered"] is not None
     assert checked["redacted"]
@@ -75,7 +75,7 @@ def test_missing_item_is_named_until_it_is_removed(
     study: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("items.csv").write_text(Path("items.csv").read_text().replace("i2,chest pain\n", ""))
-    for verb in (("label", "status"), ("estimate",), ("verify",), ("label", "route")):
+    for verb in (("label", "status"), ("estimate",), ("store", "verify"), ("label", "route")):
         capsys.readouterr()
         assert main([*verb]) == 0
         assert "no longer in items.csv: i2" in capsys.readouterr().err
@@ -88,16 +88,16 @@ def test_missing_item_is_named_until_it_is_removed(
 def test_corrected_item_keeps_its_answers_or_is_asked_again(study: Oversight) -> None:
     before = study("estimate")["models"]["m"]
     write_items("fever and a cough", *TEXTS[1:])
-    study("items", "correct", "i0", "--reason", "typo", "--keep-answers")
+    study("items", "correct", "i0", "--reason", "typo", "--answers", "keep")
     assert study("estimate")["models"]["m"] == before
     write_items("no fever", *TEXTS[1:])
-    again = study("items", "correct", "i0", "--reason", "wrong", "--ask-again")
+    again = study("items", "correct", "i0", "--reason", "wrong", "--answers", "withdraw")
     assert again["questions"] == again["answers"] > 0
     status = study("label", "status")
     assert status["experts"]["ana"]["open"] == again["questions"]
-    assert study("verify")["holds"]
+    assert study("store", "verify")["holds"]
     study("label", "simulate", "--key", "key.csv")
-    assert study("verify")["holds"]
+    assert study("store", "verify")["holds"]
 
 
 def test_removed_items_leave_the_pool_that_items_are_drawn_from(
@@ -124,4 +124,4 @@ def test_removed_items_leave_the_pool_that_items_are_drawn_from(
     after = oversight("estimate")
     assert after["items_drawn"]["of"] == 114
     assert after["items_drawn"]["drawn"] == after["questions"]["drawn"]
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]

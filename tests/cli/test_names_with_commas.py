@@ -13,12 +13,12 @@ from oversight.harness.config import read_study
 
 def test_class_with_a_comma_stays_one_class(oversight: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,text\na,one\nb,two\n")
-    oversight("init", "--folder", tmp_path, "--classes", 'x, "G, H","say ""no""",y')
+    oversight("init", tmp_path, "--classes", 'x, "G, H","say ""no""",y')
     assert read_study(tmp_path / "study.toml").items.classes == ["x", "G, H", 'say "no"', "y"]
 
 
 @pytest.mark.parametrize("classes", ['x,"G, H', 'x,"G"H,y'])
 def test_unbalanced_quotes_are_refused(classes: str, oversight: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text("id,text\na,one\nb,two\n")
-    assert "as in CSV" in oversight("init", "--folder", tmp_path, "--classes", classes, code=2)["error"]
+    assert "as in CSV" in oversight("init", tmp_path, "--classes", classes, code=2)["error"]
     assert not (tmp_path / "study.toml").exists()

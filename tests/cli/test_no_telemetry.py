@@ -31,7 +31,7 @@ def test_a_study_from_begin_to_end_opens_no_connection(tmp_path: Path) -> None:
     commands = [
         ["items", "check"], ["label", "route"], ["label", "export"],
         ["label", "simulate", "--key", "key.csv"], ["predictions", "import", "m.csv", "--model", "m"],
-        ["label", "status"], ["estimate"], ["verify"], ["label", "audit"], ["report"],
+        ["label", "status"], ["estimate"], ["store", "verify"], ["label", "audit"], ["report"],
         ["experts", "export", "ana"], ["items", "remove", "i1", "--reason", "gone", "--erase"],
     ]  # fmt: skip
     done = subprocess.run(

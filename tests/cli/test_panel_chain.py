@@ -76,7 +76,10 @@ def test_a_panel_is_drawn_once_and_its_ratings_are_read_from_the_study(
     assert (status["asked"], status["answered"], status["open"]) == (3 * N, 3 * N, 0)
     assert {e["rated"] for e in status["experts"].values()} == {15}
     oversight("label", "export", "--ratings", "ratings.csv")
-    from_study, from_file = oversight("agree"), oversight("agree", "ratings.csv", "--classes=red,green,blue")
+    from_study, from_file = (
+        oversight("panel", "agree"),
+        oversight("panel", "agree", "ratings.csv", "--classes=red,green,blue"),
+    )
     assert from_study == from_file
     assert from_study["ratings"] == 3 * N
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
@@ -90,10 +93,11 @@ def test_a_panel_is_drawn_once_and_its_ratings_are_read_from_the_study(
     rows = [f"{i.id},{truth({'item': i.id})}\n" for i in items]
     Path("predictions.csv").write_text("item,label\n" + "".join(rows))
     for verb in ("certify", "parity"):
-        by_name, by_file = oversight(verb, "--model", "large"), oversight(verb, "--model", "predictions.csv")
+        by_name = oversight("panel", verb, "--model", "large")
+        by_file = oversight("panel", verb, "--model", "predictions.csv")
         assert by_name == by_file
     assert by_name["overall"]["model"]["value"] > 0.98
-    assert oversight("certify", "--model", "large")["L"] == 1.0
+    assert oversight("panel", "certify", "--model", "large")["L"] == 1.0
 
 
 def test_ratings_from_elsewhere_come_in_by_item_and_annotator(
@@ -161,17 +165,23 @@ def test_verbs_that_do_not_fit_say_so(
     panel: Any, oversight: Callable[..., Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for words, said in (
-        (("agree",), "the study has no ratings"),
+        (
+            (
+                "panel",
+                "agree",
+            ),
+            "the study has no ratings",
+        ),
         (("label", "simulate", "--key", "k.csv"), "this study is a panel"),
         (("label", "watch", "--until-width", "0.1"), "a panel estimates no accuracy"),
-        (("estimate",), "this study is a panel; see: oversight agree"),
+        (("estimate",), "this study is a panel; see: oversight panel agree"),
     ):
         assert said in oversight(*words, code=2)["error"]
     files = [Path(f) for f in oversight("label", "export")["files"]]
     for path in files:
         fill(path, truth)
     oversight("label", "import", *files)
-    assert "no model was run yet" in oversight("certify", "--model", "large", code=2)["error"]
+    assert "no model was run yet" in oversight("panel", "certify", "--model", "large", code=2)["error"]
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         spec = make_spec("large", ModelSection(model="m"), "$text", None)
         store.runs.add_run(spec)
@@ -179,7 +189,10 @@ def test_verbs_that_do_not_fit_say_so(
         store.runs.store_predictions(
             [(spec.id, failed), *((spec.id, Prediction(f"n{j}", 0)) for j in range(1, N))]
         )
-    assert "there is none for the item 'n0'" in oversight("certify", "--model", "large", code=2)["error"]
+    assert (
+        "there is none for the item 'n0'"
+        in oversight("panel", "certify", "--model", "large", code=2)["error"]
+    )
     assert main(["label", "status"]) == 0
     table = capsys.readouterr().out
     assert "15 / 15" in table
@@ -210,21 +223,18 @@ def test_a_panels_certainty_makes_the_strata_of_an_estimate(
         labels = decode(store.content.read_answers())
     strata = dict.fromkeys(items, "no vote") | stratify_by_certainty(make_panel(read_ratings("ratings.csv")))
     assert set(strata.values()) == {"p ≤ 0.7", "p > 0.9", "no vote"}
-    by_vote = oversight("estimate", "--panel", "ratings.csv")["models"]["small"]["estimates"]["ml"]
+    by_vote = oversight("estimate", "--set", "estimate.panel=ratings.csv")["models"]["small"]["estimates"][
+        "ml"
+    ]
     wanted = accuracy(predicted, labels, strata=strata)
     assert (by_vote["estimate"], by_vote["low"]) == pytest.approx((wanted.value, wanted.low))
     # All items are labelled, so strata weigh what their items do: one K is pooled, however they differ.
     assert "stratified" in by_vote["flags"]
     assert by_vote["low"] == oversight("estimate")["models"]["small"]["estimates"]["ml"]["low"]
-    both = oversight("estimate", "--panel", "ratings.csv", "--strata", "subject", code=2)["error"]
-    assert "give --strata or --panel" in both
-    # An empty name is given, too.
-    assert (
-        "give --strata or --panel" in oversight("estimate", "--panel", "", "--strata", "x", code=2)["error"]
-    )
     Path("ratings.csv").write_text("item,annotator,label\nx,ana,red\nx,bo,blue\n")
     assert (
-        "rates none of the study's items" in oversight("estimate", "--panel", "ratings.csv", code=2)["error"]
+        "rates none of the study's items"
+        in oversight("estimate", "--set", "estimate.panel=ratings.csv", code=2)["error"]
     )
     edit("study.toml", '# strata = "subject"', 'panel = "ratings.csv"\nstrata = "subject"')
     assert "not both" in oversight("estimate", code=2)["error"]
@@ -240,10 +250,10 @@ def test_intervals_on_few_items_say_whether_they_hold(
     rows = [f"i{j},{p},{'b' if (j, p) == (0, 'bo') else 'a'}\n" for j in range(8) for p in PEOPLE[:3]]
     Path("ratings.csv").write_text("item,annotator,label\n" + "".join(rows))
     Path("model.csv").write_text("item,label\n" + "".join(f"i{j},a\n" for j in range(8)))
-    alpha = oversight("agree", "ratings.csv")["alpha"]
+    alpha = oversight("panel", "agree", "ratings.csv")["alpha"]
     assert (alpha["holds"], alpha["why"]) == (True, "")
     assert alpha["high"] - alpha["low"] > 0.8  # one rating of 24 differs: nearly nothing is known
-    words = ("parity", "ratings.csv", "--model", "model.csv", "--positive", "b")
+    words = ("panel", "parity", "ratings.csv", "--model", "model.csv", "--positive", "b")
     overall = oversight(*words)["overall"]
     assert overall["delta"]["holds"]
     assert overall["detection"]["delta_f1"]["low"] < -0.5

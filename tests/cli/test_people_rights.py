@@ -73,21 +73,21 @@ def test_export_names_everything_stored(study: Callable[..., Oversight]) -> None
 
 def test_forgotten_texts_are_gone_and_the_audit_holds(study: Callable[..., Oversight]) -> None:
     oversight = study()
-    head = oversight("verify")["head"]
+    head = oversight("store", "verify")["head"]
     oversight("label", "audit")
     assert "an operation" not in Path("audit.jsonl").read_text()
     oversight("experts", "forget", "Annabella")
     assert b"an operation" not in stored_bytes()
     with_comments = oversight("experts", "export", "Annabella")
     assert "secretword" not in Path(with_comments["file"]).read_text()
-    checked = oversight("verify", "--head", head)
+    checked = oversight("store", "verify", "--head", head)
     assert checked["holds"]
     assert checked["covered"]
 
 
 def test_erased_expert_leaves_labels_without_a_name(study: Callable[..., Oversight]) -> None:
     oversight = study()
-    before, head = oversight("estimate")["models"]["m"], oversight("verify")["head"]
+    before, head = oversight("estimate")["models"]["m"], oversight("store", "verify")["head"]
     assert "the roster" in oversight("experts", "erase", "Annabella", code=2)["error"]
     Path("experts.toml").write_text(write_expert("bea"))
     done = oversight("experts", "erase", "Annabella")
@@ -95,12 +95,12 @@ def test_erased_expert_leaves_labels_without_a_name(study: Callable[..., Oversig
     assert done["open"] == 0
     assert b"Annabella" not in stored_bytes()
     assert oversight("estimate")["models"]["m"] == before
-    checked = oversight("verify", "--head", head)
+    checked = oversight("store", "verify", "--head", head)
     assert checked["holds"], checked["findings"]
     assert checked["covered"]
     oversight("label", "audit")
     assert "Annabella" not in Path("audit.jsonl").read_text()
-    assert oversight("verify", "audit.jsonl")["holds"]
+    assert oversight("store", "verify", "audit.jsonl")["holds"]
     oversight("label", "status")
     oversight("label", "route")
 
@@ -111,10 +111,10 @@ def test_erased_expert_without_labels_leaves_open_questions(study: Callable[...,
     done = oversight("experts", "erase", "Annabella")
     assert done["answers"] == 0
     assert done["open"] > 0
-    assert oversight("verify")["holds"]
-    oversight("label", "reassign", done["name"], "--to", "bea")
-    assert oversight("verify")["holds"]
-    oversight("label", "export", "--folder", "again")
+    assert oversight("store", "verify")["holds"]
+    oversight("label", "reassign", done["name"], "bea")
+    assert oversight("store", "verify")["holds"]
+    oversight("label", "export", "again")
     assert b"Annabella" not in stored_bytes()
 
 
@@ -126,7 +126,7 @@ def test_altered_redaction_is_found(study: Callable[..., Oversight]) -> None:
     oversight("experts", "erase", "Annabella")
     with sqlite3.connect("study.db") as connection:
         connection.execute("UPDATE audit_event SET person = 'x' WHERE kind = 'absent'")
-    assert "was redacted" in oversight("verify", code=1)["findings"][0]
+    assert "was redacted" in oversight("store", "verify", code=1)["findings"][0]
 
 
 def test_later_file_changes_and_withdraws_answers(study: Callable[..., Oversight]) -> None:
@@ -147,4 +147,4 @@ def test_later_file_changes_and_withdraws_answers(study: Callable[..., Oversight
     oversight("experts", "export", "bea")
     events = [event["kind"] for event in json.loads(Path("bea.json").read_text())["events"]]
     assert events == ["answer", "withdrawn"]
-    assert oversight("verify")["holds"]
+    assert oversight("store", "verify")["holds"]

@@ -139,7 +139,9 @@ def test_another_protocol_may_be_planned_unless_the_pilot_cannot_tell(
     same = rows_of(oversight("plan", "--width", WIDTH, "--model", "a"), "a")
     assert "every question settles a prediction" in same["votes"]["sentence"]
     assert same["judge"]["questions"] is None
-    other = rows_of(oversight("plan", "--width", WIDTH, "--model", "a", "--protocol", "partitioned"), "a")
+    other = rows_of(
+        oversight("plan", "--width", WIDTH, "--model", "a", "--set", "experts.protocol=partitioned"), "a"
+    )
     assert other["none"]["questions"] > same["none"]["questions"]
     assert other["votes"]["questions"] is None
     assert "not known from these answers" in other["votes"]["sentence"]
@@ -167,11 +169,14 @@ def test_where_hardly_any_is_wrong_no_saving_is_claimed(
     ("words", "message"),
     [
         (["--accuracy", "0.8"], "--accuracy is for a plan without a study"),
-        (["--cluster-size", "3", "--power", "0.9"], "--power, --cluster-size is for a plan without a study"),
-        (["--protocol", "disagreement"], "partitioned, targeted and sequential cost, not 'disagreement'"),
+        (["--accuracy", "0.8", "--models", "2"], "--accuracy, --models is for a plan without a study"),
+        (
+            ["--set", "experts.protocol=disagreement"],
+            "partitioned, targeted and sequential cost, not 'disagreement'",
+        ),
         (["--model", "nobody"], "the model 'nobody' was not run"),
         (["--questions", "0"], "questions must be at least 1, is 0"),
-        (["--level", "1.5"], "level"),
+        (["--set", "estimate.level=1.5"], "--set estimate.level: "),
         (["--options", "4", "--model", "a"], "--model needs a study; leave out --options"),
         (["--options", "4", "--study", "other.toml"], "leave out --study or --options"),
     ],

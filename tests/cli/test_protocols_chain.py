@@ -145,11 +145,16 @@ def test_other_ways_to_estimate(start: Callable[..., None], oversight: Oversight
     assert corrected["low"] < accuracy("fair") < corrected["high"]
     published = estimates(oversight, "--estimators", "paper")["fair"]
     assert published["ml"]["interval"].startswith("wald")
-    wilson = estimates(oversight, "--interval", "clopper_pearson")
+    wilson = estimates(oversight, "--set", "estimate.interval=clopper_pearson")
     assert "ord" in wilson["fair"]
     anytime = estimates(oversight, "--anytime")["fair"]["anytime"]
     assert anytime["low"] < plain["low"] < plain["high"] < anytime["high"]
-    for option, value in (("--look", "7"), ("--look", "6/5"), ("--gold", "{}"), ("--interval", "nope")):
+    for option, value in (
+        ("--look", "7"),
+        ("--look", "6/5"),
+        ("--gold", "{}"),
+        ("--set", "estimate.interval=nope"),
+    ):
         assert oversight("estimate", option, value, code=2)["error"]
 
 

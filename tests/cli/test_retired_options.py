@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
 from oversight.harness.cli.main import main
-from oversight.harness.cli.retired_options import RETIRED
+from oversight.harness.cli.retired_options import RENAMED_VERBS, RETIRED
 from oversight.harness.config import read_study
 from oversight.harness.errors import DataError
 
 OPTIONS = [(verb, option, told) for verb, options in RETIRED.items() for option, told in options.items()]
 NEEDED = {
-    "parity": ["--model", "m"],
-    "label-studio": ["status"],
+    "experts export": ["ana"],
+    "experts replace": ["ana", "bea"],
+    "items": ["check"],
+    "label import": ["a.csv"],
+    "label reassign": ["ana", "bea"],
+    "panel parity": ["--model", "m"],
+    "predictions": ["export"],
+    "server": ["status", "model"],
+    "store": ["upgrade"],
 }
 
 
@@ -27,6 +35,16 @@ def test_removed_option_is_refused_with_its_replacement(
     assert f"this option is gone: {told}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("verb", RENAMED_VERBS)
+def test_renamed_verb_runs_under_its_former_name(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    action = {"completion": ["bash"], "label-studio": ["status"], "model": ["status"]}.get(verb, [])
+    with contextlib.suppress(SystemExit):
+        main([verb, *action, "--help"] if verb != "completion" else [verb, *action])
+    told = capsys.readouterr()
+    assert told.err.startswith(f"oversight: {verb} is now: oversight {RENAMED_VERBS[verb]}\n")
+    assert told.out
+
+
 @pytest.mark.parametrize(
     ("section", "setting", "told"),
     [
@@ -34,6 +52,7 @@ def test_removed_option_is_refused_with_its_replacement(
         ("[models.m]\nmodel = 'm'", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[endpoints.e]", "max_reply_bytes = 5000", "limited to 4 MB"),
         ("[search]", "parents = 'pareto'", "believed best"),
+        ("[prices]", "file = 'p.toml'", "give the table that name"),
     ],
 )
 def test_removed_setting_is_refused_with_its_replacement(

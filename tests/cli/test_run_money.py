@@ -176,7 +176,7 @@ def test_a_report_says_what_a_right_answer_costs(lay_out: Callable[..., None], o
     )
     oversight("label", "route")
     oversight("label", "simulate", "--key", "key.csv")
-    model = oversight("estimate", "--strata", "confidence")["models"]["m"]
+    model = oversight("estimate", "--set", "estimate.strata=confidence")["models"]["m"]
     each, low, high = model["usd_per_correct"]
     paid = (N + 1) * 0.037  # one call found out whether there are log-probabilities
     assert model["usd"] == pytest.approx(paid)

@@ -181,12 +181,12 @@ def test_the_cap_on_tokens_is_kept_over_all_runs_and_may_be_raised(tmp_path: Pat
         lay_out(tmp_path, server.url, concurrency=4)
         (tmp_path / "workflow.toml").write_text("max_tokens = 40\n")
         study = tmp_path / "study.toml"
-        few = oversight("search", "start", "--tokens", str(cap), "--study", study)["search"]
+        few = oversight("search", "start", "--set", f"search.tokens={cap}", "--study", study)["search"]
         assert 0 < 10 * len(server.prompts) <= cap
         assert few["winner"] is None
-        oversight("search", "resume", "--tokens", str(cap), "--study", study)
+        oversight("search", "resume", "--set", f"search.tokens={cap}", "--study", study)
         assert 10 * len(server.prompts) <= cap
-        whole = oversight("search", "resume", "--tokens", "10000000", "--study", study)["search"]
+        whole = oversight("search", "resume", "--set", "search.tokens=10000000", "--study", study)["search"]
     assert whole["id"] == few["id"]
     assert whole["winner"]
     assert max(Counter(paid_for(tmp_path)).values()) <= 4
@@ -203,7 +203,9 @@ def test_a_search_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Capt
 def test_a_budget_that_ends_at_once_is_told_and_nothing_breaks(tmp_path: Path, oversight: Any) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
-        found = oversight("search", "start", "--tokens", "100", "--study", tmp_path / "study.toml")["search"]
+        found = oversight(
+            "search", "start", "--set", "search.tokens=100", "--study", tmp_path / "study.toml"
+        )["search"]
         assert server.prompts == []
     assert (found["winner"], found["proposals"], found["a_a"]) == (None, 0, "not run yet")
 

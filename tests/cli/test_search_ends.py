@@ -84,14 +84,14 @@ def test_a_cap_that_ends_a_search_names_no_winner_so_that_later_proposals_can_wi
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
         script(server, best=3)
-        assert main(["search", "start", "--tokens", "22000", "--study", study]) == 0
+        assert main(["search", "start", "--set", "search.tokens=22000", "--study", study]) == 0
         told = capsys.readouterr()
         assert "is spent" in told.err
         assert "no winner was confirmed: raise the cap, then resume" in told.err
         found = oversight("search", "show", "--study", study)["search"]
         assert found["winner"] is None
         assert 0 < found["proposals"] < 4
-        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+        found = oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)["search"]
     winner = found["winner"]
     assert winner["name"] in ("start+3", "start+4")
     assert (winner["test"]["value"], winner["start_test"]["value"]) == (1, 0)
@@ -106,11 +106,11 @@ def test_after_a_winner_was_named_early_nothing_is_proposed(
 ) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
-        begun = oversight("search", "start", "--tokens", "800", "--study", study)["search"]
+        begun = oversight("search", "start", "--set", "search.tokens=800", "--study", study)["search"]
         best = begun["candidates"][0]["id"]
         with Store(read_study(Path(study)).store_url) as store:
             store.searches.add_event(begun["id"], "winner", {"candidate": best, "finalists": [best]})
-        assert main(["search", "resume", "--tokens", "1000000", "--study", study]) == 0
+        assert main(["search", "resume", "--set", "search.tokens=1000000", "--study", study]) == 0
     assert "a winner was named when a cap ended the search, and stays" in capsys.readouterr().err
     found = oversight("search", "show", "--study", study)["search"]
     assert (found["proposals"], found["winner"]["id"]) == (begun["proposals"], best)
@@ -123,7 +123,7 @@ def test_a_cap_in_dollars_holds_over_resumes_for_two_models_of_two_prices(
         lay_out(tmp_path, server.url, more=WRITER.format(url=server.url))
         (tmp_path / "prices.toml").write_text(PRICES)
         script(server)
-        words = ("--usd", "1.9", "--study", study)
+        words = ("--set", "search.usd=1.9", "--study", study)
         set_search(Path(study), candidates=12)
         oversight("search", "start", *words)
         for _ in range(2):
@@ -139,10 +139,10 @@ def test_a_dry_run_prices_the_optimiser_s_calls_at_the_optimiser_s_price(
 ) -> None:
     lay_out(tmp_path, "http://127.0.0.1:9/v1", more=WRITER.format(url="http://127.0.0.1:9/v1"))
     (tmp_path / "prices.toml").write_text(PRICES)
-    costs = oversight("search", "start", "--dry-run", "--usd", "1.3", "--study", study)["costs"]
+    costs = oversight("search", "start", "--dry-run", "--set", "search.usd=1.3", "--study", study)["costs"]
     assert costs["usd"] == pytest.approx(costs["tokens"] * 1e-6 + costs["meta_tokens"] * 1e-4)
     assert costs["affordable"] == 5
-    far = oversight("search", "start", "--dry-run", "--usd", "1e308", "--study", study)["costs"]
+    far = oversight("search", "start", "--dry-run", "--set", "search.usd=1e308", "--study", study)["costs"]
     assert far["affordable"] >= 10**9
     (tmp_path / "prices.toml").write_text(PRICES[: PRICES.index("[models.w]")])
     assert oversight("search", "start", "--dry-run", "--study", study)["costs"]["usd"] is None
@@ -169,26 +169,26 @@ def test_a_search_that_another_process_makes_is_refused(
 ) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
-        begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
+        begun = oversight("search", "start", "--set", "search.tokens=100", "--study", study)["search"]["id"]
         calls = len(server.prompts)
         with (
             Store(read_study(Path(study)).store_url) as store,
             store.locks.hold({begun: "the other one"}),
         ):
-            assert main(["search", "resume", "--tokens", "1000000", "--study", study]) == 1
+            assert main(["search", "resume", "--set", "search.tokens=1000000", "--study", study]) == 1
             assert f"search {begun}: process" in capsys.readouterr().err
         assert len(server.prompts) == calls
-        oversight("search", "resume", "--tokens", "1000000", "--study", study)
+        oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)
 
 
 def test_rates_and_tries_may_change(tmp_path: Path, study: str, oversight: Any) -> None:
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
-        begun = oversight("search", "start", "--tokens", "100", "--study", study)["search"]["id"]
+        begun = oversight("search", "start", "--set", "search.tokens=100", "--study", study)["search"]["id"]
         text = Path(study).read_text()
         more = "concurrency = 3\ntries = 2\ntimeout = 20"
         Path(study).write_text(text.replace("concurrency = 1\ntries = 1", more))
-        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+        found = oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)["search"]
     assert (found["id"], found["proposals"]) == (begun, 4)
 
 

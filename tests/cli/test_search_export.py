@@ -57,7 +57,7 @@ def test_a_search_without_a_winner_is_not_exported(
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         study = str(tmp_path / "study.toml")
-        assert main(["search", "start", "--tokens", "100", "--study", study]) == 0
+        assert main(["search", "start", "--set", "search.tokens=100", "--study", study]) == 0
     capsys.readouterr()
     assert main(["search", "export", str(tmp_path / "w.json"), "--study", study]) == 2
     assert "has no winner yet" in capsys.readouterr().err

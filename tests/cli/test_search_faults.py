@@ -55,7 +55,7 @@ def test_a_refused_resume_leaves_the_search_as_it_was(
     with fake_openai(answer) as server:
         lay_out(tmp_path, server.url)
         study = tmp_path / "study.toml"
-        begun = oversight("search", "start", "--tokens", "300", "--study", study)["search"]["id"]
+        begun = oversight("search", "start", "--set", "search.tokens=300", "--study", study)["search"]["id"]
         text = study.read_text()
         study.write_text(text.replace('model = "m"', 'model = "another"'))
         assert main(["search", "resume", "--study", str(study)]) == 2
@@ -68,7 +68,7 @@ def stopped_search(folder: Path, url: str, oversight: Any) -> Path:
     """A search that a cap has stopped early; its study."""
     lay_out(folder, url)
     study = folder / "study.toml"
-    oversight("search", "start", "--tokens", "100", "--study", study)
+    oversight("search", "start", "--set", "search.tokens=100", "--study", study)
     return study
 
 
@@ -87,7 +87,7 @@ def test_while_every_confirmation_fails_no_winner_is_named(
     with fake_openai(answer) as server:
         study = stopped_search(tmp_path, server.url, oversight)
         server.answer = failing(items_of(str(study), "confirm"))
-        resume = ("search", "resume", "--tokens", "1000000", "--study", study)
+        resume = ("search", "resume", "--set", "search.tokens=1000000", "--study", study)
         assert main([*map(str, resume)]) == 0
         told = capsys.readouterr()
         assert "every answer to the confirmation items failed; no winner" in told.err
@@ -101,7 +101,7 @@ def test_a_finalist_whose_confirmation_fails_is_known_by_the_rest(tmp_path: Path
     with fake_openai(answer) as server:
         study = stopped_search(tmp_path, server.url, oversight)
         server.answer = failing(items_of(str(study), "confirm"), "Answer at once.")
-        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+        found = oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)["search"]
     winner = found["winner"]
     assert winner["confirmed"] is not None
     assert winner["low"] <= winner["reported"] <= winner["high"]
@@ -111,7 +111,7 @@ def test_a_test_that_failed_as_a_whole_says_so(tmp_path: Path, oversight: Any) -
     with fake_openai(answer) as server:
         study = stopped_search(tmp_path, server.url, oversight)
         server.answer = failing(items_of(str(study), "test"))
-        found = oversight("search", "resume", "--tokens", "1000000", "--study", study)["search"]
+        found = oversight("search", "resume", "--set", "search.tokens=1000000", "--study", study)["search"]
     assert found["winner"]["difference"] in (
         "unknown: no test item has an answer of both",
         "the start itself won",

@@ -23,7 +23,7 @@ def test_replies_that_were_cut_count_when_a_search_goes_on(tmp_path: Path, overs
     with fake_openai(cutting) as server:
         lay_out(tmp_path, server.url, concurrency=4)
         for _ in range(4):
-            oversight("search", "start", "--tokens", str(CAP), "--study", tmp_path / "study.toml")
+            oversight("search", "start", "--set", f"search.tokens={CAP}", "--study", tmp_path / "study.toml")
         with sqlite3.connect(tmp_path / "study.db") as database:
             ((stored,),) = database.execute("SELECT sum(input_tokens + output_tokens) FROM call")
         assert 0 < stored == sum(map(sum, server.bill)) <= CAP
@@ -46,7 +46,7 @@ def test_a_reply_that_is_nested_too_deep_is_wrong_and_ends_no_search(tmp_path: P
     with fake_openai(nesting) as server:
         lay_out(tmp_path, server.url, concurrency=4)
         # such replies are long: the cap by default would end the search
-        words = ("search", "start", "--tokens", "10000000", "--study", tmp_path / "study.toml")
+        words = ("search", "start", "--set", "search.tokens=10000000", "--study", tmp_path / "study.toml")
         found = oversight(*words)["search"]
     assert found["winner"]
 

@@ -73,23 +73,22 @@ def test_settings_that_make_no_sense_leave_no_search_behind(
 
 @pytest.mark.parametrize("verb", ["start", "resume"])
 @pytest.mark.parametrize(
-    "words",
+    "setting",
     [
-        ("--tokens", "-5"),
-        ("--tokens", "9" * 22),
-        ("--usd", "-1"),
-        ("--usd", "nan"),
-        ("--usd", "x"),
-        ("--seed", "9" * 22),
+        "search.tokens=-5",
+        "search.tokens=" + "9" * 22,
+        "search.usd=-1",
+        "search.usd=nan",
+        "search.usd=x",
+        "study.seed=" + "9" * 22,
     ],
 )
 def test_numbers_that_are_none_are_refused_where_they_stand(
-    verb: str, words: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    verb: str, setting: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lay_out(tmp_path, "http://127.0.0.1:9/v1")
-    with pytest.raises(SystemExit, match="2"):
-        main(["search", verb, *words, "--study", str(tmp_path / "study.toml")])
-    assert words[0] in capsys.readouterr().err.splitlines()[-1]
+    assert main(["search", verb, "--set", setting, "--study", str(tmp_path / "study.toml")]) == 2
+    assert f"--set {setting.partition('=')[0]}: " in capsys.readouterr().err.splitlines()[-1]
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         assert store.searches.read_searches() == []
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
 from collections import Counter
 from pathlib import Path
 
-from oversight.harness.datasets import read_items, read_key
+from oversight.harness.datasets import read_items, read_key, read_rows
 from oversight.protocols.routing import read_roster
 
 DATA = Path(__file__).parents[2] / "data"
@@ -55,6 +56,23 @@ def test_questions_vary_in_their_number_of_options() -> None:
     lengths = [(sorted(map(len, i.options)), len(i.options[truth[i.id]])) for i in items]
     longest = sum(right == ordered[-1] > ordered[-2] for ordered, right in lengths)
     assert longest < 1.4 * sum(1 / len(item.options) for item in items)
+
+
+def test_open_answers_have_a_key_for_every_criterion() -> None:
+    items = [json.loads(line) for line in (DATA / "open_answers.jsonl").read_text().splitlines()]
+    models = ("amber", "birch", "cedar")
+    with (DATA / "open_answers.key.csv").open(encoding="utf-8") as stream:
+        key = {(row["item"], row["model"], row["unit"]): row["label"] for row in csv.DictReader(stream)}
+    assert key.keys() == {(i["id"], m, c["criterion"]) for i in items for m in models for c in i["rubrics"]}
+    assert len(items) == 40
+    fields = Counter(criterion["field"] for item in items for criterion in item["rubrics"])
+    assert fields == {"medicine": 60, "finance": 53, "physics": 47}
+    assert sum(len({c["field"] for c in item["rubrics"]}) > 1 for item in items) == 19
+    assert all([c["points"] > 0 for c in item["rubrics"]] == [True] * 3 + [False] for item in items)
+    answers = {m: read_rows(DATA / f"open_answers.{m}.csv") for m in models}
+    texts = {m: {row.text("id"): row.text("raw") for row in rows} for m, rows in answers.items()}
+    assert all(texts[m].keys() == {item["id"] for item in items} for m in models)
+    assert sum(texts["amber"][i["id"]] == texts["birch"][i["id"]] for i in items) == 8
 
 
 def test_checksums_in_the_datasheet_are_right() -> None:

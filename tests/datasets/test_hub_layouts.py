@@ -139,7 +139,7 @@ def test_a_study_of_a_benchmark_from_the_hub(tmp_path: Path) -> None:
     found = oversight("items", "check")
     assert found["items_by_number_of_options"] == {"4": 40}
     assert found["preset"]["published"] == {"rows": {"train": 546}, "items_of_the_paper": 546}
-    oversight("items", "export", "items.jsonl", "--key", "key.csv")
+    oversight("items", "export", "items.jsonl", "key.csv")
     lines = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
     assert {"id", "text", "options", "High-level domain"} == lines[0].keys()
     places = {line["options"].index(f"right {j}") for j, line in enumerate(lines)}

@@ -112,6 +112,9 @@ def test_a_block_is_run_or_checked_or_says_why_not(block: Block, tmp_path: Path)
 def test_options_that_a_text_names_are_there(page: Path) -> None:
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for verb, rest in re.findall(r"`oversight ([a-z-]+)([^`]*)`", text):
+        if verb not in VERBS:
+            assert verb in ("--completion", "--version", "--help")
+            continue
         known = find_options(make_parser(verb, load_module(VERBS[verb][0])))
         assert set(re.findall(r"--[a-z][a-z-]*", rest)) <= known, f"oversight {verb}{rest}"
     for command in re.findall(r"`(python (?:-m )?(?:benchmarks|docs|tests)[^`]*)`", text):

@@ -50,6 +50,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def test_three_calls_lead_from_frames_to_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    run_snippet(snippet("python.md", "frames"))
+    assert capsys.readouterr().out.startswith("1.000 [")
+
+
 def test_the_pictures_of_view_md(folder: Path) -> None:
     names = run_snippet(snippet("view.md", "pictures"))
     assert (folder / "estimates.pdf").stat().st_size > 1000

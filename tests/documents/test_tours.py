@@ -23,7 +23,9 @@ def tour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
-@pytest.mark.parametrize(("page", "blocks"), [("accuracy", 7), ("compare", 2), ("gate", 2)])
+@pytest.mark.parametrize(
+    ("page", "blocks"), [("accuracy", 7), ("compare", 2), ("gate", 2), ("open-answers", 1)]
+)
 def test_a_tour_prints_what_its_page_shows(tour: None, page: str, blocks: int) -> None:
     assert play_page(DOCS / f"{page}.md") == blocks
 
@@ -39,7 +41,7 @@ def test_a_judge_is_measured_as_its_page_shows(tour: None) -> None:
 def test_the_page_walks_every_feature_that_saves_questions() -> None:
     text = (DOCS / "saving.md").read_text(encoding="utf-8")
     commands = "\n".join(line for line in text.splitlines() if line.startswith("$ "))
-    for feature in ("route --questions", "route --more", "plan --width", "--metrics", "experts quality"):
+    for feature in ("--questions", "--more", "plan --width", "estimate.metrics", "experts quality"):
         assert feature in commands
     for setting in ("judge =", "gold =", "repeat =", "overlap ="):
         assert setting in text

@@ -61,7 +61,7 @@ class CountedStudy:
                 answers=Counter(p.status.value for p in predictions),
                 reasons=Counter(p.kind for p in predictions if p.reason),
                 requests=sum(part.requests for part in store.runs.sum_usage(run["id"])),
-                unfinished=store.reservations.read_charge(run["id"]).answers,
+                unfinished=store.calls.read_charge(run["id"]).answers,
             )
 
     def count_repeats(self) -> int:

@@ -132,13 +132,13 @@ class Month:
         call, status = self.bench.call, self.status()
         asked, answered, left = counts = (status["asked"], status["answered"], status["open"])
         assert asked == answered + left
-        audited = call("label", "audit", "--out", "audit.jsonl")["counts"]
+        audited = call("label", "audit", "audit.jsonl")["counts"]
         assert (audited["questions"], audited["answer"]) == (asked, answered)
         estimated = call("estimate")
         assert estimated["questions"] == {"drawn": asked, "answered": answered}
         items = estimated["models"]["m"]["items"]
         assert (items["labelled"], items["unlabelled"]) == (answered, left)
-        call("report", "--out", "report.html")
+        call("report", "report.html")
         data = (self.bench.folder / "report.html").read_text().partition('id="data">')[2]
         expected = _Shown(counts, counts, counts, items, len(status["quarantine"]))
         assert _read_shown(json.loads(data.partition("</script>")[0])["parts"]) == expected

@@ -83,7 +83,7 @@ from oversight.harness.store import Store
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    print(store.question_key.ensure_key().hex())
+    print(store.controls.ensure_key().hex())
 """
 
 
@@ -116,7 +116,7 @@ def test_commands_that_route_at_once_draw_one_set_of_questions(url: str, tmp_pat
     assert [process.returncode for process in started] == [0, 0, 0], said
     with Store(url) as store:
         assert store.count_rows()["question"] == N
-    subprocess.run(command("verify"), cwd=tmp_path, stdout=pipe, check=True)
+    subprocess.run(command("store", "verify"), cwd=tmp_path, stdout=pipe, check=True)
 
 
 def test_a_killed_holder_is_replaced_at_once(tmp_path: Path) -> None:

@@ -49,6 +49,6 @@ def test_four_kills_pay_no_more_than_the_cap(tmp_path: Path) -> None:
     assert 0.5 * CAP <= paid <= CAP
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()
-        charged = store.reservations.read_charge(run["id"])
+        charged = store.calls.read_charge(run["id"])
         assert 4 <= charged.answers <= 4 * CONCURRENCY
         assert sum(u.requests for u in store.runs.sum_usage(run["id"])) >= len(server.prompts)

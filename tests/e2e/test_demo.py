@@ -18,7 +18,7 @@ def test_the_demo_runs_the_whole_chain(
     oversight: Callable[..., Any], local_model: LocalServer, tmp_path: Path
 ) -> None:
     folder = tmp_path / "demo"
-    shown = oversight("demo", "--folder", folder, "--limit", 24)
+    shown = oversight("demo", folder, "--limit", 24)
     model = shown["study"]["models"][0]
     assert model["predictions"] == 24
     assert model["spec"]["endpoint"] == "local"
@@ -31,7 +31,7 @@ def test_the_demo_runs_the_whole_chain(
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         assert store.count_rows()["answer"] == 24
         before = store.runs.read_predictions(store.runs.read_runs()[0]["id"])
-    again = oversight("demo", "--folder", folder, "--limit", 24)
+    again = oversight("demo", folder, "--limit", 24)
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         assert (
             store.runs.read_predictions(store.runs.read_runs()[0]["id"]) == before
@@ -40,7 +40,19 @@ def test_the_demo_runs_the_whole_chain(
     assert find_local_model() == local_model  # a server that ran before the demo still runs after it
 
 
+@pytest.mark.local_model
+@pytest.mark.usefixtures("local_model")
+def test_the_demo_of_open_answers_goes_on_where_it_was(oversight: Callable[..., Any], tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    shown = oversight("demo", "--open", folder, "--limit", 6)
+    assert shown["truth"].keys() == {"amber", "birch", "cedar", "smollm2"} == shown["study"]["models"].keys()
+    assert shown["study"]["answered"] == shown["study"]["put"] == shown["study"]["drawn"]
+    score = shown["study"]["models"]["amber"]["score"]
+    assert score["low"] <= shown["truth"]["amber"] <= score["high"]
+    assert oversight("demo", "--open", folder, "--limit", 6) == shown
+
+
 def test_the_demo_leaves_other_folders_alone(oversight: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
-    assert "holds something else" in oversight("demo", "--folder", tmp_path, code=2)["error"]
+    assert "holds something else" in oversight("demo", tmp_path, code=2)["error"]
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -64,12 +64,12 @@ def test_a_killed_upgrade_is_done_by_the_next_one(tmp_path: Path) -> None:
 
     def start() -> subprocess.Popen[bytes]:
         null = subprocess.DEVNULL
-        return subprocess.Popen(command("upgrade"), cwd=tmp_path, stdout=null, stderr=null)
+        return subprocess.Popen(command("store", "upgrade"), cwd=tmp_path, stdout=null, stderr=null)
 
     for size in (1, 1_000_000, 3_000_000, 6_000_000):
         assert kill_when(start(), lambda size=size: size_of(part) >= size)  # type: ignore[misc]
         assert (new.exists(), old.read_bytes() == content) == (False, True)
         assert (tmp_path / "study.toml").read_bytes() == settings
-    subprocess.run(command("upgrade"), cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(command("store", "upgrade"), cwd=tmp_path, check=True, capture_output=True)
     assert not list(tmp_path.glob("*.unfinished*"))
     assert (estimate(tmp_path), old.read_bytes() == content) == (before, True)

@@ -232,8 +232,8 @@ def test_export_of_the_server_can_be_imported(bench: Bench) -> None:
         path = bench.folder / f"{expert}.json"
         path.write_bytes(reply.content)
         files.append(path)
-    assert bench.call("label", "import", "--label-studio", *files) == {"answers": 15, "new": 15}
-    assert bench.call("label", "import", "--label-studio", *files) == {"answers": 15, "new": 0}
+    assert bench.call("label", "import", *files) == {"answers": 15, "new": 15}
+    assert bench.call("label", "import", *files) == {"answers": 15, "new": 0}
     pulled = bench.call("label", "pull")  # the same answers, which are there already
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     with Store(bench.url) as store:

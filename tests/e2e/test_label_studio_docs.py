@@ -42,7 +42,7 @@ def test_the_page_runs(text: str, oversight: Callable[..., Any]) -> None:
     done = []
     for program, *words in commands:
         assert program == "oversight"
-        if words == ["label-studio", "start"]:
+        if words == ["server", "start", "label-studio"]:
             continue  # the one that the tests started does it
         later = (datetime.now(UTC).date() + timedelta(days=9)).isoformat()
         done.append(oversight(*(re.sub(r"^2\d{3}-\d\d-\d\d$", later, word) for word in words)))

@@ -44,7 +44,7 @@ def test_an_answer_that_was_moved_to_another_question_counts_for_nothing(bench: 
     tasks = {t["data"]["question_id"]: t for t in bench.tasks("ana")}
     ana.answer(tasks[first["data"]["question_id"]]["id"], "no")
     assert bench.call("label", "pull", "--full")["answers"] == 2
-    assert bench.call("verify")["holds"]
+    assert bench.call("store", "verify")["holds"]
 
 
 def test_answers_that_were_accepted_stay_when_their_texts_are_changed_later(bench: Bench) -> None:

@@ -65,7 +65,7 @@ def test_a_panel_goes_out_and_comes_home(panel_bench: Bench) -> None:
     assert {(e["rated"], e["open"], e["median_seconds"]) for e in status["experts"].values()} == {(8, 0, 4.0)}
     seen = bench.call("label", "watch", "--once")
     assert (seen["open"], seen["estimates"]) == (0, {})
-    assert bench.call("agree")["ratings"] == 24
+    assert bench.call("panel", "agree")["ratings"] == 24
     assert bench.call("label", "close")["answers"] == 24
     shown = bench.admin.do("GET", f"/api/projects/{bench.project('ana')}")
     assert shown["title"].startswith("(closed) ")
@@ -146,7 +146,7 @@ def test_an_export_of_the_server_can_be_imported(panel_bench: Bench) -> None:
         )
         files.append(bench.folder / f"{person}.json")
         files[-1].write_bytes(reply.content)
-    assert bench.call("label", "import", "--label-studio", *files) == {"answers": 24, "new": 24}
+    assert bench.call("label", "import", *files) == {"answers": 24, "new": 24}
     pulled = bench.call("label", "pull")  # the same, which is there already
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     assert len(list(itertools.chain(*(bench.tasks(p) for p in EXPERTS)))) == 24

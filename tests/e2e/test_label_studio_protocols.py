@@ -100,7 +100,7 @@ def test_targeted_questions_carry_their_propensities(predicted: Bench) -> None:
     predicted.call("label", "push")
     assert answer_open(predicted) == N
     assert predicted.call("label", "pull")["new"] == N
-    looked = predicted.call("label", "watch", "--once", "--model", "large")
+    looked = predicted.call("label", "watch", "--once")
     assert "followed from predictions" in looked["undefined"]["large"]
     with Store(predicted.url) as store:
         assert len({round(q.propensity, 6) for q in store.content.read_questions()}) > 1
@@ -136,7 +136,7 @@ def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted:
     assert seen["slowest"] in ("bea", "cem")
     assert "have not answered yet" in seen["undefined"]["large"]
     answer_open(predicted)
-    wide = predicted.call("label", "watch", "--until-width", "0.9", "--every", "0.01")
+    wide = predicted.call("label", "watch", "--until-width", "0.9")
     assert wide["reached"]
     assert wide["used"] == N
     for width in ("1.5", "0"):

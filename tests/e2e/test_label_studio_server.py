@@ -167,9 +167,9 @@ def test_isolated_experts_share_nothing(
     oversight("label", "route")
     names = [make_server_name(study, expert) for expert in "ab"]
     missing = oversight("label", "push", code=2)["error"]
-    assert "oversight label-studio start" in missing
+    assert "oversight server start label-studio" in missing
     try:
-        servers = oversight("label-studio", "start")["servers"]
+        servers = oversight("server", "start", "label-studio")["servers"]
         assert list(servers) == names
         invited = oversight("experts", "invite")["accounts"]
         pushed = oversight("label", "push")["experts"]
@@ -183,9 +183,9 @@ def test_isolated_experts_share_nothing(
             assert users == {running.admin, account["email"]}
             assert [p["task_number"] for p in projects] == [pushed[account["expert"]]["sent"]]
         assert oversight("label", "pull")["answers"] == 0
-        assert oversight("label-studio", "status")["running"]
+        assert oversight("server", "status", "label-studio")["running"]
     finally:
-        assert oversight("label-studio", "stop")["stopped"] == names
+        assert oversight("server", "stop", "label-studio")["stopped"] == names
         for name in names:
             shutil.rmtree(find_servers() / name)
 

@@ -179,7 +179,7 @@ def second_week(month: Month, desk: Desk, ana: Page, cem: Page) -> None:
     until = (datetime.now(UTC).date() + timedelta(days=14)).isoformat()
     call("experts", "absent", "cem", "--until", until, "--reason", "holiday")
     before = month.status()["experts"]
-    moved = call("label", "reassign", "cem", "--to", "cleo", "--reason", "holiday")["moved"]
+    moved = call("label", "reassign", "cem", "cleo", "--reason", "holiday")["moved"]
     assert moved == before["cem"]["open"]
     expect(cem.get_by_role("heading", level=1)).to_have_text(re.compile("All 5 questions are answered"))
     now = month.status()["experts"]
@@ -193,7 +193,7 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
     call = month.bench.call
     call("label", "pull")
     before = month.status()["experts"]
-    moved = call("experts", "replace", "ben", "--with", "bea")["moved"]
+    moved = call("experts", "replace", "ben", "bea")["moved"]
     assert moved == before["ben"]["open"] > 0
     call("experts", "return", "cem")
     shown = desk.state(dict(dan))["questions"][0]
@@ -213,7 +213,7 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
 def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[str, str]:
     """The study is copied while people answer; afterwards they answer more, one of them on a sheet."""
     call, folder = month.bench.call, month.bench.folder
-    call("label", "export", "--folder", "sheets")
+    call("label", "export", "sheets")
     copying = subprocess.Popen(
         command("store", "copy", "backup.db", "--json"),
         cwd=folder,
@@ -245,7 +245,7 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
     """The disk with the study is lost; the copy becomes the study. Returns what only the page had."""
     call, folder = month.bench.call, month.bench.folder
     lost = {name: way for name, way in month.answered().items() if name not in saved}
-    head = call("verify")["head"]
+    head = call("store", "verify")["head"]
     (folder / "lost").mkdir()
     for path in folder.glob("study.db*"):
         path.rename(folder / "lost" / path.name)
@@ -254,8 +254,10 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
         assert "oversight store adopt" in call("label", verb, code=2)["error"]
     assert month.check_counts() == len(saved)  # which may be read as it is
     call("store", "adopt")
-    assert call("verify")["holds"]
-    assert not call("verify", "--head", head, code=1)["holds"]  # noted after the backup: that is told
+    assert call("store", "verify")["holds"]
+    assert not call("store", "verify", "--head", head, code=1)[
+        "holds"
+    ]  # noted after the backup: that is told
     assert month.answered() == saved
     sheet = folder / "sheets" / "questions-ada.csv"
     for way, words in (("label_studio", ("pull",)), ("offline", ("import", sheet))):
@@ -314,6 +316,6 @@ def holds(month: Month) -> None:
     found = shown["estimates"]["ml"]
     assert found["low"] <= month.accuracy <= found["high"]
     assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 2, 2)
-    assert call("verify")["holds"]
-    head = call("label", "audit", "--out", "audit.jsonl")["head"]
-    assert call("verify", "audit.jsonl", "--head", head)["holds"]
+    assert call("store", "verify")["holds"]
+    head = call("label", "audit", "audit.jsonl")["head"]
+    assert call("store", "verify", "audit.jsonl", "--head", head)["holds"]

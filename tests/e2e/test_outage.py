@@ -36,7 +36,7 @@ def test_a_minute_without_a_server_fails_no_item(tmp_path: Path) -> None:
     answer = Dying()
     with fake_openai(answer) as server:
         lay_out(tmp_path, N, server.url)
-        words = command("run", "--patience", "5m", "--json")
+        words = command("run", "--json")
         process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         assert answer.reached.wait(60)
     assert not threading.Event().wait(AWAY)

@@ -26,7 +26,7 @@ keep_secret("127.0.0.1")
 sys.exit(main())
 """
 PRINTS_LINKS = {
-    "view": "view --no-browser --port 0",
+    "view": "view --port 0 --json",
     "serve": "label serve --port 0",
     "links": "label links --all --port {port}",
     "of one": "label links ana --port {port}",

@@ -51,7 +51,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def on(cluster: RayCluster) -> tuple[str, ...]:
     """The options that name the cluster."""
-    return ("--on", "ray", "--ray-address", cluster.address)
+    return ("--on", cluster.address)
 
 
 def read_results(said: str, kind: str = "models") -> dict[str, Any]:
@@ -224,7 +224,7 @@ def test_a_workflow_goes_on_when_a_worker_is_killed(
         calls = len(study.server.prompts)
         with Store(study.url) as store:
             [run] = store.runs.read_runs()
-            spent = store.reservations.read_spent(run["id"])
+            spent = store.calls.read_spent(run["id"])
     assert read_results(said, "workflows")["ok"] == items
     assert 5 * items <= calls <= 5 * items + CONCURRENCY
     assert spent is not None

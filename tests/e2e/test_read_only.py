@@ -69,7 +69,7 @@ def test_reading_works_and_writing_is_refused(study: Path, tmp_path: Path, *, wh
         done = call(study, verb)
         assert done.returncode == 0, done.stderr
         assert "90 of 90 questions answered" in done.stdout
-    assert call(study, "report", "--out", str(tmp_path / "report.html")).returncode == 0
+    assert call(study, "report", str(tmp_path / "report.html")).returncode == 0
     assert (tmp_path / "report.html").exists()
     for line in ("run", "predictions import log.csv --model x"):
         done = call(study, *line.split())

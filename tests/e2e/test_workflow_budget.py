@@ -58,7 +58,7 @@ def calls_by_model(server: FakeOpenAI) -> Counter[str]:
 def charged_requests(folder: Path) -> list[tuple[int, int]]:
     """Requests of calls that are over, and of those that a kill left, of every run."""
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
-        account = store.reservations
+        account = store.calls
         found = [
             (account.read_spent(run["id"]), account.read_charge(run["id"])) for run in store.runs.read_runs()
         ]
@@ -156,7 +156,7 @@ def test_a_kill_between_tries_charges_the_call_that_is_out_and_no_other(tmp_path
     assert "m/cot: 1 calls were under way when an earlier command ended" in end.stderr
     with Store(f"sqlite:///{tmp_path / 'study.db'}") as store:
         [run] = store.runs.read_runs()
-        spent, charge = store.reservations.read_spent(run["id"]), store.reservations.read_charge(run["id"])
+        spent, charge = store.calls.read_spent(run["id"]), store.calls.read_charge(run["id"])
     assert spent is not None
     assert (spent.requests, spent.input_tokens, spent.output_tokens) == (3, 0, 0)
     assert (charge.requests, charge.output_tokens) == (1, 2048)

@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    POINTS,
-    Estimates,
-    accuracies,
-    accuracy,
-    clopper_pearson,
-    estimate_counts,
-    estimate_tallies,
-    tally,
-)
+from oversight.harness.estimate import Estimates, accuracies, accuracy, clopper_pearson, estimate_counts
 from oversight.harness.estimate.core import blaker
+from oversight.harness.estimate.estimators import POINTS
 from oversight.harness.estimate.intervals import scale_by_share
+from oversight.harness.estimate.tallies import estimate_tallies, tally
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 
 YES, NO, MUTE = LabelKind.ORDINARY, LabelKind.COMPLEMENTARY, LabelKind.ABSTAINED

@@ -11,13 +11,15 @@ from oversight.harness.estimate import (
     accuracy_target,
     disagreement,
     draw_options,
-    neyman_rates,
     predicted_counts,
-    shared_propensities,
-    targeted_propensities,
     vote_posterior,
 )
-from oversight.harness.estimate.routed_sample import item_variance
+from oversight.harness.estimate.routed_sample import (
+    item_variance,
+    neyman_rates,
+    shared_propensities,
+    targeted_propensities,
+)
 
 
 def test_targeted_is_best_for_one_model_among_all_routings() -> None:

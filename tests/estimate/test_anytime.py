@@ -7,11 +7,8 @@ import pytest
 from scipy import stats
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    likelihood_sequence,
-    obrien_fleming_constant,
-    obrien_fleming_level,
-)
+from oversight.harness.estimate import obrien_fleming_level
+from oversight.harness.estimate.anytime import likelihood_sequence, obrien_fleming_constant
 
 
 @pytest.mark.parametrize(

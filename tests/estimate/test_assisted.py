@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.estimate import ASSISTED, synthesise_population
+from oversight.harness.estimate import synthesise_population
+from oversight.harness.estimate.side_information import ASSISTED
 from oversight.harness.types import Item, NoteKind, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class

@@ -6,7 +6,8 @@ import numpy as np
 
 from oversight import harness as h
 from oversight.harness.columns import align_pool
-from oversight.harness.estimate import ASSISTED, Votes, decode, estimate_models
+from oversight.harness.estimate import Votes, decode, estimate_models
+from oversight.harness.estimate.side_information import ASSISTED
 from oversight.harness.types import Answer, Item, Prediction, Verdict
 from oversight.protocols.routing import Partitioned, one_expert_per_class
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import BinomialSample, bernstein, hoeffding
-from oversight.harness.estimate.intervals import union_radius
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.intervals import bernstein, hoeffding, union_radius
 
 
 def test_hoeffding_of_an_ordinary_sample() -> None:

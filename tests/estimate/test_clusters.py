@@ -9,7 +9,10 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness import BadInput, EstimateError
-from oversight.harness.estimate import ErrorRanges, GoldCounts, mcnemar, rank_models, resolved_accuracy
+from oversight.harness.estimate import ErrorRanges, GoldCounts
+from oversight.harness.estimate.model_comparison import rank_models
+from oversight.harness.estimate.paired import mcnemar
+from oversight.harness.estimate.routed_means import resolved_accuracy
 from oversight.harness.types import Answer, Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class

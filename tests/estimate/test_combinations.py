@@ -26,24 +26,19 @@ from oversight.harness.columns import LabelColumns, PredictionColumns, align_poo
 from oversight.harness.config import SearchSection, read_study
 from oversight.harness.errors import BadInput, EstimateError, OversightError
 from oversight.harness.estimate import (
-    DEEPENED,
-    DESIGNS,
-    FEATURES,
-    JUDGED,
-    NO_EFFECT,
-    RULES,
-    USES,
     ErrorRanges,
     GoldCounts,
     SecondQuestions,
     estimate_models,
     find_reason,
-    find_rule,
     gate_accuracy,
     gate_difference,
     plan_from_pilot,
     synthesise_population,
 )
+from oversight.harness.estimate.combinations import DESIGNS, FEATURES, NO_EFFECT, RULES, USES, find_rule
+from oversight.harness.estimate.second import DEEPENED
+from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.store import Store
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
@@ -159,8 +154,14 @@ def _value(value: float, why: str) -> float:
 
 def metrics(study: Study) -> float:
     strata = {item.id: str(j % 2) for j, item in enumerate(ITEMS)} if "strata" in study.features else None
+    model: Any = study.models["m0"]
+    labels: Any = study.labels
+    second = None
+    if "second questions" in study.features:
+        models, labels, second = ask_again(study)
+        model = models["m0"]
     found = h.classification_report(
-        study.models["m0"], study.labels, CLASSES, metrics=["precision"], strata=strata
+        model, labels, CLASSES, metrics=["precision"], strata=strata, second=second
     )
     if not found:
         raise EstimateError("; ".join(found.undefined.values()))
@@ -169,7 +170,7 @@ def metrics(study: Study) -> float:
 
 def search(study: Study) -> float:
     clusters = dict(study.labels.design.clusters)
-    labelled = ExpertLabels.of(ITEMS, study.labels, clusters or None)
+    labelled = ExpertLabels.of_items(ITEMS, study.labels, clusters or None)
     refuse_unscorable(labelled)
     return float(np.nanmean(score_items(np.zeros((1, N), np.int64), labelled)))
 
@@ -193,7 +194,7 @@ TAKES = {
     "compare": {"clusters", "weights", "gold"},
     "gate": {"clusters", "weights", "gold"},
     "gate difference": {"clusters", "weights", "gold"},
-    "metrics": {"strata", "clusters", "weights"},
+    "metrics": {"second questions", "strata", "clusters", "weights"},
     "search": {"clusters", "weights"},
     "plan": {"votes", "judges", "clusters", "weights"},
 }

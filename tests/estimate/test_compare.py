@@ -7,16 +7,9 @@ import pytest
 from scipy import stats
 
 from oversight.harness import EstimateError, NotIdentified
-from oversight.harness.estimate import (
-    RoutedSample,
-    clopper_pearson,
-    mcnemar,
-    paired_difference,
-    paired_proportions,
-    sign_test,
-)
+from oversight.harness.estimate import RoutedSample, clopper_pearson, paired_proportions
 from oversight.harness.estimate.core import sign_p_value
-from oversight.harness.estimate.paired import TIED
+from oversight.harness.estimate.paired import TIED, mcnemar, paired_difference, sign_test
 
 
 def test_mcnemar_is_the_exact_binomial_on_the_discordant_items() -> None:

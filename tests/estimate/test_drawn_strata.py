@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, IntArray, accuracies, compare
-from oversight.harness.estimate import draw_in_proportion, guess_right, routed_accuracy, split_by_agreement
+from oversight.harness.estimate import draw_in_proportion, guess_right, split_by_agreement
 from oversight.harness.estimate.intervals import DrawnStrata, design_effect, drawn_interval
+from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.estimate.routed_sample import RoutedSample, targeted_propensities
 from oversight.harness.types import Label, LabelDesign, LabelKind, Labels, Prediction, PredictionStatus
 from oversight.protocols.routing import Partitioned, Targeted

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import BinomialSample, maximum_likelihood, success_probability
+from oversight.harness.estimate import BinomialSample, maximum_likelihood
+from oversight.harness.estimate.core import success_probability
 from oversight.harness.estimate.estimators import pool_samples
 from oversight.harness.estimate.intervals import exact_interval, lattice_size
 

@@ -11,16 +11,8 @@ import pytest
 
 from oversight.harness.columns import LabelColumns, PredictionColumns, align_models
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate import (
-    FAIL,
-    PASS,
-    UNDECIDED,
-    gate_accuracy,
-    gate_at_look,
-    gate_difference,
-    likelihood_sequence,
-    outcomes_to_settle,
-)
+from oversight.harness.estimate import FAIL, PASS, UNDECIDED, gate_accuracy, gate_at_look, gate_difference
+from oversight.harness.estimate.anytime import likelihood_sequence
 from oversight.harness.estimate.gate import (
     accuracy_gains,
     difference_gains,
@@ -28,6 +20,7 @@ from oversight.harness.estimate.gate import (
     refuting_wealth,
     worst_p_values,
 )
+from oversight.harness.estimate.sample_size import outcomes_to_settle
 from oversight.harness.types import Item, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class

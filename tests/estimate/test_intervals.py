@@ -10,20 +10,18 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    INTERVALS,
-    BinomialSample,
-    bernstein,
-    clopper_pearson,
-    estimate_counts,
-    hoeffding,
-    make_interval,
-    make_point,
-    maximum_likelihood,
-)
+from oversight.harness.estimate import BinomialSample, clopper_pearson, estimate_counts, maximum_likelihood
 from oversight.harness.estimate.core import jeffreys, wilson
-from oversight.harness.estimate.estimators import log_likelihood
-from oversight.harness.estimate.intervals import likelihood_ratio_interval, scale_by_share, score_interval
+from oversight.harness.estimate.estimators import log_likelihood, make_point
+from oversight.harness.estimate.intervals import (
+    INTERVALS,
+    bernstein,
+    hoeffding,
+    likelihood_ratio_interval,
+    make_interval,
+    scale_by_share,
+    score_interval,
+)
 from oversight.harness.estimate.tallies import mover_sum
 from oversight.harness.types import Note, NoteKind
 

@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    BinomialSample,
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.estimators import (
     complementary_accuracy,
+    complementary_variance,
+    moment_weights,
     plugin_weight,
-    success_probability,
 )
-from oversight.harness.estimate.estimators import complementary_variance, moment_weights
 
 
 @given(st.sampled_from([2, 3, 4, 10, 16]), st.floats(0.02, 0.98))

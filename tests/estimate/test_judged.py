@@ -12,14 +12,9 @@ import pytest
 from oversight import harness as h
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns
-from oversight.harness.estimate import (
-    JUDGED,
-    JudgeOpinion,
-    judge_probabilities,
-    judged_accuracy,
-    synthesise_population,
-)
+from oversight.harness.estimate import JudgeOpinion, judge_probabilities, synthesise_population
 from oversight.harness.estimate.routed_sample import RoutedSample
+from oversight.harness.estimate.side_information import JUDGED, judged_accuracy
 from oversight.harness.types import Item, NoteKind, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Sequential, Targeted, one_expert_per_class

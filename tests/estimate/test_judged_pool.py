@@ -12,15 +12,8 @@ import pytest
 from oversight import harness as h
 from oversight.harness.arrays import IntArray
 from oversight.harness.errors import NotIdentified
-from oversight.harness.estimate import (
-    JUDGED,
-    JudgeOpinion,
-    RoutedSample,
-    judge_probabilities,
-    judged_accuracy,
-    measure_worth,
-    synthesise_population,
-)
+from oversight.harness.estimate import JudgeOpinion, RoutedSample, judge_probabilities, synthesise_population
+from oversight.harness.estimate.side_information import JUDGED, judged_accuracy, measure_worth
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Targeted
 from tests.estimate.test_judged import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.estimate import JUDGED
+from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.types import Answer, Item, Labels, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Sequential, one_expert_per_class

@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    BinomialSample,
+from oversight.harness.estimate import BinomialSample, maximum_likelihood
+from oversight.harness.estimate.core import effective_options
+from oversight.harness.estimate.estimators import (
     closed_form,
     complementary_accuracy,
+    information,
+    log_likelihood,
     make_point,
-    maximum_likelihood,
+    published_se,
 )
-from oversight.harness.estimate.core import effective_options
-from oversight.harness.estimate.estimators import information, log_likelihood, published_se
 
 Counts = tuple[int, int, int, int, int]
 

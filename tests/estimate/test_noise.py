@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError, NotIdentified
-from oversight.harness.estimate import (
-    GoldCounts,
-    RoutedSample,
-    accuracy_target,
-    clopper_pearson,
-    corrected_accuracy,
-)
-from oversight.harness.estimate.expert_errors import corrected_answers, youden
+from oversight.harness.estimate import GoldCounts, RoutedSample, accuracy_target, clopper_pearson
+from oversight.harness.estimate.expert_errors import corrected_accuracy, corrected_answers, youden
 
 GOLD = GoldCounts(yes_on_true=90, n_true=100, no_on_false=190, n_false=200)
 

@@ -9,7 +9,7 @@ import pytest
 
 from oversight import harness as h
 from oversight.harness import BadInput, NotIdentified
-from oversight.harness.estimate import ASSISTED
+from oversight.harness.estimate.side_information import ASSISTED
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Sequential, Targeted, one_expert_per_class

@@ -9,19 +9,16 @@ import pytest
 
 from benchmarks._coverage_planner import Promise, kept, planned_items
 from oversight.harness import EstimateError, NotIdentified
-from oversight.harness.estimate import (
-    accuracy_target,
+from oversight.harness.estimate import accuracy_target, plan, synthesise_population, vote_posterior
+from oversight.harness.estimate.routed_sample import shared_propensities
+from oversight.harness.estimate.sample_size import (
     accuracy_variances,
     complementary_design_variance,
     difference_variances,
-    plan,
-    shared_propensities,
-    synthesise_population,
+    power_factor,
     targeted_design_variance,
     uniform_design_variance,
-    vote_posterior,
 )
-from oversight.harness.estimate.sample_size import power_factor
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError, IntArray, NotIdentified
-from oversight.harness.estimate import RoutedSample, accuracies, accuracy, decode, routed_accuracy
+from oversight.harness.estimate import RoutedSample, accuracies, accuracy, decode
+from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.types import Answer, Item, Label, LabelKind, Labels, Prediction, PredictionStatus
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Sequential, Targeted, one_expert_per_class

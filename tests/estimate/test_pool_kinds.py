@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import RoutedSample, paired_difference, routed_accuracy
+from oversight.harness.estimate import RoutedSample
+from oversight.harness.estimate.paired import paired_difference
+from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.estimate.routed_sample import PoolKinds
 
 N, M = 900, 3

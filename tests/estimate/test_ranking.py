@@ -13,10 +13,10 @@ from scipy import stats
 from benchmarks._coverage_designs import Design, draw
 from oversight import harness as h
 from oversight.harness import EstimateError
-from oversight.harness.estimate import Ranking, holm, mcnemar, rank_models
+from oversight.harness.estimate import Ranking, holm
 from oversight.harness.estimate.core import bonferroni, range_quantile, range_tail
-from oversight.harness.estimate.model_comparison import adjust_comparisons
-from oversight.harness.estimate.paired import TIED
+from oversight.harness.estimate.model_comparison import adjust_comparisons, rank_models
+from oversight.harness.estimate.paired import TIED, mcnemar
 
 RNG = np.random.default_rng(11)
 

@@ -9,15 +9,10 @@ from hypothesis import strategies as st
 
 from oversight.harness import EstimateError
 from oversight.harness.arrays import UNKNOWN
-from oversight.harness.estimate import (
-    correctness,
-    expected_questions,
-    next_option,
-    questions_asked,
-    resolved_accuracy,
-)
+from oversight.harness.estimate import correctness, expected_questions, next_option
 from oversight.harness.estimate.core import blaker
-from oversight.harness.estimate.routed_sample import true_option
+from oversight.harness.estimate.routed_means import resolved_accuracy
+from oversight.harness.estimate.routed_sample import questions_asked, true_option
 
 
 @settings(max_examples=150, deadline=None)

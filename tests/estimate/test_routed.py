@@ -15,15 +15,13 @@ from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
     crossfitted_posterior,
-    difference_target,
     flat_posterior,
     pseudo_outcomes,
-    routed_accuracy,
-    routed_mean,
-    uniform_design_variance,
 )
 from oversight.harness.estimate.core import blaker
-from oversight.harness.estimate.routed_sample import item_variance, optimal_constant
+from oversight.harness.estimate.routed_means import routed_accuracy, routed_mean
+from oversight.harness.estimate.routed_sample import difference_target, item_variance, optimal_constant
+from oversight.harness.estimate.sample_size import uniform_design_variance
 
 simplex = st.lists(st.floats(0.02, 1), min_size=3, max_size=6)
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from oversight.harness import EstimateError, NotIdentified
 from oversight.harness.columns import PredictionColumns
-from oversight.harness.estimate import BinomialSample, tally
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.tallies import tally
 from oversight.harness.types import Label, LabelKind, Prediction, PredictionStatus
 from tests.label_columns import label_columns
 

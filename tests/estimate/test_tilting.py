@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from oversight.harness import EstimateError, FloatArray, IntArray, NotIdentified
-from oversight.harness.estimate import BinomialSample, accuracy_target, difference_target, maximum_likelihood
+from oversight.harness.estimate import BinomialSample, accuracy_target, maximum_likelihood
+from oversight.harness.estimate.routed_sample import difference_target
 from oversight.harness.estimate.tilting import (
     TiltedMean,
     TiltedRows,

@@ -11,7 +11,9 @@ from scipy.special import ndtri
 from oversight import harness as h
 from oversight.harness import EstimateError, NotIdentified
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import effective_clusters, mcnemar, resolved_accuracy
+from oversight.harness.estimate import effective_clusters
+from oversight.harness.estimate.paired import mcnemar
+from oversight.harness.estimate.routed_means import resolved_accuracy
 from oversight.harness.types import Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Disagreement, Partitioned, Targeted, one_expert_per_class

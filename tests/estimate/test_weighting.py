@@ -13,7 +13,8 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from oversight.harness import EstimateError
-from oversight.harness.estimate import BinomialSample, success_probability
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.core import success_probability
 from oversight.harness.estimate.intervals import weighted_score
 
 Groups = list[tuple[float, list[BinomialSample]]]

@@ -48,7 +48,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("partitioned", "init --folder new --items items.csv --classes a,b"),
+    Command("partitioned", "init new --items items.csv --classes a,b"),
     Command("partitioned", "items check", "sqlmodel"),
     Command("partitioned", "label route", "sqlmodel"),
     Command("fresh", "label route", "sqlmodel"),
@@ -63,7 +63,7 @@ COMMANDS = (
     Command("colours", "run", "sqlmodel tqdm aiohttp"),
     Command("colours", "run --dry-run", "sqlmodel"),
     Command("partitioned", "predictions import careful.csv --model careful", "sqlmodel"),
-    Command("partitioned", "predictions items samples_choices.jsonl --out made.jsonl", "sqlmodel"),
+    Command("partitioned", "predictions items samples_choices.jsonl made.jsonl", "sqlmodel"),
     Command("partitioned", "predictions export all.csv", "sqlmodel"),
     Command("partitioned", "estimate", _STATISTICS),
     Command("partitioned", "compare", _STATISTICS),
@@ -75,8 +75,8 @@ COMMANDS = (
     Command("colours", "search start", f"{_STATISTICS} aiohttp"),
     Command("search", "search show", _STATISTICS),
     Command("partitioned", "label audit", "sqlmodel"),
-    Command("partitioned", "verify", "sqlmodel"),
-    Command("partitioned", "view --no-browser --port 0 --json", "sqlmodel aiohttp"),
+    Command("partitioned", "store verify", "sqlmodel"),
+    Command("partitioned", "view --port 0 --json", "sqlmodel aiohttp"),
     Command("partitioned", "report", _STATISTICS),
     Command("partitioned", "store copy copied.db", "sqlmodel tqdm"),
     Command("partitioned", "model status", code=1),

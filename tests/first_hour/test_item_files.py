@@ -96,9 +96,9 @@ def test_wrong_rows_are_left_out_when_asked_and_counted(
     (tmp_path / "experts.toml").write_text('[[expert]]\nname = "ana"\nclasses = ["*"]\n')
     study = tmp_path / "study.toml"
     study.write_text(HEADER + 'file = "items.jsonl"\n')
-    found = oversight("items", "check", "--skip-bad", "--study", study)
-    assert (found["items"], found["left_out"]) == (2, 3)
     study.write_text(HEADER + 'file = "items.jsonl"\nskip_bad = true\n')
+    found = oversight("items", "check", "--study", study)
+    assert (found["items"], found["left_out"]) == (2, 3)
     assert main(["label", "route", "--study", str(study)]) == 0
     captured = capsys.readouterr()
     assert "2 questions to 1 experts" in captured.out or "2 questions to 1 expert " in captured.out

@@ -55,7 +55,7 @@ def loaded(study: str, command: str, folder: Path, *more: str) -> set[str]:
         "items check",
         "predictions export all.csv",
         "doctor",
-        "init --folder new --items items.csv --classes a,b",
+        "init new --items items.csv --classes a,b",
     ],
 )
 def test_a_verb_that_estimates_nothing_loads_no_statistics(command: str, tmp_path: Path) -> None:

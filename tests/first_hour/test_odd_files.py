@@ -97,7 +97,7 @@ def test_a_stratum_not_quite_right_is_told(capsys: pytest.CaptureFixture[str]) -
         ["predictions", "import", "m.csv", "--model", "m"],
     ):
         assert main(words) == 0
-    assert main(["estimate", "--strata", "station"]) == 2
+    assert main(["estimate", "--set", "estimate.strata=station"]) == 2
     assert "did you mean 'Station'?" in capsys.readouterr().err
 
 

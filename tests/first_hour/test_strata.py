@@ -42,17 +42,17 @@ def write_study(meta: str) -> None:
 def test_a_column_named_later_gives_strata(
     study: Path, oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["estimate", "--strata", "shift"]) == 2
+    assert main(["estimate", "--set", "estimate.strata=shift"]) == 2
     assert "name it in [items] meta" in capsys.readouterr().err
     write_study('meta = ["shift"]')
-    assert oversight("estimate", "--strata", "shift")["models"]
+    assert oversight("estimate", "--set", "estimate.strata=shift")["models"]
     assert oversight("label", "route")["new"] == 0
 
 
 def test_texts_and_options_still_may_not_change(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_study('meta = ["shift"]')
     Path("mine.csv").write_text(Path("mine.csv").read_text().replace("item 7,", "item seven,"))
-    assert main(["estimate", "--strata", "shift"]) == 2
+    assert main(["estimate", "--set", "estimate.strata=shift"]) == 2
     assert "'i7' is stored with another text" in capsys.readouterr().err
 
 

@@ -141,7 +141,7 @@ def test_kinds_of_unreadable_answers_are_told_in_words() -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_verbs_sub_verbs_and_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("shtab")
-    assert main(["completion", shell]) == 0
+    assert main(["--completion", shell]) == 0
     script = capsys.readouterr().out
     for word in ("label", "route", "skip-bad", "until-width", "export"):
         assert word in script
@@ -149,9 +149,9 @@ def test_completion_knows_verbs_sub_verbs_and_options(shell: str, capsys: pytest
 
 def test_bash_completes_a_sub_verb(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("shtab")
-    assert main(["completion", "bash"]) == 0
+    assert main(["--completion", "bash"]) == 0
     script = capsys.readouterr().out
-    for words, wanted in (("label exp", "export"), ("label export --fo", "--folder"), ("lab", "label")):
+    for words, wanted in (("label exp", "export"), ("label export --fo", "--format"), ("lab", "label")):
         line = ["oversight", *words.split()]
         asked = f"COMP_WORDS=({' '.join(line)}); COMP_CWORD={len(line) - 1}; COMP_LINE='{' '.join(line)}'"
         called = "$(complete -p oversight | sed 's/.*-F \\([^ ]*\\).*/\\1/')"

@@ -196,20 +196,26 @@ def count_surface() -> dict[str, int]:
 
 
 def trace_estimate(study: str = "partitioned") -> dict[str, int]:
-    """Files that `oversight estimate` enters for a frozen study, and the most frames open at once."""
+    """Files that `oversight estimate` enters for a frozen study, and the most frames open at once.
+
+    The frames from the verb to the maths are those open when the first interval is made, from the verb's
+    own function on.
+    """
     files: set[str] = set()
-    deepest = 0
+    deepest, to_maths = 0, 0
 
     def watch(frame: FrameType, event: str, _: object) -> None:
-        nonlocal deepest
+        nonlocal deepest, to_maths
         if event != "call" or (file := own_file(frame.f_code)) is None:
             return
         files.add(file)
-        open_now, above = 0, cast("FrameType | None", frame)
+        way, above = list[str](), cast("FrameType | None", frame)
         while above is not None:
-            open_now += own_file(above.f_code) is not None
+            way += filter(None, [own_file(above.f_code)])
             above = above.f_back
-        deepest = max(deepest, open_now)
+        deepest = max(deepest, len(way))
+        if not to_maths and frame.f_code.co_name == "make_interval":
+            to_maths = len(way) - way[::-1].index("harness/cli/verbs/estimate.py")
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         copy = copy_study(study, Path(folder))
@@ -219,7 +225,11 @@ def trace_estimate(study: str = "partitioned") -> dict[str, int]:
             main(["estimate", "--study", str(copy / "study.toml")])
         finally:
             sys.setprofile(None)
-    return {"files that estimate enters": len(files), "frames of estimate open at once": deepest}
+    return {
+        "files that estimate enters": len(files),
+        "frames of estimate open at once": deepest,
+        "frames of estimate from the verb to the maths": to_maths,
+    }
 
 
 def own_file(code: CodeType) -> str | None:

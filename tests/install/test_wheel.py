@@ -99,7 +99,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         call(oversight, "run", folder=tmp_path)
     shown = json.loads(call(oversight, "estimate", "--json", folder=tmp_path).stdout)
     assert shown["models"]["served"]["items"]["predicted"] == 30
-    call(oversight, "report", "--out", "report.html", folder=tmp_path)
+    call(oversight, "report", "report.html", folder=tmp_path)
     assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
 
 
@@ -109,7 +109,7 @@ def test_the_smallest_install_does_a_whole_study(smallest: Path, tmp_path: Path)
         ("labelling", ["label", "push"]),
         ("openai", ["run", "--batch"]),
         ("workflows", ["run", "--workflow", "cot"]),
-        ("local", ["model", "start"]),
+        ("local", ["server", "start", "model"]),
         ("parquet", ["predictions", "import", "all.parquet", "--model", "m"]),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
     frozen = json.loads((tmp_path / study / "expected" / "estimate.json").read_text())["steps"][0]["out"]
     database = tmp_path / study / "study.db"
     assert _revision(database) == FIRST
-    call(smallest / "oversight", "upgrade", folder=tmp_path / study)
+    call(smallest / "oversight", "store", "upgrade", folder=tmp_path / study)
     shown = json.loads(call(smallest / "oversight", "estimate", "--json", folder=tmp_path / study).stdout)
     for name, model in frozen["models"].items():
         for estimator, before in model["estimates"].items():
@@ -151,7 +151,7 @@ def test_a_study_of_the_first_version_goes_on(smallest: Path, study: str, tmp_pa
             for number in ("estimate", "low", "high"):
                 assert now[number] == pytest.approx(before[number], abs=1e-7)
     call(smallest / "oversight", "label", "status", folder=tmp_path / study)
-    call(smallest / "oversight", "report", "--out", "report.html", folder=tmp_path / study)
+    call(smallest / "oversight", "report", "report.html", folder=tmp_path / study)
     assert _revision(database) == FIRST
     assert _revision(database.with_stem(f"study-{HEAD}")) == HEAD
 

@@ -101,12 +101,12 @@ def test_a_command_killed_while_handing_over_hands_over_once(
         asked = target(server.url)
         if killed == "after":  # the server has it, but the answer to that was never noted
             collect(store, items, asked, wait=False)
-            [batch] = store.endpoints.read_batches(asked.spec.id, ["sent"])
-            store.endpoints.update_batch(batch.marker, remote_id=None, state="sending")
+            [batch] = store.calls.read_batches(asked.spec.id, ["sent"])
+            store.calls.update_batch(batch.marker, remote_id=None, state="sending")
         else:
             store.runs.add_run(asked.spec)
             requests = tuple((i.id, 0) for i in items)
-            store.endpoints.add_batch(Batch("marker", asked.spec.id, None, "sending", requests))
+            store.calls.add_batch(Batch("marker", asked.spec.id, None, "sending", requests))
         assert collect(store, items, asked) == 0
         assert len(server.batches) == 1
         assert {p.option for p in store.runs.read_predictions(asked.spec.id)} == {0}
@@ -117,7 +117,7 @@ def test_cancelled_requests_may_be_asked_in_another_way(store: Store, items: lis
         asked = target(server.url)
         assert collect(store, items, asked, wait=False) == 6
         assert cancel_batches(store, [asked], limits=QUICK) == 1
-        assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
+        assert store.calls.read_batches(asked.spec.id, ("sending", "sent")) == []
         assert "i1" not in {p.item_id for p in store.runs.read_predictions(asked.spec.id)}
 
 
@@ -127,7 +127,7 @@ def test_a_batch_in_another_form_is_given_up_too(store: Store, items: list[Item]
     with store, fake_batches(FakeBatches(answer, steps=1)) as server:
         asked = target(server.url, structured="auto")
         where, model = asked.settings.where, asked.settings.model
-        store.endpoints.add_probe(where, model, "structured", offered=offered, detail="")
+        store.calls.add_probe(where, model, "structured", offered=offered, detail="")
         assert collect(store, items, asked, wait=False) == 6
         assert cancel_batches(store, [asked], limits=QUICK) == 1
 
@@ -146,7 +146,7 @@ def test_a_failed_batch_says_why_keeps_its_answers_and_ends(store: Store, items:
         asked = target(server.url)
         with pytest.raises(FatalModelError, match="the batch was refused"):
             collect(store, items, asked)
-        assert store.endpoints.read_batches(asked.spec.id, ("sending", "sent")) == []
+        assert store.calls.read_batches(asked.spec.id, ("sending", "sent")) == []
         assert len(store.runs.read_predictions(asked.spec.id)) == 5  # what it answered is paid for
 
 

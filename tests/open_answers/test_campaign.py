@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from openpyxl import load_workbook
@@ -17,6 +18,10 @@ from oversight.harness.cli.main import main
 from oversight.harness.config import read_study
 from oversight.harness.open_answers import read_frame
 from oversight.harness.store import Store
+from oversight.harness.types import Verdict
+from oversight.protocols.collect.label_studio.labelling_page import check_page
+from oversight.protocols.collect.label_studio.task_payload import TaskSheet
+from oversight.protocols.routing import read_pending
 from tests.answer_page.conftest import serve
 from tests.open_answers.open_study import DATA, KEY, MODELS, lay_out
 from tests.protocols.sheets import read_table, save
@@ -102,7 +107,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
         assert score["low"] <= truth <= score["high"], model
     assert found["differences"][0]["low"] > 0  # amber is better than birch
     assert set(found["fields"]) == {"finance", "medicine", "physics"}
-    assert oversight("verify")["findings"] == []
+    assert oversight("store", "verify")["findings"] == []
 
 
 def test_equal_answers_are_asked_once(
@@ -199,3 +204,48 @@ def test_second_draw_and_wrong_verbs_are_refused(
         capsys.readouterr()
         assert main([*words]) == 2, words
         assert told in capsys.readouterr().err, words
+
+
+def test_label_studio_tasks_offer_four_replies_and_hide_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight)
+    oversight("label", "route", "--questions", "60")
+    study = read_study("study.toml")
+    sheet = TaskSheet.of(study)
+    choices = [(c.get("alias"), c.get("value")) for c in ET.fromstring(sheet.page).iter("Choice")]  # noqa: S314  our own
+    assert choices == [
+        ("yes", "Yes"), ("no", "No"), ("unsure", "Cannot tell"), ("skip", "Not my field"),
+    ]  # fmt: skip
+    assert check_page(sheet.page, "page.xml", [Verdict.SKIP]) == sheet.page
+    with open_store() as store:
+        asked, items = read_pending(study, store), store.read_shown_items()
+    tasks = [sheet.data(question, items[question.item_id]) for question in asked]
+    assert all(task.keys() == {"question_id", "text", "question"} for task in tasks)
+    assert all(str(task["question"]).startswith("Does the answer meet") for task in tasks)
+    assert not NAMED.search(json.dumps(tasks))
+
+
+def test_judge_draws_more_where_it_is_unsure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Oversight, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path, oversight, '[open]\ndraw = "judge"\njudge = "judge.csv"')
+    sure = {"open-01", "open-02", "open-03", "open-04", "open-05", "open-06", "open-07", "open-08"}
+    rows = ["item,model,unit,probability"]
+    for (item, model, unit), label in read_truth().items():
+        confident = 0.99 if label == "yes" else 0.01
+        rows.append(f'{item},{model},"{unit}",{confident if item in sure else 0.5}')
+    Path("judge.csv").write_text("\n".join(rows[:-1]) + "\n")
+    assert main(["label", "route", "--questions", "100"]) == 2
+    assert "judge.csv: no probability for the unit" in capsys.readouterr().err
+    Path("judge.csv").write_text("\n".join(rows) + "\n")
+    oversight("label", "route", "--questions", "100")
+    with open_store() as store:
+        frame, drawn = read_frame(store), store.open_answers.read_draw()
+    item_of = {answer.id: answer.item_id for answer in frame.answers}
+    share = sum(item_of[row.answer] in sure for row in drawn) / len(drawn)
+    assert share < 0.12  # a fifth of the items
+    oversight("label", "simulate", "--key", KEY)
+    assert oversight("estimate")["models"]["amber"]["score"]["value"] is not None

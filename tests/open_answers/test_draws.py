@@ -116,6 +116,25 @@ def test_unknown_field_is_reached_as_often_as_recorded() -> None:
     assert reached / 600 == pytest.approx(2 / 3, abs=4 * (2 / 9 / 600) ** 0.5)
 
 
+def test_replies_are_joined_whatever_the_order_of_the_draws_rows() -> None:
+    table = rubric_table([[1, 1]] * 3, ("a", "b"), field=None)
+    drawn = draw_questions(table, 6, "equal", 4, experts=EXPERTS)
+    reply = np.where(drawn.attempt == 1, "not my field", np.where(drawn.attempt == 2, "no", ""))
+    mixed = np.random.default_rng(1).permutation(len(drawn))
+    shuffled = type(drawn)(**{name: getattr(drawn, name)[mixed] for name in drawn.__slots__})
+    one, two = (
+        join_replies(table, drawn, reply.tolist()),
+        join_replies(table, shuffled, reply[mixed].tolist()),
+    )
+    for name in one.__slots__:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_item_that_can_have_no_score_is_not_drawn_from() -> None:
+    with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
+        draw_questions(rubric_table([[1], [-1, -2]]), 1, "equal", 1, experts=EXPERTS)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -183,8 +183,25 @@ def test_bad_settings_are_refused(changed: dict[str, object], message: str) -> N
         estimate_open(judged, **({"experts": EXPERTS} | changed))  # type: ignore[arg-type]
 
 
+def test_models_without_a_common_item_are_not_compared() -> None:
+    table = rubric_table([[1]] * 12, ("a", "b"))
+    judged = judge_all(table, {})
+    first = np.array([int(item[1:]) < 6 for item in judged.item])
+    judged = judged.take(np.flatnonzero(first == (judged.model == "a")))
+    result = estimate_open(judged, experts=EXPERTS)
+    assert result.find("score", "a").value == 1
+    assert result.find("score", "a", other="b").withheld == "no item was answered by both models"
+
+
+def test_no_judgements_are_refused() -> None:
+    judged = judge_all(rubric_table([[1]]), {})
+    with pytest.raises(EstimateError, match="no judgements"):
+        estimate_open(judged.take(np.array([], dtype=np.int64)), experts=EXPERTS)
+
+
 def test_item_without_positive_points_is_refused() -> None:
-    judged = judge_all(rubric_table([[1], [-1]]), {})
+    judged = judge_all(rubric_table([[1], [1]]), {})
+    judged = replace(judged, points=np.array([1.0, -1.0]))
     with pytest.raises(EstimateError, match="item 'i1' has no positive points"):
         estimate_open(judged, experts=EXPERTS)
 
@@ -197,3 +214,33 @@ def test_bad_judgements_are_refused() -> None:
         replace(judged, propensity=np.array([1.5]))
     with pytest.raises(EstimateError, match="gold must have 1 rows"):
         replace(judged, gold=objects(None, None))
+
+
+def test_numbers_are_corrected_for_experts_errors() -> None:
+    table = rubric_table([[2, 2, -1]] * 400)
+    rng = np.random.default_rng(6)
+    met = rng.random(len(table)) < np.where(table.points > 0, 0.8, 0.3)
+    said = np.where(rng.random(len(table)) < np.where(met, 0.95, 0.1), "yes", "no")
+    drawn = draw_questions(table, 10**6, "equal", 1, experts=EXPERTS)
+    judged = join_replies(table, drawn, said[drawn.row].astype(object))
+    truth = (np.array([2, 2, -1] * 400) * met).reshape(400, 3).sum(axis=1).mean() / 4
+    control = judged.take(np.arange(600))
+    control = replace(
+        control,
+        item=objects(*["control"] * 600),
+        question=control.question + len(table),
+        propensity=np.full(600, np.nan),
+        gold=np.where(met[:600], "yes", "no").astype(object),
+    )
+    both = type(judged)(
+        **{name: np.concatenate([getattr(judged, name), getattr(control, name)]) for name in judged.__slots__}
+    )
+    found = estimate_open(both, experts=EXPERTS).find("score", "m")
+    assert found.value == pytest.approx(estimate_open(judged, experts=EXPERTS).find("score", "m").value)
+    assert "control questions a wrong reply" in found.why
+    assert found.corrected == pytest.approx(truth, abs=0.03)
+    assert found.corrected_low is not None
+    assert found.corrected_high is not None
+    assert found.corrected_low < truth < found.corrected_high
+    share = estimate_open(both, experts=EXPERTS).find("met", "m")
+    assert share.corrected == pytest.approx(met.mean(), abs=0.03)

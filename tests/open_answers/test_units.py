@@ -167,7 +167,7 @@ def test_units_are_corrected_by_hand_before_the_draw(
     oversight: Oversight, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begin(oversight, PLAIN, '[open]\nunits = "sentences"')
-    oversight("label", "units", "--out", "units.csv")
+    oversight("label", "units", "units.csv")
     with Path("units.csv").open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     rows[0]["text"], rows[1]["field"] = "Take 5 mg.", "medicine"
@@ -229,8 +229,8 @@ def test_init_proposes_units_and_an_expert_per_field(
     assert (study.is_open, study.open.units) == (True, "rubric")
     assert 'classes = ["law"]' in Path("experts.toml").read_text()
     Path("q.csv").write_text("id,question\nq1,a?\n")
-    assert oversight("init", "--open", "--items", "q.csv", "--folder", "other")["units"] == "sentences"
+    assert oversight("init", "--open", "--items", "q.csv", "other")["units"] == "sentences"
     assert read_study("other/study.toml").items.text == "question"
-    assert main(["init", "--open", "--preset", "mmlu-pro", "--folder", "third"]) == 2
+    assert main(["init", "--open", "--preset", "mmlu-pro", "third"]) == 2
     assert "leave out --preset" in capsys.readouterr().err
     assert not Path("third").exists()

@@ -127,7 +127,7 @@ def write(name: str, head: list[str], rows: list[tuple[Any, ...]]) -> None:
 def test_the_command_says_so_in_json_in_the_terminal_and_in_the_picture(
     files: Path, oversight: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    line = ("certify", "ratings.csv", "--model", "model.csv", "--pool")
+    line = ("panel", "certify", "ratings.csv", "--model", "model.csv", "--pool")
     found = oversight(*line)
     assert found["certified"] == ["U_star", "U_e", "U_panel", "U_t"]
     assert found["holds"] is False

@@ -34,7 +34,7 @@ def test_numbers_stand_in_their_numeric_order(
         lowest, low, high, top = order
         pairs = [(top, high), (low, lowest), (lowest, lowest), (high, top), (top, top), (low, low)]
         write_pairs(tmp_path / "r.csv", pairs)
-        words = ("agree", "r.csv", "--measurement", "ordinal")
+        words = ("panel", "agree", "r.csv", "--measurement", "ordinal")
         found, given = oversight(*words), oversight(*words, f"--classes={','.join(order)}")
         assert found["alpha"]["value"] == pytest.approx(given["alpha"]["value"], abs=1e-12)
 
@@ -59,7 +59,7 @@ def test_words_without_an_order_are_refused_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], oversight: Oversight
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["agree", "r.csv", "--measurement", "ordinal"]
+    words = ["panel", "agree", "r.csv", "--measurement", "ordinal"]
     for labels in (GRADES, ("1 star", "2 stars", "3 stars"), ("1,5", "2,5", "3,5"), ("1", "2", "n/a")):
         write_pairs(
             tmp_path / "r.csv", [(labels[0], labels[1]), (labels[2], labels[1]), (labels[0], labels[0])]
@@ -117,7 +117,7 @@ def test_thousands_of_labels_take_little_and_the_table_ends(
         [(f"{x:.5f}", f"{x + e:.5f}") for x, e in zip(sliders, rng.uniform(0, 9, 1200), strict=True)],
     )
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        words = ["agree", "r.csv", "--measurement", level, "--svg", "a.svg"]
+        words = ["panel", "agree", "r.csv", "--measurement", level, "--svg", "a.svg"]
         assert main(words) == 0
         said = capsys.readouterr().out
         assert len(said.splitlines()) < 60

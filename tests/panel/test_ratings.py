@@ -66,7 +66,7 @@ def test_a_bad_row_is_named_by_file_line_and_field(
     with pytest.raises(DataError) as caught:
         read_ratings(path, classes=("yes", "no"))
     assert str(caught.value) == f"{path}{place}: {message}"
-    assert main(["agree", str(path), "--classes", "yes,no"]) == 2
+    assert main(["panel", "agree", str(path), "--classes", "yes,no"]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -146,9 +146,9 @@ def test_the_three_verbs_print_json_tables_and_pictures(
     files: Path, oversight: Callable[..., object], capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands = (
-        ("agree", "r.csv", "--pairs", "--svg", "a.svg"),
-        ("certify", "r.csv", "--model", "m.csv", "--oracle", "o.csv", "--svg", "c.svg"),
-        ("parity", "r.csv", "--model", "m.csv", "--positive", "1",
+        ("panel", "agree", "r.csv", "--svg", "a.svg"),
+        ("panel", "certify", "r.csv", "--model", "m.csv", "--oracle", "o.csv", "--svg", "c.svg"),
+        ("panel", "parity", "r.csv", "--model", "m.csv", "--positive", "1",
          "--reference", "o.csv", "--svg", "p.svg"),
     )  # fmt: skip
     for words in commands:
@@ -166,53 +166,63 @@ def test_the_three_verbs_print_json_tables_and_pictures(
 
 def test_agree_on_numbers(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
     for level in ("nominal", "ordinal", "interval", "ratio"):
-        found = oversight("agree", "r.csv", "--measurement", level)
+        found = oversight("panel", "agree", "r.csv", "--measurement", level)
         assert isinstance(found["alpha"], dict)
         assert 0.5 < found["alpha"]["value"] < 1
     put(files / "w.csv", GOOD)
-    bad = oversight("agree", "w.csv", "--measurement", "interval", code=2)
+    bad = oversight("panel", "agree", "w.csv", "--measurement", "interval", code=2)
     assert "labels must be numbers" in str(bad["error"])
 
 
 def test_level_is_the_confidence_level_of_every_verb(
     files: Path, oversight: Callable[..., dict[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (["agree", "r.csv"], ["certify", "r.csv", "--model", "m.csv"]):
+    for words in (["panel", "agree", "r.csv"], ["panel", "certify", "r.csv", "--model", "m.csv"]):
         assert oversight(*words, "--level", "0.8") != oversight(*words)
         with pytest.raises(SystemExit, match="2"):
             main([*words, "--confidence", "0.8"])
         assert "this option is gone: use --level" in capsys.readouterr().err
     for wrong, told in (("nominal", "did you mean --measurement nominal"), ("high", "must be a number")):
         with pytest.raises(SystemExit) as stopped:
-            main(["agree", "r.csv", "--level", wrong])
+            main(["panel", "agree", "r.csv", "--level", wrong])
         assert stopped.value.code == 2
         assert told in capsys.readouterr().err
 
 
 def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[..., dict[str, object]]) -> None:
-    fixed = oversight("certify", "r.csv", "--model", "m.csv")
-    pool = oversight("certify", "r.csv", "--model", "m.csv", "--pool")
+    fixed = oversight("panel", "certify", "r.csv", "--model", "m.csv")
+    pool = oversight("panel", "certify", "r.csv", "--model", "m.csv", "--pool")
     assert fixed["fixed"] is True
     assert pool["fixed"] is False
-    oversight("certify", "r.csv", "--model", "m.csv", "--aggregate", "dawid-skene")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("certify", "r.csv"), "give the ratings and the model's labels"),
-        (("certify", "--counts", "{"), "--counts: '{' is not JSON"),
-        (("certify", "--counts", '{"L": 1}'), "give a JSON object with L, U_e, N, annotators, classes"),
-        (("certify", "r.csv", "--counts", "{}"), "--counts stands alone"),
+        (("panel", "certify", "r.csv"), "give the ratings and the model's labels"),
+        (("panel", "certify", "--counts", "{"), "--counts: '{' is not JSON"),
         (
-            ("certify", "--counts", '{"L": 0.9, "U_e": 0.8, "N": 10.5, "annotators": 3, "classes": 2}'),
+            ("panel", "certify", "--counts", '{"L": 1}'),
+            "give a JSON object with L, U_e, N, annotators, classes",
+        ),
+        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts stands alone"),
+        (
+            (
+                "panel",
+                "certify",
+                "--counts",
+                '{"L": 0.9, "U_e": 0.8, "N": 10.5, "annotators": 3, "classes": 2}',
+            ),
             "N must be a whole number, is 10.5",
         ),
-        (("certify", "r.csv", "--model", "few.csv"), "there is none for the item 'i1'"),
-        (("certify", "r.csv", "--model", "stray.csv"), "the item 'nowhere' has no rating in r.csv"),
-        (("certify", "r.csv", "--model", "none.csv"), "there is no such file"),
-        (("parity", "r.csv", "--model", "m.csv", "--humans", "zoe"), "no rating is by an annotator 'zoe'"),
-        (("agree", "one.csv"), "at least 2 annotators, there is 1"),
+        (("panel", "certify", "r.csv", "--model", "few.csv"), "there is none for the item 'i1'"),
+        (("panel", "certify", "r.csv", "--model", "stray.csv"), "the item 'nowhere' has no rating in r.csv"),
+        (("panel", "certify", "r.csv", "--model", "none.csv"), "there is no such file"),
+        (
+            ("panel", "parity", "r.csv", "--model", "m.csv", "--humans", "zoe"),
+            "no rating is by an annotator 'zoe'",
+        ),
+        (("panel", "agree", "one.csv"), "at least 2 annotators, there is 1"),
     ],
 )
 def test_bad_calls_say_what_is_wrong(
@@ -230,11 +240,11 @@ def test_counts_without_a_certificate_say_what_would_settle_it(
     oversight: Callable[..., dict[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     bert = '{"L": 0.949, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2'
-    assert main(["certify", "--counts", bert + "}"]) == 0
+    assert main(["panel", "certify", "--counts", bert + "}"]) == 0
     out = capsys.readouterr().out
     assert "Not certified; the same margin on 3,783 items would be" in out
     assert 'add "disagreement"' in out
-    found = oversight("certify", "--counts", bert + ', "disagreement": 0.118}')
+    found = oversight("panel", "certify", "--counts", bert + ', "disagreement": 0.118}')
     plans = found["direct"]
     assert isinstance(plans, list)
     assert [p["questions"] for p in plans] == [158, 37, 18, 8]

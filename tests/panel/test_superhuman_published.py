@@ -129,7 +129,7 @@ def test_appendix_b_and_its_misprint() -> None:
 
 def test_from_published_numbers_alone(oversight: Callable[..., Any]) -> None:
     counts = '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
-    found = oversight("certify", "--counts", counts)
+    found = oversight("panel", "certify", "--counts", counts)
     assert round(found["U_t"], 4) == 0.9598
     assert round(found["U_star"], 4) == 0.9369
     assert round(found["hms"], 4) == 0.4730

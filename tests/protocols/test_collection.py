@@ -182,4 +182,4 @@ def test_a_panels_ratings_are_counted_as_such(url: str) -> None:
         assert (ana["asked"], ana["rated"], ana["skip"], ana["open"]) == (3, 1, 1, 1)
         assert "1 of 3 ratings are open" in found["next"][0]["sentence"]
         store.panel.add_choices([Choice(given[2], "b", "offline")])
-        assert steps(read(store, "panel")) == ["oversight agree"]
+        assert steps(read(store, "panel")) == ["oversight panel agree"]

@@ -78,7 +78,7 @@ def test_ids_in_sheets_and_page_and_tasks_give_no_kind_away(
 ) -> None:
     seen = {"page": list(walk_page(study)), "tasks": make_tasks(study)}
     for form in ("csv", "jsonl"):
-        oversight("label", "export", "--folder", form, "--format", form)
+        oversight("label", "export", form, "--format", form)
         seen[form] = read_sheets(Path(form))
     with Store(study.store_url) as store:
         kinds = {c.id: c.kind.value for c in store.controls.read_controls()}
@@ -145,13 +145,13 @@ def test_the_key_is_in_the_database_alone(
     study: Study, tmp_path: Path, oversight: Callable[..., Any]
 ) -> None:
     with Store(study.store_url) as store:
-        key = store.question_key.read_key()
+        key = store.controls.read_key()
     assert len(key) == 32
-    oversight("label", "export", "--folder", "out")
+    oversight("label", "export", "out")
     oversight("label", "audit", "--comments")
     oversight("store", "copy", f"sqlite:///{tmp_path}/copy.db")
     with Store(f"sqlite:///{tmp_path}/copy.db") as store:
-        assert store.question_key.read_key() == key
+        assert store.controls.read_key() == key
     for path in tmp_path.rglob("*"):
         if path.is_file() and ".db" not in path.name:
             held = path.read_bytes()
@@ -164,11 +164,11 @@ def test_init_draws_a_seed_that_nobody_guesses(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in "ab":
-        oversight("init", "--classes", "red,green", "--folder", folder)
+        oversight("init", "--classes", "red,green", folder)
     seeds = {tomllib.loads(Path(f, "study.toml").read_text())["study"]["seed"] for f in "ab"}
     assert len(seeds) == 2
     assert max(seeds) > 2**50
-    oversight("init", "--classes", "red,green", "--folder", "c", "--seed", "7")
+    oversight("init", "--classes", "red,green", "c", "--seed", "7")
     assert tomllib.loads(Path("c/study.toml").read_text())["study"]["seed"] == 7
 
 
@@ -180,23 +180,27 @@ def test_a_study_of_an_older_version_keeps_its_ids_and_verify_says_so(
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     assert main(["label", "route", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["new"] == 0
-    assert main(["verify"]) == 0
+    assert main(["store", "verify"]) == 0
     assert "computed again from the seed alone" in capsys.readouterr().out
     with Store("sqlite:///study.db") as store:
-        assert store.question_key.read_key() == b""
+        assert store.controls.read_key() == b""
 
 
 def test_verify_computes_sealed_ids_with_the_database_at_hand_only(
     study: Study, oversight: Callable[..., Any]
 ) -> None:
-    told = oversight("verify")
+    told = oversight("store", "verify")
     number = told["ids"]["checked"]
     assert told["ids"] == {"sealed": True, "checked": number, "unchecked": 0}
     assert number > N + 150
     oversight("label", "audit")
-    assert oversight("verify", "audit.jsonl")["ids"] == {"sealed": True, "checked": 0, "unchecked": number}
+    assert oversight("store", "verify", "audit.jsonl")["ids"] == {
+        "sealed": True,
+        "checked": 0,
+        "unchecked": number,
+    }
     with Store(study.store_url) as store, store.transaction() as connection:
         connection.exec_driver_sql("UPDATE question_key SET secret = x'00'")
-    found = oversight("verify", code=1)
+    found = oversight("store", "verify", code=1)
     assert found["number"] == number
     assert "does not follow from the study's secret key" in found["findings"][0]

@@ -107,7 +107,7 @@ def test_tasks_made_of_exported_files_come_back_by_their_ids(
     )
     with inside(tmp_path):
         assert call(["label", "route"])[0] == 0
-        assert call(["label", "export", "--folder", "q", "--format", form])[0] == 0
+        assert call(["label", "export", "q", "--format", form])[0] == 0
         column, name = ("assignment_id", "annotator") if protocol == "panel" else ("question_id", "expert")
         portions = (read_filled_portions(path, [column]) for path in sorted(Path("q").iterdir()))
         rows = [row.fields for portion in chain.from_iterable(portions) for row in portion]
@@ -120,7 +120,7 @@ def test_tasks_made_of_exported_files_come_back_by_their_ids(
             for number, row in enumerate(rows, start=1)
         ]
         Path("away.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(tasks).encode())
-        code, out, err = call(["label", "import", "--label-studio", "away.json", "--json"])
+        code, out, err = call(["label", "import", "away.json", "--json"])
         assert code == 0, err
         assert json.loads(out)["new"] == len(rows)
 

@@ -103,3 +103,10 @@ def test_users_are_read_in_both_forms() -> None:
     row = {"id": 1, "task": 2, "completed_by": {"id": ANA, "email": "a@b.c"}, "updated_by": ANA}
     read = read_annotation(row, "ana", 2, None)
     assert (read.author, read.editor) == (ANA, ANA)
+
+
+def test_not_my_field_is_an_answer_about_open_answers() -> None:
+    item = Item("i", "text", ("Is this true?",), (0,))
+    assert adjudicate([said("skip")], ANA, QUESTION, item).value == "skip"
+    assert adjudicate([said("unsure")], ANA, QUESTION, item).value == "unsure"
+    assert adjudicate([said("maybe")], ANA, QUESTION, item).value is None

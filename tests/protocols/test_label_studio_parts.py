@@ -150,7 +150,7 @@ def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     monkeypatch.setenv("OVERSIGHT_DATA", str(tmp_path))
-    with pytest.raises(ConfigError, match="oversight label-studio start"):
+    with pytest.raises(ConfigError, match="oversight server start label-studio"):
         connect()
 
 

@@ -263,9 +263,28 @@ def test_results_by_class_use_first_answers_and_say_so(tmp_path: Path) -> None:
     route_questions(study, more=30, second=True)
     answer(study, truth)
     after = results()
+    # fewer than half of the items with a no were asked about again
     assert [model.classes for model in after[0].models] == [model.classes for model in before[0].models]
     assert after[1].results == before[1].results
     for found in after:
         assert found.left_out == (
             "30 second questions about items answered no: results by class use first answers only",
         )
+
+
+def test_many_second_questions_change_results_by_class(tmp_path: Path) -> None:
+    study, truth = lay_out(tmp_path, n=120)
+    route_questions(study)
+    answer(study, truth)
+
+    def report() -> StudyReport:
+        options = replace(EstimateOptions.of_study(study), metrics=("recall",))
+        with Store(study.store_url) as store:
+            return report_study(store, study, options=options)
+
+    before = report()
+    route_questions(study, more=60, second=True)
+    answer(study, truth)
+    after = report()
+    assert [model.classes for model in after.models] != [model.classes for model in before.models]
+    assert not after.left_out

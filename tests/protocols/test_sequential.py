@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, EstimateError
-from oversight.harness.estimate import mcnemar, resolved_accuracy
+from oversight.harness.estimate.paired import mcnemar
+from oversight.harness.estimate.routed_means import resolved_accuracy
 from oversight.harness.types import Answer, Item, Question, Verdict
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import RoutingProtocol, Sequential, one_expert_per_class

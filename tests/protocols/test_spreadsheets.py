@@ -152,11 +152,11 @@ def test_all_wrong_rows_are_named_at_once_or_left_out(tmp_path: Path) -> None:
         assert len(told["wrong"]) == 20
         assert stored(study) == 23  # neither of two answers to one question
         code, out, err = call(
-            ["label", "import", "out/questions-ana.csv", "--skip-bad", "--unsure", "Perhaps"]
+            ["label", "import", "out/questions-ana.csv", "--skip-bad", "--word", "Perhaps=unsure"]
         )
         assert (code, stored(study)) == (0, 58), err
         assert "2 wrong rows left out" in out
-        assert call(["label", "import", "out/questions-ana.csv", "--yes", "a", "--no", "a"])[0] == 2
+        assert call(["label", "import", "out/questions-ana.csv", "--word", "a=yes", "--word", "a=no"])[0] == 2
 
 
 def test_other_comments_of_answers_that_are_there_are_told(
@@ -194,7 +194,7 @@ def test_many_items_have_a_check_in_place_of_a_comparison(
     source.write_text(source.read_text().replace(other, "reworded"))
     again = read_study(moved / "study.toml")
     with Store(study.store_url) as one, Store(again.store_url) as two:
-        two.question_key.set_key(one.question_key.read_key())
+        two.controls.set_key(one.controls.read_key())
     route_questions(again)
     with pytest.raises(DataError, match=f"differs from what was asked: '{other}', asked was 'reworded'"):
         import_answers(again, [save(path, rows)])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oversight.harness import BadInput, NotIdentified
-from oversight.harness.estimate import RoutedSample, routed_accuracy
+from oversight.harness.estimate import RoutedSample
+from oversight.harness.estimate.routed_means import routed_accuracy
 from oversight.harness.types import Item, LabelKind
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import (

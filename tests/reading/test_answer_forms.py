@@ -40,9 +40,9 @@ def test_the_prompts_of_a_new_study_ask_for_a_last_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("items.csv").write_text("id,text\na,one\nb,two\n")
-    oversight("init", "--items", "items.csv", "--classes", "red,green", "--folder", "fixed")
+    oversight("init", "--items", "items.csv", "--classes", "red,green", "fixed")
     Path("own.jsonl").write_text('{"id": "a", "text": "one", "options": ["x", "y"]}\n')
-    oversight("init", "--items", "own.jsonl", "--folder", "own")
+    oversight("init", "--items", "own.jsonl", "own")
     assert "\nANSWER: one of $names" in Path("fixed/prompt.txt").read_text()
     assert "\nANSWER: one of the letters $letters" in Path("own/prompt.txt").read_text()
 
@@ -144,15 +144,15 @@ def test_stored_replies_are_read_again_without_a_call(
         assert {row["status"] for row in read_rows(oversight)} == {"unreadable"}
         before = read_rows(oversight)
         pattern = r"v>(?P<answer>\w+)"
-        shown = oversight("predictions", "reread", "--pattern", pattern)
+        lay_out(server, f"pattern = '{pattern}'")
+        shown = oversight("predictions", "reread")
         assert shown["runs"][0]["changes"] == {"unreadable → option": N}
         assert read_rows(oversight) == before
-        oversight("predictions", "reread", "--pattern", pattern, "--write")
+        oversight("predictions", "reread", "--write")
         after = read_rows(oversight)
         assert {(row["option_text"], row["step"], row["reason"]) for row in after} == {("green", "form", "")}
         kept = ("item_id", "raw", "input_tokens", "output_tokens", "attempts", "seconds", "source")
         assert [[row[k] for k in kept] for row in after] == [[row[k] for k in kept] for row in before]
-        lay_out(server, f"pattern = '{pattern}'")
         again = oversight("predictions", "reread", "--write")["runs"][0]
         assert (again["answers"], again["changes"], again["noted"]) == (N, {}, 0)
         assert oversight("run")["models"]["m"]["asked_now"] == 0
@@ -183,8 +183,7 @@ def test_options_of_rereading_are_refused_elsewhere(
 ) -> None:
     with fake_openai(lambda p, n: Reply("red")) as server:
         lay_out(server)
-    assert "go with reread" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
-    assert "no group" in oversight("predictions", "reread", "--pattern", "x", code=2)["error"]
+    assert "goes with reread" in oversight("predictions", "export", "x.csv", "--write", code=2)["error"]
     assert "leave out the file" in oversight("predictions", "reread", "x.csv", code=2)["error"]
 
 
@@ -193,8 +192,8 @@ def test_a_table_is_read_again_in_the_order_of_its_options(
 ) -> None:
     """Models and experts see the options shuffled; a table's letters count in the order of the source."""
     with fake_openai(lambda p, n: Reply("red")) as server:
-        lay_out(server)
+        lay_out(server, r"pattern = 'v>(?P<answer>\w)'")
     Path("log.jsonl").write_text("".join(f'{{"id": "i{j}", "raw": "v>B C"}}\n' for j in range(N)))
     oversight("predictions", "import", "log.jsonl", "--model", "x")
-    oversight("predictions", "reread", "--pattern", r"v>(?P<answer>\w)", "--write")
+    oversight("predictions", "reread", "--write")
     assert {row["option_text"] for row in read_rows(oversight)} == {"green"}

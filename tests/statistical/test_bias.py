@@ -12,17 +12,10 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from oversight.harness.columns import PredictionColumns
-from oversight.harness.estimate import (
-    BinomialSample,
-    Tallies,
-    closed_form,
-    estimate_tallies,
-    plugin_weight,
-    run_checks,
-    success_probability,
-    tally,
-)
-from oversight.harness.estimate.estimators import information
+from oversight.harness.estimate import BinomialSample, run_checks
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.estimators import closed_form, information, plugin_weight
+from oversight.harness.estimate.tallies import Tallies, estimate_tallies, tally
 from oversight.harness.types import Estimate, Label, LabelKind, Prediction
 from tests.label_columns import label_columns
 

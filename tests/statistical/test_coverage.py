@@ -17,13 +17,10 @@ from benchmarks.papers.partitioned_maths import (
     safe_plugin_weight,
 )
 from oversight.harness import EstimateError
-from oversight.harness.estimate import (
-    BinomialSample,
-    make_interval,
-    make_point,
-    success_probability,
-)
-from oversight.harness.estimate.intervals import scale_by_share
+from oversight.harness.estimate import BinomialSample
+from oversight.harness.estimate.core import success_probability
+from oversight.harness.estimate.estimators import make_point
+from oversight.harness.estimate.intervals import make_interval, scale_by_share
 
 pytestmark = pytest.mark.statistical
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.estimate import BinomialSample, Tallies, Tally, decode, estimate_tallies
+from oversight.harness.estimate import BinomialSample, decode
+from oversight.harness.estimate.tallies import Tallies, Tally, estimate_tallies
 from oversight.harness.types import Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Targeted, one_expert_per_class

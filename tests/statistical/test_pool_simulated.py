@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from oversight import harness as h
-from oversight.harness.estimate import decode, resolved_accuracy, routed_accuracy
+from oversight.harness.estimate import decode
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy
 from oversight.harness.types import Answer, Item, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Sequential, one_expert_per_class

@@ -10,16 +10,15 @@ from oversight.harness import FloatArray, IntArray
 from oversight.harness.estimate import (
     RoutedSample,
     accuracy_target,
-    closed_form,
     draw_options,
     pseudo_outcomes,
-    resolved_accuracy,
-    routed_accuracy,
-    shared_propensities,
     synthesise_population,
-    uniform_design_variance,
     vote_posterior,
 )
+from oversight.harness.estimate.estimators import closed_form
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy
+from oversight.harness.estimate.routed_sample import shared_propensities
+from oversight.harness.estimate.sample_size import uniform_design_variance
 
 pytestmark = pytest.mark.statistical
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oversight.harness.estimate import clopper_pearson, likelihood_sequence, obrien_fleming_level
-from oversight.harness.estimate.anytime import score_betting_sequence
+from oversight.harness.estimate import clopper_pearson, obrien_fleming_level
+from oversight.harness.estimate.anytime import likelihood_sequence, score_betting_sequence
 
 pytestmark = pytest.mark.statistical
 

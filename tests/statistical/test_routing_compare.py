@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 from oversight.harness import FloatArray
-from oversight.harness.estimate import (
-    Comparison,
-    RoutedSample,
-    difference_target,
-    disagreement,
-    mcnemar,
-    paired_difference,
-    sign_test,
-    synthesise_population,
-)
-from oversight.harness.estimate.paired import TIED
+from oversight.harness.estimate import Comparison, RoutedSample, disagreement, synthesise_population
+from oversight.harness.estimate.paired import TIED, mcnemar, paired_difference, sign_test
+from oversight.harness.estimate.routed_sample import difference_target
 from tests.estimate.test_ranking import rank
 
 pytestmark = pytest.mark.statistical

@@ -7,14 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from oversight.harness import FloatArray, NotIdentified
-from oversight.harness.estimate import (
-    GoldCounts,
-    RoutedSample,
-    accuracy_target,
-    corrected_accuracy,
-    synthesise_population,
-)
-from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy
+from oversight.harness.estimate import GoldCounts, RoutedSample, accuracy_target, synthesise_population
+from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy, corrected_accuracy
 
 pytestmark = pytest.mark.statistical
 

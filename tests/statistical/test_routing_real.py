@@ -15,14 +15,12 @@ from oversight.harness.estimate import (
     correctness,
     draw_options,
     flat_posterior,
-    mcnemar,
     next_option,
-    questions_asked,
-    resolved_accuracy,
-    routed_accuracy,
-    shared_propensities,
     vote_posterior,
 )
+from oversight.harness.estimate.paired import mcnemar
+from oversight.harness.estimate.routed_means import resolved_accuracy, routed_accuracy
+from oversight.harness.estimate.routed_sample import questions_asked, shared_propensities
 
 Table = tuple[IntArray, IntArray, IntArray, list[str]]
 pytestmark = pytest.mark.statistical

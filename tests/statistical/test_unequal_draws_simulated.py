@@ -11,7 +11,6 @@ from oversight import harness as h
 from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns, share_of_draw, weigh_draws
 from oversight.harness.estimate import (
-    JUDGED,
     AnswersSoFar,
     JudgeOpinion,
     chances_by_deviation,
@@ -20,6 +19,7 @@ from oversight.harness.estimate import (
     next_option,
     split_by_agreement,
 )
+from oversight.harness.estimate.side_information import JUDGED
 from oversight.harness.types import Item, Labels, Prediction
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Targeted, one_expert_per_class

@@ -15,13 +15,13 @@ COMES_BACK = Spending(Usage(1, 9, 5), Usage(-1, -10, -2_000_000_000))
 def test_calls_of_a_dead_command_are_charged_once(url: str) -> None:
     with Store(url) as store:
         store.runs.add_run(RUN)
-        account = store.reservations
+        account = store.calls
         assert account.read_spent(RUN.id) is None
         assert account.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
         account.spend(RUN.id, [GOES_OUT, GOES_OUT])
         account.spend(RUN.id, [COMES_BACK, GOES_OUT, COMES_BACK])
     with Store(url) as store:
-        account = store.reservations
+        account = store.calls
         assert account.read_spent(RUN.id) == Usage(2, 18, 10)
         left = Usage(1, 10, 2_000_000_000, 1)
         assert account.charge_calls_left(RUN.id) == left
@@ -34,6 +34,6 @@ def test_calls_that_all_came_back_leave_nothing(url: str) -> None:
     with Store(url) as store:
         store.runs.add_run(RUN)
         for change in (GOES_OUT, COMES_BACK):
-            store.reservations.spend(RUN.id, [change])
-        assert store.reservations.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
-        assert store.reservations.read_charge(RUN.id) == Usage(0, 0, 0, 0)
+            store.calls.spend(RUN.id, [change])
+        assert store.calls.charge_calls_left(RUN.id) == Usage(0, 0, 0, 0)
+        assert store.calls.read_charge(RUN.id) == Usage(0, 0, 0, 0)

@@ -54,7 +54,7 @@ def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
-    before = [oversight(verb) for verb in ("estimate", "verify")]
+    before = [oversight("estimate"), oversight("store", "verify")]
     oversight("store", "copy", "copy.db")
     assert "has no mark" in oversight("store", "adopt", code=2)["error"]
     Path("copy.db").replace("study.db")
@@ -65,7 +65,7 @@ def test_a_copy_is_read_and_collects_nothing_until_it_is_adopted(
     with serve_view(Path.cwd()) as view:
         assert view.read("frame")["read_only"] is False  # an adopted copy changes
         assert view.read("overview")["questions"] == before[0]["questions"]
-    read = [oversight(verb) for verb in ("estimate", "verify")]
+    read = [oversight("estimate"), oversight("store", "verify")]
     marks = [read[1].pop("mark"), oversight("label", "status")["mark"]]
     assert read == before
     assert all(mark["source"].endswith("study.db") for mark in marks)
@@ -184,9 +184,9 @@ def test_a_moved_study_collects_in_the_new_database_alone(
 ) -> None:
     monkeypatch.chdir(copy_study("partitioned", tmp_path))
     text = Path("study.toml").read_text()
-    before = [oversight(verb) for verb in ("estimate", "verify")]
+    before = [oversight("estimate"), oversight("store", "verify")]
     oversight("store", "move", "sub.db")
-    assert [oversight(verb) for verb in ("estimate", "verify")] == before
+    assert [oversight("estimate"), oversight("store", "verify")] == before
     assert oversight("label", "route")["new"] == 0
     moved = Path("study.toml").read_text()
     assert [line for line in moved.splitlines() if not line.startswith("store = ")] == text.splitlines()
@@ -269,5 +269,5 @@ def test_the_setting_is_replaced_or_left_to_the_user(
     assert f'store = "{Path("new.db").absolute()}"  # ours\n' in file.read_text()
     odd = text.replace("[study]", '[study]\nstore = """\nnew.db"""', 1)
     file.write_text(odd)
-    assert "write this under [study]" in oversight("store", "move", "last.db", code=2)["error"]
+    assert "under [study], write by hand" in oversight("store", "move", "last.db", code=2)["error"]
     assert (file.read_text(), Path("last.db").exists()) == (odd, False)

@@ -51,7 +51,7 @@ def test_it_goes_on_there(
     folder = copy_study("partitioned", tmp_path)
     monkeypatch.chdir(folder)
     to = url.replace("study.db", "copy.db").removeprefix("sqlite:///")
-    before = [oversight(verb) for verb in ("estimate", "compare", "verify")]
+    before = [oversight("estimate"), oversight("compare"), oversight("store", "verify")]
     told = oversight("store", "copy", to)
     assert told["rows"] == sum(told["tables"].values())
     settings = Path("study.toml").read_text()
@@ -61,7 +61,7 @@ def test_it_goes_on_there(
     assert [oversight(verb) for verb in ("estimate", "compare")] == before[:2]
     assert "adopt" in oversight("label", "route", code=2)["error"]
     assert oversight("store", "adopt")
-    assert oversight("verify") == before[2]
+    assert oversight("store", "verify") == before[2]
     assert oversight("label", "route")["new"] == 0
 
 

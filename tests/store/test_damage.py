@@ -90,7 +90,7 @@ def test_a_transaction_is_written_completely_or_not_at_all(study: Path) -> None:
         before, items = store.count_rows(), store.content.read_items()
         with pytest.raises(StoreError), store.together():  # noqa: PT012
             store.content.add_items(items)
-            store.endpoints.add_probe("e", "m", "f", offered=True, detail="")
+            store.calls.add_probe("e", "m", "f", offered=True, detail="")
             store.runs.store_predictions([("no such run", p) for p in read_all(store)])
         assert store.count_rows() == before
-        assert store.endpoints.read_probe("e", "m", "f") is None
+        assert store.calls.read_probe("e", "m", "f") is None

@@ -149,11 +149,11 @@ def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
         store.content.add_items(ITEMS)
         store.runs.add_run(SPEC)
         with lost_once(server, "before_cursor_execute", "INSERT INTO spent"):
-            store.reservations.spend(SPEC.id, [used])
-        assert store.reservations.read_spent(SPEC.id) == used.paid
+            store.calls.spend(SPEC.id, [used])
+        assert store.calls.read_spent(SPEC.id) == used.paid
         # whether a commit that nothing was heard of took place nobody knows: it is not added again
         with lost_once(server, "commit"), pytest.raises(LostConnection) as lost:
-            store.reservations.spend(SPEC.id, [used])
+            store.calls.spend(SPEC.id, [used])
         assert lost.value.may_be_done
         assert lost.value.exit_code == 1
 

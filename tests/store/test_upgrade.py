@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from benchmarks.servers import run_sql
 from oversight.harness.errors import StoreError
 from oversight.harness.store import HEAD, Store, name_schema, upgrade_database
 from oversight.harness.types import Candidate, Item, Program, Usage
@@ -49,14 +50,14 @@ def test_a_study_of_the_first_version_goes_on_in_a_new_file(
     folder = bring(study, tmp_path, monkeypatch)
     old, new = folder / "study.db", folder / f"study-{HEAD}.db"
     before = old.read_bytes()
-    found = oversight("upgrade")
+    found = oversight("store", "upgrade")
     assert (found["from"], found["to"]) == ("study.db", new.name)
     assert old.read_bytes() == before
     assert found["rows"] == sum(found["tables"].values()) > 0
     assert f'store = "{new.name}"\n' in Path("study.toml").read_text()
-    assert oversight("verify")["holds"] is True
+    assert oversight("store", "verify")["holds"] is True
     assert oversight("label", "route")["new"] == 0
-    assert "nothing to upgrade" in oversight("upgrade", code=2)["error"]
+    assert "nothing to upgrade" in oversight("store", "upgrade", code=2)["error"]
 
 
 @pytest.mark.parametrize("words", [("estimate",), ("label", "route"), ("verify",), ("run", "--dry-run")])
@@ -65,7 +66,7 @@ def test_other_verbs_name_the_command(
 ) -> None:
     folder = bring("half", tmp_path, monkeypatch)
     error = oversight(*words, code=2)["error"]
-    assert error.endswith("copy the study into a new database with: oversight upgrade")
+    assert error.endswith("copy the study into a new database with: oversight store upgrade")
     with closing(sqlite3.connect(folder / "study.db")) as connection:
         assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0006",)
 
@@ -84,7 +85,7 @@ def test_columns_and_tables_that_this_version_has_not_are_left_out(
         "INSERT INTO first_look VALUES ('r')",
         "DROP TABLE look",
     )
-    with pytest.raises(StoreError, match="with: oversight upgrade"):
+    with pytest.raises(StoreError, match="with: oversight store upgrade"):
         Store(url)
     is_file = url.startswith("sqlite")
     to = str(tmp_path / "new.db") if is_file else "newer"
@@ -101,7 +102,7 @@ def test_columns_and_tables_that_this_version_has_not_are_left_out(
     assert found == {n: len(rows) for n, rows in after.items() if rows and n not in caches}
     with pytest.raises(StoreError, match="exists already"):
         upgrade_database(url, to)
-    with pytest.raises(StoreError, match="oversight upgrade"):  # the old one is still an older one
+    with pytest.raises(StoreError, match="oversight store upgrade"):  # the old one is still an older one
         Store(url)
 
 
@@ -153,7 +154,7 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
     with Store(f"sqlite:///{to}" if is_file else name_schema(url, to)) as store:
         assert [(p.item_id, p.guessed) for p in store.runs.read_samples(run) if p.guessed] == [("i0", 2)]
         assert store.runs.read_served_as(run) == "m-2026"
-        account = store.reservations
+        account = store.calls
         assert account.read_charge(run) == Usage(3, 30, 12, answers=2)
         assert account.read_spent(run) == Usage(5, 50, 20)
         assert account.charge_calls_left(run) == Usage(3, 115, 46, answers=3)
@@ -163,15 +164,37 @@ def test_rows_of_older_tables_are_in_the_tables_of_this_version(
         assert found == {"child": ("a", "b"), "alone": ()}
 
 
+def test_a_study_on_a_server_goes_on_in_a_new_schema(
+    postgresql: str, tmp_path: Path, items: list[Item], oversight: Oversight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_sql(postgresql, "DROP SCHEMA IF EXISTS ward CASCADE", "CREATE SCHEMA ward")
+    run_sql(postgresql, f"DROP SCHEMA IF EXISTS ward_{HEAD} CASCADE")
+    monkeypatch.chdir(tmp_path)
+    ward = name_schema(postgresql, "ward")
+    with Store(ward) as store:
+        fill(store, items)
+    make_older(ward.replace("postgresql:", "postgresql+psycopg:"))
+    Path("study.toml").write_text(
+        f'[study]\nname = "t"\nstore = "{ward}"\n[items]\nfile = "i.csv"\nclasses = ["red", "green"]\n'
+    )
+    Path("i.csv").write_text("id,text\n")
+    assert "no name of a schema" in oversight("upgrade", "--to", "No Name", code=2)["error"]
+    found = oversight("upgrade")
+    assert found["to"] == name_schema(postgresql, f"ward_{HEAD}")
+    with Store(found["to"]) as store:
+        assert store.content.read_items() == items
+    assert "nothing to upgrade" in oversight("upgrade", code=2)["error"]
+
+
 def test_what_lies_there_already_is_left_alone(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring("half", tmp_path, monkeypatch)
     Store("sqlite:///other.db").close()
     settings, before = Path("study.toml").read_text(), Path("other.db").read_bytes()
-    assert "exists already" in oversight("upgrade", "--to", "other.db", code=2)["error"]
+    assert "exists already" in oversight("store", "upgrade", "other.db", code=2)["error"]
     assert (Path("study.toml").read_text(), Path("other.db").read_bytes()) == (settings, before)
-    found = oversight("upgrade", "--to", "third.db")
+    found = oversight("store", "upgrade", "third.db")
     assert found["to"] == str(Path("third.db").absolute())
     assert json.dumps(found["to"]) in Path("study.toml").read_text()
 
@@ -184,7 +207,7 @@ def test_a_whole_file_that_was_not_renamed_is_made_again(
     Path("new.db").rename(f"study-{HEAD}.db.unfinished")
     with closing(sqlite3.connect("study.db")) as connection, connection:
         connection.execute("DELETE FROM answer WHERE question_id = (SELECT min(question_id) FROM answer)")
-    assert oversight("upgrade")["tables"]["answer"] == 24
+    assert oversight("store", "upgrade")["tables"]["answer"] == 24
     assert not list(Path().glob("*.unfinished*"))
 
 
@@ -201,11 +224,11 @@ def test_a_study_in_use_or_damaged_is_refused(
     ) as other:
         assert other.stdout is not None
         other.stdout.readline()
-        assert f"process {other.pid}" in oversight("upgrade", code=2)["error"]
+        assert f"process {other.pid}" in oversight("store", "upgrade", code=2)["error"]
         other.kill()
     with closing(sqlite3.connect("study.db")) as connection, connection:
         connection.execute("DELETE FROM question WHERE id = (SELECT min(question_id) FROM answer)")
-    assert "the database is damaged" in oversight("upgrade", code=2)["error"]
+    assert "the database is damaged" in oversight("store", "upgrade", code=2)["error"]
     assert not Path(f"study-{HEAD}.db").exists()
 
 

@@ -65,7 +65,7 @@ def write_study(folder: Path) -> None:
     os.chdir(folder)
     with server(folder):
         for line in STUDIES[folder.name]["written"]:
-            if line == "label import --label-studio export.json":
+            if line == "label import export.json":
                 assert main(["label", "export"]) == 0
                 export_answers(folder, truth)
             if line == "label import filled/*.csv":

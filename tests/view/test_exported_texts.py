@@ -102,7 +102,7 @@ def test_a_failed_export_is_reported_and_leaves_nothing(
     os.mkfifo(tmp_path / "pipe")
     before = sorted(path.name for path in tmp_path.iterdir())
     for out in ("folder", "pipe", "file/page.html", f"{'n' * 300}.html"):
-        found = oversight("report", "--study", tmp_path / "study.toml", "--out", tmp_path / out, code=2)
+        found = oversight("report", "--study", tmp_path / "study.toml", tmp_path / out, code=2)
         assert "cannot be written" in found["error"]
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert (tmp_path / "pipe").is_fifo()

@@ -214,7 +214,7 @@ def test_a_port_that_is_taken_is_said(
 ) -> None:
     from oversight.harness.cli.main import main
 
-    words = ["view", "--study", str(folder / "study.toml"), "--no-browser", "--port", str(served.port)]
+    words = ["view", "--study", str(folder / "study.toml"), "--port", str(served.port)]
     assert main(words) == 2
     assert "cannot listen" in capfd.readouterr().err
     assert main([*words[:-1], "70000"]) == 2

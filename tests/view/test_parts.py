@@ -107,6 +107,6 @@ def test_a_study_without_anything_says_what_is_missing(tmp_path: Path) -> None:
 
 def test_without_a_database_there_is_nothing_to_show(tmp_path: Path, oversight: Callable[..., Any]) -> None:
     lay_out(tmp_path)
-    found = oversight("view", "--study", tmp_path / "study.toml", "--no-browser", code=2)
+    found = oversight("view", "--study", tmp_path / "study.toml", code=2)
     assert "nothing is stored yet" in found["error"]
     assert not (tmp_path / "study.db").exists()

@@ -74,7 +74,7 @@ class AnswerTable:
         self._empty = _Row(len(self.places) + 1)
         self._failed: set[Key] = set()
 
-    def put(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
+    def put_answers(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
         """Store answers; a later answer to an item replaces an earlier one."""
         row, places = self._open_row((candidate, replicate)), [self.places[p.item_id] for p in predictions]
         row.option[places] = [UNREADABLE if p.option is None else p.option for p in predictions]
@@ -94,7 +94,7 @@ class AnswerTable:
 
     def add_failures(self, key: Key, times: Mapping[str, str]) -> None:
         """Take in when answers of a candidate's replicate failed: item id → time in ISO format."""
-        self.failures.add(key, times)
+        self.failures.add_times(key, times)
         self._failed.add(key)
         self.changes.update(self._failed)  # these times may excuse the failures of other programs
         self.version += 1

@@ -89,7 +89,7 @@ class Archive:
             self.table.add_failures((candidate, replicate), failed)
         if self.store:
             self.store.add_answers(self.search, candidate, replicate, predictions)
-        self.table.put(candidate, replicate, predictions)
+        self.table.put_answers(candidate, replicate, predictions)
 
     def note(self, key: str, data: Mapping[str, Any]) -> None:
         """Write down a decision; the first one under a key stands."""

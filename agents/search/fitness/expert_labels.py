@@ -124,7 +124,7 @@ class ExpertLabels:
         return np.where(self.truth >= 0, 1.0, share)
 
     @classmethod
-    def of(
+    def of_items(
         cls,
         items: Sequence[Item],
         labels: AnyLabels,

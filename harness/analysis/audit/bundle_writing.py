@@ -163,7 +163,7 @@ class _Bundle:
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,
             "begins": self.begins, "link": store.audit.read_head(), "comments": self._comments,
-            "sealed": bool(store.question_key.read_key()), "covers": _COVERS, "leaves_out": _LEAVES_OUT,
+            "sealed": bool(store.controls.read_key()), "covers": _COVERS, "leaves_out": _LEAVES_OUT,
         })  # fmt: skip
         for record, told in read_events(store, self.check):
             if not self._comments:

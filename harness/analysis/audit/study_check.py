@@ -42,7 +42,7 @@ def count_findings(study: Study, store: Store) -> int:
 
 def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
     """`audit_study` of an open database, inside of `oversight.harness.store.Store.together`."""
-    check = AuditCheck(head, store.question_key.read_key())
+    check = AuditCheck(head, store.controls.read_key())
     try:
         for _ in read_events(store, check):
             pass
@@ -92,7 +92,7 @@ def read_evidence(store: Store, check: AuditCheck) -> Records:
             else:
                 told["covered"] = "not covered"
             yield "answer", told | ({"comment": answer.comment} if answer.comment else {})
-    for handover in store.handovers.read_handovers().values():
+    for handover in store.people.read_handovers().values():
         check.add_handover(handover)
         yield "handover", asdict(handover)
 
@@ -117,7 +117,7 @@ def _check_settings(study: Study, check: AuditCheck) -> None:
 
 def _check_looks(store: Store, check: AuditCheck) -> None:
     trail, findings = check.trail, check.findings
-    stored = {look.look: asdict(look) for look in store.looks.read_looks()}
+    stored = {look.look: asdict(look) for look in store.content.read_looks()}
     for number in sorted({*stored, *trail.looks}):
         if number not in stored:
             findings.add(f"look {number} was taken by its event, and is stored no more")

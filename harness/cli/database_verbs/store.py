@@ -8,21 +8,27 @@ example: oversight store copy postgresql://db.example.org/ward     the password 
          oversight store copy ward-copy.db
          oversight store move postgresql://db.example.org/ward     also changes store in study.toml
          oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
+         oversight store verify --head 3f2a...          the newest link that was noted at some time
+         oversight store verify audit.jsonl             a file that `label audit` wrote
+         oversight store upgrade   the database of an older version becomes one of this version
+
+`verify` checks that nothing was altered: the links of all events, answers and comments against their events,
+and the drawn questions against the design as it was frozen. Without a noted head, whoever wrote the database
+or the file could have written it again as a whole. `upgrade` copies the study into a new database; the old
+one is only read and remains as a backup.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import re
 import stat
-import tomllib
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
-from oversight.harness.config import Study, refuse_password
+from oversight.harness.cli.database_verbs.upgrade import upgrade
+from oversight.harness.cli.database_verbs.verify import verify
+from oversight.harness.config import Study, change_setting, refuse_password
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, read_text
@@ -31,18 +37,25 @@ from oversight.harness.store import Store, copy_store, has_database, move_rows
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight store``."""
-    parser.add_argument("action", choices=["copy", "move", "adopt"])
-    parser.add_argument(
-        "to",
-        nargs="?",
-        metavar="TO",
-        help="a file, or postgresql://USER@HOST/NAME without a password",
+    parser.add_argument("action", choices=["copy", "move", "adopt", "verify", "upgrade"])
+    to = (
+        "copy, move: a file, or postgresql://USER@HOST/NAME without a password; upgrade: a new file, or a "
+        "new schema on a server (default: the old name with the version of the tables); verify: a file that "
+        "`label audit` wrote"
     )
+    parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
+    parser.add_argument("--head", metavar="HASH", help="verify: head that was noted when it was printed")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copy or move the study's database, or make a copy the study."""
+    """Copy, move, check or upgrade the study's database, or make a copy the study."""
+    if args.action == "verify":
+        return verify(args)
+    if args.head is not None:
+        raise BadInput("--head is for verify")
+    if args.action == "upgrade":
+        return upgrade(args)
     study = study_of(args)
     if (args.action == "adopt") != (args.to is None):
         raise BadInput("TO: name the new database with copy and move, and none with adopt")
@@ -91,7 +104,10 @@ def _move(args: argparse.Namespace, study: Study) -> int:
     url = to if "://" in to else f"sqlite:///{to}"
     copied = dict[str, int]()
     if study.store_url != url:  # as after a move that was killed at the end
-        text = name_store(read_text(path), to)
+        try:
+            text = change_setting(read_text(path), "study", "store", to)
+        except BadInput as error:
+            raise BadInput(f"{error}; then use store copy and store adopt") from None
         copied = move_rows(study.store_url, url)
         write_whole(text, path, mode=stat.S_IMODE(path.stat().st_mode))
     with Store(url, write_marked=True) as store:
@@ -101,38 +117,3 @@ def _move(args: argparse.Namespace, study: Study) -> int:
     then = f"the study collects in {to}, as {args.study} says; the old database collects nothing any more"
     emit(args, {"rows": rows, "tables": copied, "to": to}, f"{told}; {then}")
     return 0
-
-
-def name_store(text: str, store: str) -> str:
-    r"""The text of a study.toml that names another database, all else unchanged.
-
-    Raises
-    ------
-    BadInput
-        If the file has no such place.
-
-    Examples
-    --------
-    >>> print(name_store('[study]\nname = "a"  # mine\n', "b.db"))
-    [study]
-    store = "b.db"
-    name = "a"  # mine
-    <BLANKLINE>
-    """
-    line = f"store = {json.dumps(store, ensure_ascii=False)}"
-    head = re.search(r"^[ \t]*\[[ \t]*study[ \t]*\][^\n]*\n?", text, re.MULTILINE)
-    if head is not None:
-        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, head.end())
-        section = text[head.end() : end.start() if end else len(text)]
-        rest = text[head.end() + len(section) :]
-        named = re.compile(r"""^[ \t]*store[ \t]*=[ \t]*(?:"[^"\n]*"|'[^'\n]*')""", re.MULTILINE)
-        changed, number = named.subn(lambda _: line, section)
-        changed = changed if number else f"{line}\n{section}"
-        begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
-        made = begin + changed + rest
-        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
-            if tomllib.loads(made)["study"]["store"] == store:
-                return made
-    raise BadInput(
-        f"study.toml: write this under [study] by hand, then use store copy and store adopt: {line}"
-    )

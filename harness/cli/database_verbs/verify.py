@@ -3,10 +3,6 @@
 Without a bundle the database is checked: the links of all events, answers and comments against their events,
 and what was drawn against the design as it was frozen. A head that somebody noted tells more: without one,
 whoever wrote the database or the file could have written it anew as a whole.
-
-example: oversight verify
-         oversight verify --head 3f2a...          the newest link that was noted at some time
-         oversight verify audit.jsonl --head 9c41...    the head that `label audit` printed
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import emit, study_of
 from oversight.harness.config import STUDY_FILE
 from oversight.harness.errors import BadInput
 from oversight.harness.output import counted, make_printable
@@ -28,21 +24,14 @@ if TYPE_CHECKING:
 _UNCHECKED = "not checked against a head: whoever wrote the file could have written the head, too"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight verify``."""
-    parser.add_argument("bundle", nargs="?", metavar="BUNDLE", help="file that `label audit` wrote")
-    add_study(parser)
-    parser.add_argument("--head", metavar="HASH", help="head that was noted when it was printed")
-
-
-def run(args: argparse.Namespace) -> int:
+def verify(args: argparse.Namespace) -> int:
     """Check, and say what does not hold; the exit code is 1 then."""
     from oversight.harness.analysis import audit_bundle, audit_study
 
-    if args.bundle is not None:
+    if args.to is not None:
         if args.study != STUDY_FILE:
             raise BadInput("--study: a bundle is checked by itself; leave --study out")
-        found = audit_bundle(args.bundle, args.head)
+        found = audit_bundle(args.to, args.head)
         payload = _to_json(found, "study", "lines", "link")
         lines = _tell_bundle(found, args.head)
     else:

@@ -1,9 +1,9 @@
 """How well annotators agree: Krippendorff's alpha with its interval, kappas, AC1, classes, people.
 
-examples: oversight agree ratings.csv
-          oversight agree                                (the ratings of the study here)
-          oversight agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
-          oversight agree ratings.jsonl --measurement interval --pairs --json
+examples: oversight panel agree ratings.csv
+          oversight panel agree                                (the ratings of the study here)
+          oversight panel agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
+          oversight panel agree ratings.jsonl --measurement interval --json
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from oversight.harness.types import format_number
 
 _ROWS = 20
 """Classes, and annotators, that the tables show; JSON has all."""
+_MOST_IN_PAIRS = 50
+"""Annotators of whom JSON has Cohen's kappa of every two."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight agree``."""
+    """Add the options of ``oversight panel agree``."""
     add_panel(parser)
     told = "what the labels are, default nominal"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
-    parser.add_argument("--pairs", action="store_true", help="add Cohen's kappa of every two annotators")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         confidence=args.level,
     )
     payload = agreement_to_json(report)
-    if args.pairs:
+    if args.json and len(panel.annotators) <= _MOST_IN_PAIRS:
         payload["pairs"] = to_json(pairwise(panel))
 
     def draw() -> str:

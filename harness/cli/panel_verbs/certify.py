@@ -1,9 +1,10 @@
 """Certify that a model beats the average annotator, without a truth.
 
-examples: oversight certify ratings.csv --model predictions.csv
-          oversight certify --model large               (ratings and predictions of the study here)
-          oversight certify ratings.csv --model predictions.csv --oracle some.csv --svg bounds.svg
-          oversight certify --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
+examples: oversight panel certify ratings.csv --model predictions.csv
+          oversight panel certify --model large               (ratings and predictions of the study here)
+          oversight panel certify ratings.csv --model p.csv --oracle some.csv --svg bounds.svg
+          oversight panel certify
+              --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from oversight.harness.cli.panel_verbs.panel_arguments import (
 )
 from oversight.harness.errors import BadInput
 from oversight.harness.panel import (
-    AGGREGATES,
     CEILING_NAMES,
     EPSILON,
     SUPERHUMAN_TESTS,
@@ -40,18 +40,16 @@ from oversight.harness.types import format_number
 
 _NEEDED = {"L": float, "U_e": float, "N": int, "annotators": int, "classes": int}
 _OPTIONAL = {"disagreement": float}
-_AGGREGATES = [name for name in AGGREGATES if name != "weighted"]
 Certified = tuple[Superhuman, tuple[GrowthPoint, ...], Alternative | None]
 _SAID = {None: "cannot be seen", True: "holds", False: "FAILS"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight certify``."""
+    """Add the options of ``oversight panel certify``."""
     add = parser.add_argument
     add_panel(parser)
     add("--model", help="a file with item, label, or the name of a model that the study ran")
     add("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
-    add("--aggregate", choices=_AGGREGATES, default="plurality", help="default: plurality")
     add(
         "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
     )
@@ -95,7 +93,6 @@ def _from_panel(args: argparse.Namespace) -> Certified:
     found = assess_superhuman(
         panel,
         predicted,
-        aggregate=args.aggregate,
         oracle=oracle,
         pool=args.pool or None,
         test=args.test,

@@ -1,9 +1,9 @@
 """Human and model against a vote, by how certain the vote is.
 
-examples: oversight parity ratings.csv --model predictions.csv
-          oversight parity ratings.csv --model predictions.csv --positive 1 --svg parity.svg
-          oversight parity ratings.csv --model p.csv --humans ana,bo --voters cy,di,ed
-          oversight parity ratings.csv --model p.csv --reference experts.csv   (human-level indices)
+examples: oversight panel parity ratings.csv --model predictions.csv
+          oversight panel parity ratings.csv --model predictions.csv --positive 1 --svg parity.svg
+          oversight panel parity ratings.csv --model p.csv --humans ana,bo --voters cy,di,ed
+          oversight panel parity ratings.csv --model p.csv --reference experts.csv   (human-level indices)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oversight.harness.types import format_number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``oversight parity``."""
+    """Add the options of ``oversight panel parity``."""
     add = parser.add_argument
     add_panel(parser)
     add("--model", required=True, help="a file with item, label, or the name of a model that the study ran")

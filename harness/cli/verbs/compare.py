@@ -6,21 +6,20 @@ give McNemar's exact test, any recorded propensities the paired estimator.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign
-          oversight compare --metrics recall,macro_f1
+          oversight compare --by-class --set estimate.metrics=recall,macro_f1
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from oversight.harness.analysis import compare_study, compare_study_classes
-from oversight.harness.cli.conventions import add_class_options, add_study, emit, split_names, study_of
+from oversight.harness.analysis import compare_study, compare_study_classes, study_costs
+from oversight.harness.cli.conventions import add_settings, add_study, emit, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import COMPARE_TESTS, Comparison, Ranking
 from oversight.harness.output import counted, plain_table
@@ -42,33 +41,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
     )
-    add_class_options(parser)
-    parser.add_argument("--level", type=float, help="joint confidence level (default: the study's)")
+    by_class = "compare by the metrics and costs under [estimate] in study.toml, not by accuracy"
+    parser.add_argument("--by-class", action="store_true", help=by_class)
+    add_settings(parser, "estimate.level=0.9")
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
-    return (
-        _compare_accuracies(args) if args.metrics is None and args.costs is None else _compare_classes(args)
-    )
+    return _compare_classes(args) if args.by_class else _compare_accuracies(args)
 
 
 def _compare_classes(args: argparse.Namespace) -> int:
     if args.test != "auto":
         raise BadInput("--test has no effect on results by class (all pairs hold together); leave it out")
-    found = compare_study_classes(
-        study_of(args),
-        args.model,
-        metrics=() if args.metrics is None else split_names(args.metrics),
-        costs=None if args.costs is None else Path(args.costs),
-        level=args.level,
-    )
+    study = study_of(args)
+    if not (study.estimate.metrics or study.estimate.costs):
+        raise BadInput("--by-class: set metrics or costs under [estimate] in study.toml")
+    found = compare_study_classes(study, args.model, metrics=study.estimate.metrics, costs=study_costs(study))
     emit(args, differences_to_json(found), differences_table(found))
     return 0
 
 
 def _compare_accuracies(args: argparse.Namespace) -> int:
-    made = compare_study(study_of(args), args.model, test=args.test, level=args.level)
+    made = compare_study(study_of(args), args.model, test=args.test)
     pairs, ranking = made.found.pairs, made.found.ranking
     rests_on = (
         f"{made.items['predicted']} of {made.items['of']} items answered by all models, "

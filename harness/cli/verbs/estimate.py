@@ -3,14 +3,14 @@
 examples: oversight estimate
           oversight estimate --all
           oversight estimate --model small --open-key key.csv
-          oversight estimate --metrics recall,precision,macro_f1
+          oversight estimate --set estimate.strata=ward
+          oversight estimate --set 'estimate.metrics=["recall", "macro_f1"]'
           oversight estimate --counts '{"K": 4, "S_o": 77, "n_o": 120, "S_c": 321, "n_c": 360}'
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oversight.harness.analysis import (
@@ -22,15 +22,15 @@ from oversight.harness.analysis import (
     study_truth,
 )
 from oversight.harness.cli.conventions import (
-    add_class_options,
+    add_settings,
     add_study,
     emit,
     parse_look,
     parse_numbers,
-    split_names,
+    parse_settings,
     study_of,
 )
-from oversight.harness.config import EstimateSection, Study
+from oversight.harness.config import Study
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import GoldCounts, estimate_counts
 from oversight.harness.report import (
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _COUNTS = dict.fromkeys(("K", "S_o", "n_o", "S_c", "n_c"), int)
-_WITH_COUNTS = {"counts", "level", "interval", "estimators", "json", "study"}
-_WITH_OPEN = {"level", "anytime", "all", "json", "study"}
+_WITH_COUNTS = {"counts", "settings", "estimators", "json", "study"}
+_WITH_OPEN = {"settings", "anytime", "all", "json", "study"}
 _GOLD = dict.fromkeys(("yes_on_true", "n_true", "no_on_false", "n_false"), int)
 
 
@@ -62,15 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", action="append", help="name of a model that was run; may be repeated")
     add("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
     add("--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c")
-    add("--interval", help="kind of interval (default: the study's, exact)")
-    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
-    add(
-        "--strata",
-        metavar="COLUMN",
-        help="estimate by this column of the items, or by the model's confidence, and weight the strata",
-    )
-    add("--panel", metavar="FILE", help="strata by how certain a panel's vote is, from its ratings")
-    add_class_options(parser)
+    add_settings(parser, "estimate.level=0.9")
     add("--format", choices=FORMATS, help="print the accuracies as a table in this format")
     add("--all", action="store_true", help="show all estimators, notes and checks")
     add(
@@ -95,20 +87,6 @@ def _from_study(args: argparse.Namespace) -> int:
         return _from_open(args, study)
     if args.format and (args.all or args.json):
         raise BadInput("--format prints the accuracies only; leave out --all and --json")
-    if args.strata and args.panel is not None:
-        raise BadInput("strata are a column or a panel's certainty: give --strata or --panel")
-    if args.strata or args.panel:
-        file = None if args.panel is None else str(Path(args.panel).absolute())
-        kept = study.estimate
-        section = EstimateSection(
-            level=kept.level,
-            interval=kept.interval,
-            strata=args.strata,
-            panel=file,
-            metrics=kept.metrics,
-            costs=kept.costs,
-        )
-        study = study.model_copy(update={"estimate": section})
     options = _options(args, study)
     with Store(study.store_url) as store:
         truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
@@ -126,7 +104,7 @@ def _from_open(args: argparse.Namespace, study: Study) -> int:
         raise BadInput(f"{', '.join(refused)} does not apply to a study of open answers; leave it out")
     with Store(study.store_url) as store:
         judged = read_judged(study, store)
-    result = estimate_study(study, judged, level=args.level, anytime=args.anytime)
+    result = estimate_study(study, judged, anytime=args.anytime)
     emit(args, result_to_json(result, judged), result_to_text(result, judged))
     return 0
 
@@ -147,16 +125,16 @@ def _options(args: argparse.Namespace, study: Study) -> EstimateOptions:
     look, looks = parse_look(args.look) if args.look else (0, 0)
     published = args.estimators == "paper"
     return EstimateOptions(
-        interval=args.interval or (None if published else requested_interval(study)),
-        level=args.level or study.estimate.level,
+        interval=None if published else requested_interval(study),
+        level=study.estimate.level,
         published=published,
         look=look,
         looks=looks,
         anytime=args.anytime,
         joint=args.joint,
         gold=GoldCounts(**parse_numbers("--gold", args.gold, _GOLD)) if args.gold else None,
-        metrics=tuple(study.estimate.metrics if args.metrics is None else split_names(args.metrics)),
-        costs=study_costs(study, args.costs),
+        metrics=tuple(study.estimate.metrics),
+        costs=study_costs(study),
     )
 
 
@@ -165,10 +143,13 @@ def _from_counts(args: argparse.Namespace) -> int:
     ignored = [f"--{name.replace('_', '-')}" for name in given]
     if ignored:
         raise BadInput(f"--counts: {', '.join(ignored)} needs a study; leave it out")
+    settings = parse_settings(args.settings)
+    if other := settings.keys() - {"estimate.level", "estimate.interval"}:
+        raise BadInput(f"--counts: --set {min(other)} needs a study; leave it out")
     estimates = estimate_counts(
         **parse_numbers("--counts", args.counts, _COUNTS),
-        level=args.level or 0.95,
-        interval=args.interval,
+        level=settings.get("estimate.level", 0.95),
+        interval=settings.get("estimate.interval"),
         published=args.estimators == "paper",
     )
     payload = {name: estimate_to_json(e) for name, e in estimates.items()}

@@ -7,7 +7,8 @@ examples: oversight gate --at-least 0.8
 exit codes: 0 pass, 1 fail, 3 undecided (and 2, as everywhere: something given is wrong)
 
 Each verdict is wrong with probability at most 5 %, exactly at the bar, too, and however often the gate is
-asked as answers arrive. --once and --look are narrower, valid as the looks they are, and recorded.
+asked as answers arrive. A planned look is narrower, valid as the look it is, and recorded: --look 1/1 when
+all answers are in, --look 2/5 for the second of five.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 from pathlib import Path
 
 from oversight.harness.analysis import Bars, GateReport, gate_study
-from oversight.harness.cli.conventions import add_study, emit, parse_look, study_of
+from oversight.harness.cli.conventions import add_settings, add_study, emit, parse_look, study_of
 from oversight.harness.errors import BadInput
 from oversight.harness.estimate import FAIL, PASS, UNDECIDED
 from oversight.harness.machine import write_whole
@@ -34,10 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--not-worse-than", metavar="BASELINE", help="pass if not worse than this model by over --margin")
     add("--margin", type=float, metavar="M", help="what may be lost: 0.02 is 2 points")
     add("--model", action="append", help="model to judge (default: the only one that is not the baseline)")
-    add("--level", type=float, help="1 − the chance of a wrong verdict (default: the study's, 0.95)")
-    once = parser.add_mutually_exclusive_group()
-    once.add_argument("--once", action="store_true", help="one look when all answers are in (--look 1/1)")
-    once.add_argument("--look", metavar="J/L", help="this is look J of L planned ones")
+    add_settings(parser, "estimate.level=0.9")
+    add("--look", metavar="J/L", help="this is look J of L planned ones; 1/1 is one look at all answers")
     add("--junit", metavar="FILE", help="write JUnit's XML; undecided is a failure of that type")
     add("--markdown", metavar="FILE", help="write a summary in Markdown, added at the end of a file there is")
 
@@ -48,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
         at_least=args.at_least,
         baseline=args.not_worse_than,
         margin=args.margin,
-        look=(1, 1) if args.once else parse_look(args.look) if args.look else None,
+        look=parse_look(args.look) if args.look else None,
     )
-    report = gate_study(study_of(args), bars, names=args.model, level=args.level)
+    report = gate_study(study_of(args), bars, names=args.model)
     _write_files(report, args.junit, args.markdown)
     emit(args, gate_to_json(report), gate_screen(report))
     return EXIT_CODES[report.verdict]

@@ -1,10 +1,14 @@
 """Look at the items and write a commented study.toml, a roster and a prompt to start from.
 
 example: oversight init --classes cardiology,neurology,nephrology
-         oversight init --items notes.csv --text question
+         oversight init --classes '"yes, at once","no"'          a name with a comma stands in quotes
+         oversight init --items notes.csv --text question --encoding windows-1252
+         oversight init --model gpt-5-mini --endpoint https://api.openai.com/v1
+         oversight init ../second --from . --protocol disagreement
 
 The one data file of the folder is taken (CSV, JSON Lines, Parquet, Excel). Columns, classes, strata and a
-limit on tokens are proposed from it: asked about on a terminal, and told otherwise.
+limit on tokens are proposed from it: asked about on a terminal, and told otherwise. A terminal also asks what
+you want to know, and chooses the protocol by it.
 """
 
 from __future__ import annotations
@@ -20,20 +24,23 @@ from oversight.harness.analysis import (
     StudyProposal,
     begin_study,
     check_proposal,
+    copy_study,
     find_item_files,
     propose,
     refuse_study,
 )
 from oversight.harness.cli.conventions import emit, join_names, split_names
+from oversight.harness.config import OPENAI
 from oversight.harness.datasets import PRESETS
 from oversight.harness.errors import BadInput
+from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, did_you_mean
+from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
-    parser.add_argument("--folder", default=".", help="where to write (default: here)")
-    parser.add_argument("--name", help="name of the study (default: the folder's)")
+    parser.add_argument("folder", nargs="?", default=".", help="where to write (default: here)")
     parser.add_argument("--items", help="file with the items (default: the one that is there)")
     parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
     parser.add_argument("--classes", help="fixed classes, separated by commas")
@@ -42,25 +49,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     told = "models answer in words, which experts judge by criteria or sentences; see docs/open-answers.md"
     parser.add_argument("--open", action="store_true", help=told)
     parser.add_argument("--preset", choices=sorted(PRESETS), help="a public benchmark instead")
+    add = parser.add_argument
+    drawn = "how questions are drawn; see docs/choose.md (default: partitioned)"
+    add("--protocol", choices=[name for name in PROTOCOLS if name != OPEN_PROTOCOL], help=drawn)
+    add(
+        "--model",
+        metavar="NAME",
+        help="the model to ask, as its endpoint calls it (default: a small local one)",
+    )
+    add("--endpoint", metavar="URL", help=f"base URL of the model's endpoint (default: {OPENAI})")
+    copied = "take classes, experts, models and settings of the study in this folder"
+    add("--from", dest="source", metavar="STUDY", help=copied)
+    recoded = "encoding of a CSV or JSON Lines file of items that is not UTF-8; a UTF-8 copy is written"
+    add("--encoding", metavar="NAME", help=recoded)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the files that are not there yet; never overwrite one."""
     refuse_study(args.folder)
+    if args.endpoint and not args.model:
+        raise BadInput("--endpoint: name the model, too, as in --model gpt-5-mini")
+    if args.source:
+        return _begin_like(args)
     if args.open:
         return _begin_open(args)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
+    protocol = args.protocol or (_choose_protocol() if asks else "partitioned")
     classes = split_names(args.classes or "")
     items, proposal = args.items, None
     if not args.preset:
         items = _find_items(args.folder, args.items, asks=asks)
+        if args.encoding:
+            items = _recode(args.folder, items, args.encoding)
         if items and Path(os.path.normpath(Path(args.folder) / items)).is_file():
             proposal = propose(os.path.normpath(Path(args.folder) / items), classes)
             proposal = replace(proposal, text=args.text) if args.text else proposal
             proposal = _ask(proposal, items) if asks else proposal
     files = begin_study(
-        args.folder, name=args.name, items=items, proposal=proposal, classes=classes, preset=args.preset,
-        seed=args.seed,
+        args.folder, items=items, proposal=proposal, classes=classes, preset=args.preset,
+        seed=args.seed, protocol=protocol, model=args.model, endpoint=args.endpoint or OPENAI,
     )  # fmt: skip
     written = [str(path) for path in files]
     payload = {"written": written, "items": items, "proposal": proposal}
@@ -72,6 +99,59 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _begin_like(args: argparse.Namespace) -> int:
+    """Begin a study with the settings of another one."""
+    refused = ("text", "classes", "preset", "open", "model", "endpoint", "encoding")
+    if given := [f"--{name}" for name in refused if getattr(args, name)]:
+        raise BadInput(f"{', '.join(given)}: --from takes this from the other study; change study.toml then")
+    items = _find_items(args.folder, args.items, asks=False) if args.items else None
+    files = copy_study(args.source, args.folder, items=items, protocol=args.protocol, seed=args.seed)
+    written = [str(path) for path in files]
+    payload = {"written": written, "items": items, "from": args.source}
+    emit(args, payload, f"wrote {', '.join(written)}; next: oversight items check")
+    return 0
+
+
+_AIMS = {
+    "how accurate a model is": "partitioned",
+    "which of two models is better": "disagreement",
+    "whether a new model is not worse than the present one": "targeted",
+    "what several annotators per item say": "panel",
+}
+"""What a user wants to know, and the protocol for it."""
+
+
+def _choose_protocol() -> str:
+    """Ask what the user wants to know; return the protocol for it."""
+    sys.stdout.write("What do you want to know?\n")
+    for number, aim in enumerate(_AIMS, start=1):
+        sys.stdout.write(f"  {number}  {aim}\n")
+    chosen = _put("number", "1")
+    if chosen not in map(str, range(1, len(_AIMS) + 1)):
+        raise BadInput(f"give a number from 1 to {len(_AIMS)}, not {chosen!r}")
+    return [*_AIMS.values()][int(chosen) - 1]
+
+
+def _recode(folder: str, items: str | None, encoding: str) -> str:
+    """Write the items file as UTF-8 beside it; the new name, as seen from the folder."""
+    path = Path(os.path.normpath(Path(folder) / (items or "")))
+    if items is None or path.suffix.lower() not in (".csv", ".tsv", ".jsonl"):
+        raise BadInput(
+            f"--encoding: {items or 'there'} is no CSV or JSON Lines file of items; name one with --items"
+        )
+    copy = path.with_stem(f"{path.stem}-utf-8")
+    if copy.exists():
+        raise BadInput(f"--encoding: {copy} exists already; remove it, or use it with --items")
+    try:
+        text = path.read_bytes().decode(encoding)
+    except LookupError:
+        raise BadInput(f"--encoding: {encoding!r} is unknown; try windows-1252 or iso-8859-1") from None
+    except UnicodeError as error:
+        raise BadInput(f"--encoding: {path} is not {encoding}: {error}") from None
+    write_whole(text.removeprefix("\ufeff"), copy)
+    return os.path.relpath(copy, folder)
+
+
 def _begin_open(args: argparse.Namespace) -> int:
     from oversight.harness.open_answers import begin_open_study  # with what reads rubrics
 
@@ -80,7 +160,7 @@ def _begin_open(args: argparse.Namespace) -> int:
     items = _find_items(args.folder, args.items, asks=False)
     if items is None:
         raise BadInput("--open: name the file with the questions, as in --items questions.csv")
-    done = begin_open_study(args.folder, items, name=args.name, text=args.text, seed=args.seed)
+    done = begin_open_study(args.folder, items, text=args.text, seed=args.seed)
     payload = {"written": [str(path) for path in done.written], "items": items, "units": done.units}
     payload["fields"] = list(done.fields)
     told = f"{items}: units: {done.units}; fields: {', '.join(done.fields) or 'unknown'}"

@@ -1,13 +1,13 @@
 """Check the items of a study, write them as a file, take one out of the study or correct one.
 
 example: oversight items check
-         oversight items export items.jsonl --key key.csv
+         oversight items export items.jsonl key.csv
          oversight items remove ward-17 --reason "the patient withdrew" --erase
-         oversight items correct ward-18 --reason "a typo" --keep-answers
-         oversight items correct ward-19 --reason "a wrong dose" --ask-again
+         oversight items correct ward-18 --reason "a typo" --answers keep
+         oversight items correct ward-19 --reason "a wrong dose" --answers withdraw
 
 Of a public benchmark `check` also says what became of its rows, beside the published numbers; `export` writes
-its answers to the file of --key, and nowhere else. `remove` and `correct` change a study that has begun; a
+its answers to the second file, and nowhere else. `remove` and `correct` change a study that has begun; a
 correction is read from the items file, so change the text there first.
 """
 
@@ -34,17 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=["check", "export", "remove", "correct"])
     named = "export: the file to write, JSON Lines; remove, correct: the item's id"
     parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    parser.add_argument("--key", metavar="FILE", help="export: write the answers that a preset brings here")
+    key = "export: the file for the answers that a preset brings"
+    parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
-    told = "leave wrong rows out and count them (to keep: skip_bad = true under [items])"
-    parser.add_argument("--skip-bad", action="store_true", help=told)
     parser.add_argument("--reason", help="remove, correct: why, for the audit trail")
     erased = "remove: erase the item's text and answers from the audit trail, too"
     parser.add_argument("--erase", action="store_true", help=erased)
-    kept = parser.add_mutually_exclusive_group()
-    kept.add_argument("--keep-answers", action="store_true", help="correct: answers and predictions stay")
-    again = "correct: withdraw answers and predictions about the item, and ask again"
-    kept.add_argument("--ask-again", action="store_true", help=again)
+    answers = "correct: answers and predictions about the item stay, or are withdrawn and asked for again"
+    parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,8 +54,6 @@ def run(args: argparse.Namespace) -> int:
                 f"items {args.action} does not apply to a study of open answers; start a new study"
             )
         return _remove(args, study) if args.action == "remove" else _correct(args, study)
-    if args.skip_bad:
-        study = study.model_copy(update={"items": study.items.model_copy(update={"skip_bad": True})})
     return _export(args, study) if args.action == "export" else _check(args, study)
 
 
@@ -68,14 +63,14 @@ def _check_options(args: argparse.Namespace) -> None:
         raise BadInput(
             f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
         )
-    if is_change and (args.key or args.skip_bad):
-        raise BadInput(f"{args.action}: --key and --skip-bad are for check and export")
+    if is_change and args.key:
+        raise BadInput(f"{args.action}: a second file is for export")
     if args.reason and not is_change:
         raise BadInput("--reason is for remove and correct")
     if args.erase and args.action != "remove":
         raise BadInput("--erase is for remove")
-    if (args.keep_answers or args.ask_again) != (args.action == "correct"):
-        raise BadInput("correct needs --keep-answers or --ask-again, which no other action takes")
+    if (args.answers is not None) != (args.action == "correct"):
+        raise BadInput("correct needs --answers keep or --answers withdraw, which no other action takes")
 
 
 def _remove(args: argparse.Namespace, study: Study) -> int:
@@ -90,9 +85,10 @@ def _remove(args: argparse.Namespace, study: Study) -> int:
 
 
 def _correct(args: argparse.Namespace, study: Study) -> int:
-    done = correct_item(study, args.file, args.reason, ask_again=args.ask_again)
+    again = args.answers == "withdraw"
+    done = correct_item(study, args.file, args.reason, ask_again=again)
     text = f"item {done.item} corrected: "
-    if args.ask_again:
+    if again:
         text += (
             f"{counted(done.answers, 'answer')} and {counted(done.predictions, 'prediction')} withdrawn, "
             f"{counted(done.questions, 'question')} asked again; estimates leave the item out until experts "
@@ -100,7 +96,7 @@ def _correct(args: argparse.Namespace, study: Study) -> int:
         )
     else:
         text += "its answers and predictions stay; estimates do not change"
-    emit(args, asdict(done) | {"asked_again": args.ask_again}, text)
+    emit(args, asdict(done) | {"asked_again": again}, text)
     return 0
 
 

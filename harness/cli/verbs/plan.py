@@ -1,17 +1,15 @@
 """How many questions an interval costs, and what a number of questions buys.
 
 examples: oversight plan --width 0.05
-          oversight plan --questions 300 --protocol targeted
+          oversight plan --questions 300 --set experts.protocol=targeted
           oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
-          oversight plan --options 5 --sensitivity 0.9 --specificity 0.97 --json
-          oversight plan --options 4 --cluster-size 5 --intraclass 0.4
 
 In a study whose experts have answered something (a pilot), it tells of every model what the votes of all
 models, the study's judge, and items drawn from the study's by agreement save. With --options it needs no
 study: it compares protocols at a guessed accuracy. At least 80 % of studies reach the half-width, and at
-least the power, by default 80 %, detect the difference. Items in clusters count for fewer: questions are
-multiplied by 1 + (M − 1)·R.
+least 80 % detect the difference. In Python, ov.plan also takes another power, experts' error rates, and
+clusters of items.
 """
 
 from __future__ import annotations
@@ -23,10 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.cli.conventions import add_settings, add_study, emit, read_level, study_of
 from oversight.harness.config import STUDY_FILE
 from oversight.harness.errors import BadInput, EstimateError
-from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, check_least, check_unit, plan
+from oversight.harness.estimate import REACHED, PilotPlan, SamplePlan, plan
 from oversight.harness.output import plain_table
 from oversight.harness.registry import PROTOCOLS
 
@@ -48,11 +46,6 @@ _NOTE = (
 _GUESSES = {
     "accuracy": 0.7,
     "models": 1,
-    "power": 0.8,
-    "sensitivity": 1.0,
-    "specificity": 1.0,
-    "cluster_size": 1.0,
-    "intraclass": 0.3,
 }
 """What is guessed without a study, and taken from the answers with one."""
 
@@ -61,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add("--protocol", help="with a study: partitioned, targeted or sequential (default: the study's)")
     add("--model", action="append", help="with a study: name of a model that was run; may be repeated")
     add("--options", type=int, metavar="K", help="without a study: options per item")
     add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
@@ -74,12 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="half-width that 80 %% of studies reach; 0.03 is 3 points (default)",
     )
     size.add_argument("--questions", type=int, metavar="N", help="questions there is money for")
-    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
-    add("--power", type=float, help="least share of studies that detect the difference (default 0.8)")
-    add("--sensitivity", type=float, help="experts' P(yes | it is), default 1")
-    add("--specificity", type=float, help="experts' P(no | it is not), default 1")
-    add("--cluster-size", type=float, metavar="M", help="items a cluster, such as a patient's")
-    add("--intraclass", type=float, metavar="R", help="correlation within one (default 0.3)")
+    add_settings(parser, "estimate.level=0.9")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -102,10 +89,8 @@ def _plan_study(args: argparse.Namespace) -> int:
             store,
             study,
             runs=args.model,
-            protocol=args.protocol,
             half_width=args.width,
             questions=args.questions,
-            level=args.level,
         )
         priced = _price(args, store, study, made) if study.costs.is_given else []
     payload = {
@@ -139,7 +124,6 @@ def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan
                     runs=args.model,
                     protocol=protocol,
                     half_width=args.width,
-                    level=args.level,
                 )
             )
     pool = store.count_rows("item")["item"]
@@ -176,31 +160,29 @@ def _lines(name: str, made: PilotPlan) -> list[Any]:
 
 def _plan_anew(args: argparse.Namespace) -> int:
     """Both tables: for an accuracy, and for the difference of two models."""
-    _refuse(args, ("protocol", "model"), "needs a study; leave out --options")
+    _refuse(args, ("model",), "needs a study; leave out --options")
     if args.study != STUDY_FILE:
         raise BadInput("--options plans without a study; leave out --study or --options")
-    for name, default in (*_GUESSES.items(), ("level", 0.95)):
+    level = read_level(args, "--options")
+    for name, default in _GUESSES.items():
         if getattr(args, name) is None:
             setattr(args, name, default)
-    check_least("--cluster-size", args.cluster_size, 1)
-    check_unit("--intraclass", args.intraclass)
     made = plan(
         args.options,
         args.accuracy,
         models=args.models,
         half_width=args.width,
         questions=args.questions,
-        level=args.level,
-        power=args.power,
-        sensitivity=args.sensitivity,
-        specificity=args.specificity,
-        cluster_size=args.cluster_size,
-        intraclass=args.intraclass,
+        level=level,
     )
-    names = ["options", "accuracy", "models", "level", "power", "sensitivity", "specificity"]
-    names += ["cluster_size", "intraclass"] if args.cluster_size > 1 and args.intraclass > 0 else []
     payload = {
-        **{name: getattr(args, name) for name in names},
+        "options": args.options,
+        "accuracy": args.accuracy,
+        "models": args.models,
+        "level": level,
+        "power": 0.8,
+        "sensitivity": 1.0,
+        "specificity": 1.0,
         "half_width_reached_in": REACHED,
         "estimate": [_row(p, "half_width") for p in made.accuracy],
         "compare": [_row(p, "detectable") for p in made.difference],
@@ -233,8 +215,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
     from rich.text import Text
 
     models = "1 model" if payload["models"] == 1 else f"{payload['models']} models, one set of questions"
-    experts = f"experts' sensitivity {payload['sensitivity']:g}, specificity {payload['specificity']:g}"
-    head = f"{payload['options']} options, accuracy near {payload['accuracy']:g}, {experts}"
+    head = f"{payload['options']} options, accuracy near {payload['accuracy']:g}, experts who do not err"
     return [
         Text(f"{_fewest(payload)}\n\nAccuracy of {models} · {head} · {payload['level']:.0%}"),
         _table(payload["estimate"], "half_width", "half-width"),

@@ -1,7 +1,7 @@
 """Bring in answers of models that another program ran, make items of its log, or take answers and scores out.
 
-reread reads the stored replies again with the present reader, and shows what would change; with --write it
-stores that.
+reread reads the stored replies again with the present reader and the pattern of study.toml, if it has one. It
+shows what would change; with --write it stores that.
 
 scores writes what the experts' answers say of each sample, for: inspect score --scorer
 inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
@@ -16,7 +16,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from oversight.harness.cli.conventions import add_study, emit, study_of
-from oversight.harness.config import check_pattern
 from oversight.harness.datasets import READERS, tell_left_out
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, shorten
@@ -37,9 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--format", choices=list(READERS), help="told by the file's name if left out")
     add("--model", help="import, scores: the name under which the model is estimated")
-    add("--pattern", help="reread: a regular expression whose group (?P<answer>…) is read")
     add("--write", action="store_true", help="reread: store what is read")
-    add("--out", default="items.jsonl", help="items: the file to write (default: %(default)s)")
+    add("items", nargs="?", metavar="ITEMS", help="items: the file to write (default: items.jsonl)")
     add_study(parser)
 
 
@@ -55,8 +53,10 @@ def run(args: argparse.Namespace) -> int:
     if args.action != "reread":
         if args.file is None:
             raise ConfigError(f"{args.action}: give a file")
-        if args.pattern is not None or args.write:
-            raise ConfigError(f"--pattern and --write go with reread, not with {args.action}")
+        if args.write:
+            raise ConfigError(f"--write goes with reread, not with {args.action}")
+    if args.items is not None and args.action != "items":
+        raise ConfigError(f"{args.action} takes one file, not {args.items!r}, too")
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
     actions[args.action](args)
@@ -68,17 +68,11 @@ def _reread(args: argparse.Namespace) -> None:
 
     if args.file is not None or args.format is not None:
         raise ConfigError("reread reads stored replies; leave out the file and --format")
-    try:
-        pattern = None if args.pattern is None else check_pattern(args.pattern)
-    except ValueError as error:
-        raise ConfigError(f"--pattern: {error}") from None
     study = study_of(args)
-    found = reread_study(study, args.model, pattern, write=args.write)
+    found = reread_study(study, args.model, study.prompt.pattern, write=args.write)
     lines = [line for run in found for line in _describe_rereading(run)]
     if args.write:
         lines.append("the new readings are stored")
-        if args.pattern and args.pattern != study.prompt.pattern:
-            lines.append(f"for later answers set under [prompt] in study.toml: pattern = '{args.pattern}'")
     else:
         lines.append("nothing was written; to store this: the same command with --write")
     emit(args, {"written": args.write, "runs": [asdict(run) for run in found]}, "\n".join(lines))
@@ -132,14 +126,15 @@ def _import(args: argparse.Namespace) -> None:
 def _write_items(args: argparse.Namespace) -> None:
     from oversight.harness.analysis import write_log_items
 
-    made = write_log_items(args.file, args.out, args.format)
-    text = f"wrote {counted(made.items, 'item')} to {args.out}"
+    path = args.items or "items.jsonl"
+    made = write_log_items(args.file, path, args.format)
+    text = f"wrote {counted(made.items, 'item')} to {path}"
     if made.answers > made.items:
         text += f" from {counted(made.answers, 'sample')}"
     text += "; next, if there is no study yet: oversight init"
     if made.left_out:
         text += f"\n    left out: {tell_left_out(made.left_out)}"
-    emit(args, {"written": args.out, "items": made.items, "left_out": dict(made.left_out)}, text)
+    emit(args, {"written": path, "items": made.items, "left_out": dict(made.left_out)}, text)
 
 
 def _write_scores(args: argparse.Namespace) -> None:

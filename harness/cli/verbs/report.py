@@ -1,6 +1,6 @@
 """Write the study's page as one HTML file that needs no network: what ``oversight view`` serves.
 
-example: oversight report --out report.html --open-key key.csv
+example: oversight report ward.html --open-key key.csv
          oversight report --no-texts
 """
 
@@ -10,15 +10,15 @@ import argparse
 
 from oversight.harness.analysis import report_study, study_truth
 from oversight.harness.cli.conventions import add_study, emit, study_of
+from oversight.harness.errors import BadInput
 from oversight.harness.store import Store
-from oversight.harness.view import ExportOptions, remember_columns, write_page
+from oversight.harness.view import ExportOptions, write_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight report``."""
     add_study(parser)
-    parser.add_argument("--out", default="report.html", help="default: %(default)s")
-    parser.add_argument("--model", action="append", help="name of a model that was run; may be repeated")
+    parser.add_argument("file", nargs="?", default="report.html", help="default: %(default)s")
     parser.add_argument("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
     parser.add_argument("--no-texts", action="store_true", help="leave out texts, replies, comments, prompts")
 
@@ -26,12 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the page and name it."""
     study, report = study_of(args), None
+    if study.is_open:
+        raise BadInput("oversight report does not apply to a study of open answers; see: oversight view")
     with Store(study.store_url) as store:
-        remember_columns(store)
+        store.columns.remember()
         if not study.experts.is_panel:
             truth = study_truth(study, args.open_key, store.content.read_items()) if args.open_key else None
-            report = report_study(store, study, runs=args.model, truth=truth)
-        path = write_page(study, store, report, args.out, ExportOptions(texts=not args.no_texts))
+            report = report_study(store, study, truth=truth)
+        path = write_page(study, store, report, args.file, ExportOptions(texts=not args.no_texts))
     models = [] if report is None else [m.name for m in report.models]
     emit(args, {"report": str(path), "models": models}, f"wrote {path}")
     return 0

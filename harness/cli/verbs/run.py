@@ -1,15 +1,16 @@
 """Ask models about every item; run again to go on after an interruption.
 
 example: oversight run --model small --dry-run
-         oversight run --on ray --ray-address auto --budget-usd 40     on every node of a Ray cluster
+         oversight run --on auto --budget-usd 40     on every node of a Ray cluster
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from oversight.harness.cli.conventions import add_study, add_verbose, duration, emit, study_of
+from oversight.harness.cli.conventions import add_study, add_verbose, emit, study_of
 from oversight.harness.cli.shared_terms import add_shared_terms, read_workers
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import counted, say
@@ -38,15 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     add("--model", action="append", help="name in study.toml [models]; may be repeated")
     add("--workflow", metavar="NAME", help="a workflow of the library, a .py file or an exported .json file")
-    add("--sandbox", metavar="TIER", help="monty (default), cpython or bubblewrap")
     add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
     add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
     add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
     add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
     add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
     add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
-    waits = "wait so long for an endpoint that answers nothing: 90s, 10m (default), 2h; 0 for not at all"
-    add("--patience", type=duration, metavar="TIME", help=waits)
     add_verbose(parser)
     add_shared_terms(parser)
     told = "use the Batch API: wait for the answers, look once, or give up what is under way"
@@ -59,8 +57,6 @@ def run(args: argparse.Namespace) -> int:
     if args.sample is not None and args.sample < 1:
         raise ConfigError(f"--sample: give a number of items ≥ 1, not {args.sample}")
     if args.workflow:
-        if args.sample is not None:
-            raise ConfigError("--sample does not go with --workflow")
         if study.is_open:
             raise ConfigError("--workflow does not apply to open answers: a workflow chooses an option")
         # Named as a string: nothing here imports upwards.
@@ -97,7 +93,9 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
         models = [study.model(name) for name in args.model or study.models]
         with read_workers(args, models) as workers:
             results = run_study(study, asking, terms=_read_terms(args, workers))
-    emit(args, {"models": results}, "\n".join(describe_run(name, r) for name, r in results.items()))
+    told = [describe_run(name, result) for name, result in results.items()]
+    text = "\n".join([head_of_runs(results), *told, tail_of_runs(results)]).rstrip()
+    emit(args, {"models": results}, text)
     for name, result in results.items():
         if "stopped" in result:
             say(f"oversight: {name}: {result['stopped']}")
@@ -105,13 +103,12 @@ def _ask(args: argparse.Namespace, study: Study) -> int:
 
 
 def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
-    from oversight.harness.llm import DEFAULT_PATIENCE, RunTerms
+    from oversight.harness.llm import RunTerms
 
     return RunTerms(
         budget_usd=args.budget_usd,
         budget_tokens=args.budget_tokens,
         budget_requests=args.budget_requests,
-        patience=DEFAULT_PATIENCE if args.patience is None else args.patience,
         wait=args.wait,
         take_over=args.take_over,
         uncertain=args.uncertain or "retry",
@@ -122,8 +119,6 @@ def _read_terms(args: argparse.Namespace, workers: Workers) -> RunTerms:
 def _refuse_with_batch(args: argparse.Namespace) -> None:
     if (args.budget_usd, args.budget_tokens, args.budget_requests) != (None, None, None):
         raise ConfigError("--batch cannot keep a budget: nothing can be stopped once it is handed over")
-    if args.patience is not None:
-        raise ConfigError("--patience does not go with --batch, which looks rarely anyway")
     if args.on is not None:
         raise ConfigError("--on does not go with --batch: its requests go out together, from this process")
 
@@ -132,6 +127,31 @@ def _kind_words(kind: str) -> str:
     """``unreadable: none`` of an answer that names no option is no reason to a reader."""
     status, _, reason = kind.partition(": ")
     return f"{status}: {_REASONS.get(reason, reason)}"
+
+
+def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Whether all models have answered, and if not, what to do: the first line of the output."""
+    stopped = [name for name, result in results.items() if "stopped" in result]
+    failed = {name: result["failed"] for name, result in results.items() if result["failed"]}
+    if stopped:
+        return f"! Stopped before the end: {', '.join(stopped)}. The same command goes on.\n"
+    if failed:
+        told = ", ".join(f"{name} {number:,}" for name, number in failed.items())
+        return f"! Calls failed: {told}. Try them again:  oversight run --retry-errors\n"
+    if any(result.get("under_way") for result in results.values()):
+        return "Batches are under way. Look again later with the same command.\n"
+    answers, readable = (sum(result[key] for result in results.values()) for key in ("predictions", "ok"))
+    models = "The model has" if len(results) == 1 else f"All {len(results)} models have"
+    return f"{models} answered: {readable:,} of {counted(answers, 'answer')} readable.\n"
+
+
+def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """What to do next, as the last line of the output; nothing if the first line says it."""
+    if any(result["failed"] or "stopped" in result for result in results.values()):
+        return ""
+    if any("sample" in result for result in results.values()):
+        return "\nNext: look at the answers (oversight view), then oversight run without --sample"
+    return "\nNext: oversight label route, or oversight estimate if experts have answered"
 
 
 def describe_run(name: str, result: dict[str, Any]) -> str:
@@ -163,7 +183,6 @@ def describe_run(name: str, result: dict[str, Any]) -> str:
         said += [f"    for example {reason}" for reason in result["reasons"] if reason.startswith("failed")][
             :1
         ]
-        said.append("    try these again with: oversight run --retry-errors")
     if result.get("under_way"):
         said.append(f"    {result['under_way']} requests are in batches under way")
     return "\n".join(said)

@@ -1,9 +1,10 @@
 """Open the study's page: labels arriving, intervals closing, every item behind every number.
 
 The page is served on this machine alone, to whoever has the address printed; it reads and never writes.
+With --json the address is printed as JSON, and no browser opens.
 
 example: oversight view
-         oversight view --no-browser --port 0 --json
+         oversight view --port 0 --json
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight view``."""
     add_study(parser)
     parser.add_argument("--port", type=int, default=8642, help="0 takes a free one (default: %(default)s)")
-    parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument(
         "--expose",
         metavar="ADDRESS",
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         reveal(url)
         sys.stdout.write((json.dumps({"url": url}) if args.json else f"{url}\nCtrl-C stops it") + "\n")
         sys.stdout.flush()
-        if not args.no_browser:  # one for a terminal does not return before it is left
+        if not args.json:  # one for a terminal does not return before it is left
             threading.Thread(target=webbrowser.open, args=(write_door(url),), daemon=True).start()
 
     host = "127.0.0.1" if args.expose is None else args.expose

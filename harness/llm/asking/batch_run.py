@@ -79,7 +79,7 @@ class BatchRun:
 
     def find_under_way(self) -> list[Batch]:
         """Batches whose answers may still arrive."""
-        return self.store.endpoints.read_batches(self.target.spec.id, UNDER_WAY)
+        return self.store.calls.read_batches(self.target.spec.id, UNDER_WAY)
 
     def count_waiting(self) -> int:
         """Number of requests in batches that this command still waits for."""
@@ -153,11 +153,11 @@ class BatchRun:
     def _note(self, requests: Sequence[tuple[str, int]]) -> Batch:
         """Record a batch that is about to be submitted."""
         batch = Batch(uuid.uuid4().hex, self.target.spec.id, None, "sending", tuple(requests))
-        self.store.endpoints.add_batch(batch)
+        self.store.calls.add_batch(batch)
         return batch
 
     def _close(self, batch: Batch, state: str) -> None:
-        self.store.endpoints.update_batch(batch.marker, remote_id=batch.remote_id, state=state)
+        self.store.calls.update_batch(batch.marker, remote_id=batch.remote_id, state=state)
 
     def _drop(self, batch: Batch, why: str) -> None:
         """Cancel a batch in the store.
@@ -203,7 +203,7 @@ class BatchRun:
         async def attempt(tries: int) -> str:
             found = None if is_new and not tries else await self._find(batch, data)
             remote_id = found or await self._create(batch, data)
-            self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+            self.store.calls.update_batch(batch.marker, remote_id=remote_id, state="sent")
             return remote_id
 
         await self._repeat(attempt)
@@ -219,7 +219,7 @@ class BatchRun:
         return await attempt(_TRIES - 1)
 
     async def _find(self, batch: Batch, data: bytes) -> str | None:
-        known = self.store.endpoints.read_remote_ids()
+        known = self.store.calls.read_remote_ids()
         return await self.endpoint.find(batch.marker, data, len(batch.requests), known)
 
     async def _create(self, batch: Batch, data: bytes) -> str:
@@ -235,7 +235,7 @@ class BatchRun:
         async def attempt(_: int) -> str | None:
             remote_id = batch.remote_id or await self._find(batch, self._write(batch))
             if remote_id is not None:
-                self.store.endpoints.update_batch(batch.marker, remote_id=remote_id, state="sent")
+                self.store.calls.update_batch(batch.marker, remote_id=remote_id, state="sent")
                 await self.endpoint.cancel(remote_id)
             return remote_id
 

@@ -103,7 +103,7 @@ def start_local_model(port: int = 0) -> LocalServer:
     if port not in (0, server.port):
         raise ConfigError(
             f"the local model already runs on port {server.port}: use that one, or stop it first "
-            "with oversight model stop"
+            "with oversight server stop model"
         )
     return server
 

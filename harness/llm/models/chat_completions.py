@@ -203,7 +203,7 @@ def base_url(settings: ModelSection) -> str:
 
         server = find_local_model()
         if server is None:
-            raise ConfigError("the local model is not running; start it with: oversight model start")
+            raise ConfigError("the local model is not running; start it with: oversight server start model")
         return server.url
     if not settings.endpoint.startswith(("http://", "https://")):
         raise ConfigError(

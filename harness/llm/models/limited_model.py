@@ -227,7 +227,7 @@ class _Tries:
             return False
         if outage.is_too_long:
             raise FatalModelError(
-                f"nothing was answered for {outage.patience:g} s (see --patience), and at last: {error}"
+                f"nothing was answered for {outage.patience:g} s, and at last: {error}"
             ) from error
         return True
 

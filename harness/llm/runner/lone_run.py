@@ -156,7 +156,7 @@ def _charge_looks(store: Store, prepared: Sequence[Prepared]) -> None:
     """Charge the runs for the calls that tested the features of their models, now and for later commands."""
     for one in prepared:
         if one.error is None and one.used.requests:
-            store.reservations.charge(one.target.spec.id, one.used)
+            store.calls.charge(one.target.spec.id, one.used)
 
 
 def _ask(
@@ -171,7 +171,7 @@ def _ask(
         if number:
             _LOGGER.info("%s: %d answers are asked of %s", target.spec.name, number, target.settings.where)
             target.note_price(store)
-    reservations = Batches[ReservedAnswer, None](store.reservations.reserve, linger=_LINGER)
+    reservations = Batches[ReservedAnswer, None](store.calls.reserve, linger=_LINGER)
     jobs = make_jobs(wanted, targets, terms, reserve=reservations.put, served=served)
     is_reserved = any(budget is not None for budget in targets.values())
     total = sum(len(wanted.ids) * target.settings.samples for target in targets)

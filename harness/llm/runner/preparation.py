@@ -126,7 +126,7 @@ def _settle(store: Store, target: Target) -> Target | None:
     tried: list[_Feature] = ["structured"] if settings.structured != "never" else []
     tried += ["logprobs"] if settings.logprobs else []
     known: dict[str, bool | None] = {
-        name: store.endpoints.read_probe(settings.where, settings.model, name) for name in tried
+        name: store.calls.read_probe(settings.where, settings.model, name) for name in tried
     }
     if None in known.values():
         return None
@@ -141,7 +141,7 @@ def _settle(store: Store, target: Target) -> Target | None:
 def _find_choice(store: Store, settings: ModelSection) -> str | None:
     """Return the constraint that a model is known to follow; None if there is none, or if it is unknown."""
     for name in CHOICES:
-        if store.endpoints.read_probe(settings.where, settings.model, f"choice:{name}"):
+        if store.calls.read_probe(settings.where, settings.model, f"choice:{name}"):
             return name
     return None
 
@@ -151,7 +151,7 @@ def _count_before(store: Store, target: Target, budget: Budget | None, uncertain
 
     Answers under way when a command was killed are charged in full, with a message.
     """
-    left = store.reservations.charge_left(target.spec.id, uncertain)
+    left = store.calls.charge_left(target.spec.id, uncertain)
     if left.answers:
         held = "" if uncertain == "retry" else "; they are held as failed, see --retry-errors"
         say(
@@ -211,7 +211,7 @@ class _Looks:
             self.looked.add(target.settings.where)
 
     async def _offers(self, target: Target, model: RunnableModel, feature: _Feature, ask: _Ask) -> bool:
-        settings, probes = target.settings, self.wanted.store.endpoints
+        settings, probes = target.settings, self.wanted.store.calls
         known = probes.read_probe(settings.where, settings.model, feature)
         if known is None:
             await self._check(target, model)

@@ -62,7 +62,7 @@ class Target:
         features = {"structured": self.settings.structured != "never", "logprobs": self.settings.logprobs}
         where, model = self.settings.where, self.settings.model
         update = {
-            feature: store.endpoints.read_probe(where, model, feature) is not False
+            feature: store.calls.read_probe(where, model, feature) is not False
             for feature, asked in features.items()
             if asked
         }
@@ -84,7 +84,7 @@ class Target:
 
     def refuse_waiting(self, store: Store) -> None:
         """Raise BadInput if a batch of this run is under way, because its items would be paid for twice."""
-        waiting = store.endpoints.read_batches(self.spec.id, UNDER_WAY)
+        waiting = store.calls.read_batches(self.spec.id, UNDER_WAY)
         if waiting:
             n = sum(len(batch.requests) for batch in waiting)
             raise BadInput(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
@@ -25,11 +26,12 @@ from oversight.harness.columns import (
 )
 from oversight.harness.errors import BadInput
 from oversight.harness.registry import state_protocols
-from oversight.harness.store.database import Repository
+from oversight.harness.store.database import Database, Repository
 from oversight.harness.store.stored_values import read_json
 from oversight.harness.store.tables import AnswerRow, HandoverRow, ItemRow, QuestionRow
 from oversight.harness.types import SECOND_QUESTIONS, Verdict
 
+T = TypeVar("T")
 _ITEM, _QUESTION, _ANSWER = ItemRow.__table__.c, QuestionRow.__table__.c, AnswerRow.__table__.c
 _KIND: Mapping[str, int] = {
     Verdict.YES.value: YES,
@@ -72,8 +74,36 @@ class ColumnRepository(Repository):
         The study's database.
     """
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._version: Callable[[], int] | None = None
+        self._seen, self._kept, self._lock = -1, dict[Any, Any](), RLock()
+
+    def remember(self, version: Callable[[], int] = lambda: 0) -> None:
+        """Keep items, labels, options and columns of strata from now on, as reading them takes long.
+
+        All are read again once `version` returns another number; by default it never does.
+        """
+        self._version = version
+
+    def _once(self, key: Any, read: Callable[[], T]) -> T:
+        """Return what was kept under a key, or what is read now."""
+        if self._version is None:
+            return read()
+        with self._lock:
+            if self._seen != self._version():
+                self._seen = self._version()
+                self._kept.clear()
+            if key not in self._kept:
+                self._kept[key] = read()
+            found: T = self._kept[key]
+            return found
+
     def read_index(self) -> ItemIndex:
         """The items by place."""
+        return self._once("index", self._read_index)
+
+    def _read_index(self) -> ItemIndex:
         query = sa.select(sa.func.count(_ITEM.id), sa.func.max(_ITEM.position))
         number, last = self._read(query)[0]
         if number and last != number - 1:
@@ -93,12 +123,26 @@ class ColumnRepository(Repository):
 
     def count_options(self) -> dict[int, int]:
         """K → number of items with so many options."""
+        return self._once("options", self._count_options)
+
+    def _count_options(self) -> dict[int, int]:
         number = sa.func.json_array_length(_ITEM.options)
         rows = self._read(sa.select(number, sa.func.count()).group_by(number).order_by(number))
         return {int(k): int(n) for k, n in rows}
 
     def read_meta(self, column: str) -> ItemValues:
-        """What every item has in a further column of its source."""
+        """What every item has in a further column of its source.
+
+        A column with gaps is kept from the second reading on, as whoever met the gaps may have filled them.
+        """
+        key, met = ("meta", column), ("gaps", column)
+        with self._lock:
+            found = self._once(key, lambda: self._read_meta(column))
+            if self._version is not None and met not in self._kept and (found.code < 0).any():
+                self._kept[met] = self._kept.pop(key)
+            return found
+
+    def _read_meta(self, column: str) -> ItemValues:
         found: list[str | None] = []
         with self._database.reading():
             for (meta,) in self._database.read_portions(
@@ -142,6 +186,9 @@ class ColumnRepository(Repository):
         BadInput
             If somebody answered another expert's question.
         """
+        return self._once(("labels", id(index), second), lambda: self._read_labels(index, second=second))
+
+    def _read_labels(self, index: ItemIndex, *, second: bool) -> LabelColumns:
         people: dict[str, int] = {}
         numbers, chances = list[IntArray](), list[FloatArray]()
         offered: list[Sequence[float]] = []

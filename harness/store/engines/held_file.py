@@ -130,7 +130,7 @@ class HeldFile:
         raise LostDatabase(
             f"{self._shown}: another program wrote into the database while it was open; what this command "
             "was writing is not stored, and rows that the file held before are gone; check the database with "
-            "oversight verify, or put a copy there while nothing runs, and run the command again"
+            "oversight store verify, or put a copy there while nothing runs, and run the command again"
             f"{self._kept_log}"
         )
 

@@ -24,7 +24,7 @@ def value_of(kind: type[Any], row: sa.Row[Any], **others: Any) -> Any:
     return kind(**{name: getattr(row, name) for name in names} | others)
 
 
-def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+def count_rows(connection: sa.Connection, table: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
     """Number of rows of a table that meet all conditions."""
     query = sa.select(sa.func.count()).select_from(table).where(*conditions)
     return int(connection.execute(query).scalar_one())

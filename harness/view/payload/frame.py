@@ -13,12 +13,16 @@ def read_frame(study: Study, store: Store) -> dict[str, Any]:
     """The study, its pages, its models, experts, classes and columns of strata."""
     models = list(dict.fromkeys(run["name"] for run in store.runs.read_runs()))
     panel, rows = study.experts.is_panel, count_shown(store)
+    if study.is_open and (answers := store.open_answers.read_answers()):
+        rows["item"] = len({answer.item_id for answer in answers})  # without the units of their answers
     searches, asked = store.searches.read_searches(), store.count_asked(panel=panel)
+    has_options = not (panel or study.is_open)
     pages = {
-        "overview": True,
-        "items": rows["item"] > 0 and not panel,
-        "compare": len(models) > 1 and not panel,
-        "judges": bool(study.judges) and rows["answer"] > 0 and not panel,
+        "answers": study.is_open,
+        "overview": not study.is_open,
+        "items": rows["item"] > 0 and has_options,
+        "compare": len(models) > 1 and has_options,
+        "judges": bool(study.judges) and rows["answer"] > 0 and has_options,
         "panel": panel,
         "collection": True,
         "search": bool(searches),

@@ -1,6 +1,6 @@
 """The page of a panel: agreement, and of every model that was run its certificate and parity.
 
-The numbers are those of ``oversight agree``, ``certify`` and ``parity`` with their default options.
+The numbers are those of ``oversight panel agree``, ``certify`` and ``parity`` with their default options.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _NO_REFERENCE = (
     "they need labels of experts who are none of the panel: name the file under [experts] reference in "
-    "study.toml, or give it to oversight parity --reference FILE"
+    "study.toml, or give it to oversight panel parity --reference FILE"
 )
 
 
@@ -46,7 +46,7 @@ def read_panel(study: Study, store: Store) -> dict[str, Any]:
     -------
     dict
         ``is_panel``: whether the study is one, and ``items, annotators, ratings`` if there are any.
-        ``agreement``: as ``oversight agree --json`` without ``svg``.
+        ``agreement``: as ``oversight panel agree --json`` without ``svg``.
         ``models``: of each ``name, certificate, parity``, as ``certify`` and ``parity`` print them for it,
         the certificate with its growth; ``left_out``: why further models are not there.
         ``undefined``, here and of each model: what is None or empty → why.

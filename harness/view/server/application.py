@@ -14,7 +14,6 @@ from oversight.harness.errors import BadInput, OversightError
 from oversight.harness.output import say
 from oversight.harness.store import Store, has_database
 from oversight.harness.view.page_parts import FOLDER, make_page, read_style
-from oversight.harness.view.remembered import remember_columns
 from oversight.harness.view.server.guard import Guard
 from oversight.harness.view.server.live import ChangeFeed
 from oversight.harness.view.server.parts import Parts
@@ -67,7 +66,7 @@ async def _serve(
     port = int(listening.getsockname()[1])
     guard = Guard(token=read_token(study.store_url), address=PublicAddress(host=host, port=port))
     feed = ChangeFeed(store)
-    remember_columns(store, lambda: feed.version)
+    store.columns.remember(lambda: feed.version)
     parts = Parts(study, store, feed)
     async with serving(make_application(guard, feed, parts), listening) as ended:
         following = [asyncio.create_task(work) for work in (feed.follow(), parts.prepare())]

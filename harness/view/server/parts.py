@@ -86,7 +86,7 @@ class Parts:
         """Read what the items are filtered by, before anybody asks, but after the head of the page."""
         await self._feed.begun()
         await self.read("frame", {})
-        if not self._study.experts.is_panel:
+        if not (self._study.experts.is_panel or self._study.is_open):
             items, _ = await self._items.read()
             for column in self._study.items.meta:
                 with contextlib.suppress(OversightError):  # who asks for it is told

@@ -84,8 +84,8 @@ class AnswerGuard:
         if link is None:
             self.tokens.spend(asker)
             return refuse(403, _NO_LINK)
-        await run_apart(self.store.links.note_seen, link.id)
-        former = await run_apart(self.store.links.find_link_ids, link.expert)
+        await run_apart(self.store.people.note_seen, link.id)
+        former = await run_apart(self.store.people.find_link_ids, link.expert)
         response = web.json_response(
             {"link": link.id, "former": [name for name in former if name != link.id]}
         )
@@ -121,7 +121,7 @@ class AnswerGuard:
     def _open(self, link_id: str, session: str) -> AnswerLink | None:
         link = open_link(self.store, link_id, session=session)
         if link is not None and link.seen < write_moment(datetime.now(UTC) - _SEEN_EVERY):
-            self.store.links.note_seen(link_id)
+            self.store.people.note_seen(link_id)
         return link
 
     def _find_asker(self, request: web.Request) -> str:

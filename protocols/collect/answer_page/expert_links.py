@@ -69,7 +69,7 @@ def make_links(
         links.append(link)
         url = f"{address}/#pass={link_id}.{secret}"
         made.append(MadeLink(expert=expert, url=url, expires=link.expires))
-    store.links.add_links(links)
+    store.people.add_links(links)
     return made
 
 
@@ -83,7 +83,7 @@ def list_links(study: Study, store: Store) -> dict[str, AnswerLink | None]:
     """
     asked = _check_asked(study, store, ())
     newest: dict[str, AnswerLink | None] = dict.fromkeys(asked)
-    return newest | {link.expert: link for link in store.links.read_links()}
+    return newest | {link.expert: link for link in store.people.read_links()}
 
 
 def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
@@ -94,13 +94,13 @@ def revoke_links(store: Store, experts: Sequence[str]) -> list[str]:
     BadInput
         If nobody is named, or somebody never had a link.
     """
-    known = {link.expert for link in store.links.read_links()}
+    known = {link.expert for link in store.people.read_links()}
     for name in experts:
         if name not in known:
             raise BadInput(f"{name!r} has no link{did_you_mean(name, known)}")
     if not experts:
         raise BadInput("name the experts whose links are to be revoked")
-    return [name for name in dict.fromkeys(experts) if store.links.revoke_links(name)]
+    return [name for name in dict.fromkeys(experts) if store.people.revoke_links(name)]
 
 
 def hash_secret(secret: str) -> str:
@@ -113,7 +113,7 @@ def open_link(store: Store, link_id: str, *, secret: str = "", session: str = ""
 
     The time it takes reveals nothing about the secret.
     """
-    link = store.links.find_link(link_id)
+    link = store.people.find_link(link_id)
     stored = _NO_DIGEST if link is None else link.token_digest if secret else link.session_digest
     is_right = hmac.compare_digest(hash_secret(secret or session), stored)
     return link if link is not None and is_right and link.opens(datetime.now(UTC)) else None

@@ -53,17 +53,17 @@ class PageQueues:
         BadInput
             If no question was drawn.
         """
-        design, end = self._store.trail.count_design(), self._store.trail.read_end()
+        design, end = self._store.audit.count_design(), self._store.audit.read_end()
         if design == self._design and end == self._end:
             return
-        steps = self._store.trail.read_steps(self._end) if self._design is not None else []
+        steps = self._store.audit.read_steps(self._end) if self._design is not None else []
         kinds = {step.kind for step in steps}
         if design != self._design or end < self._end or kinds - {*_OF_ANSWERS, *_OF_NOTHING, "batch"}:
             self._queues = read_queues(self._study, self._store)
         if self._design is None or end < self._end or "batch" in kinds:
             self._replies = self._known_replies.read_replies()
             self._given.clear()
-            for history in self._store.trail.read_histories(PAGE):
+            for history in self._store.audit.read_histories(PAGE):
                 self._given[history.person][history.asked_id] = None
         else:
             self._reread({step.asked_id for step in steps if step.kind in _OF_ANSWERS})

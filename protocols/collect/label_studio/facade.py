@@ -90,7 +90,7 @@ class LabelStudio(AbstractContextManager["LabelStudio"]):
         store = self.campaign.store
         stored = {*store.content.find_experts([q.id for q in questions])}
         fresh = [q for q in questions if q.id not in stored]
-        return store.content.add_questions(seal_questions(store.question_key.ensure_key(), fresh))
+        return store.content.add_questions(seal_questions(store.controls.ensure_key(), fresh))
 
     def pull(self, *, full: bool = False) -> list[Answer]:
         """Fetch changes and return all answers of the study."""

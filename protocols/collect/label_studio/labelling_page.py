@@ -7,7 +7,7 @@ right option of K. Neither shows a prediction, another's answer, or how often an
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -73,8 +73,13 @@ def make_panel_page(options: Sequence[str] = (), *, descriptions: bool = False) 
     return _page(_choices(shown, "Choose one", source=source), descriptions=descriptions)
 
 
-def check_page(page: str, file: str | Path) -> str:
+def check_page(page: str, file: str | Path, more: Collection[Verdict] = ()) -> str:
     """Check a custom page and return it.
+
+    Parameters
+    ----------
+    more
+        Verdicts that it may offer besides yes, no and unsure.
 
     Raises
     ------
@@ -102,7 +107,7 @@ def check_page(page: str, file: str | Path) -> str:
             raise wrong(
                 f'the page lacks the verdict {verdict.value!r}; add <Choice alias="{verdict.value}" …/>'
             )
-    if extra := sorted(str(o) for o in offered - {v.value for v in VERDICTS}):
+    if extra := sorted(str(o) for o in offered - {v.value for v in (*VERDICTS, *more)}):
         raise wrong(f"unknown verdict {extra[0]!r}")
     return page
 

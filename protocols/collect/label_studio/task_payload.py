@@ -109,7 +109,7 @@ def _own_page(study: Study) -> str:
         raise _wrong(study, "page", told)
     path = study.path(section.page or "")
     try:
-        return check_page(read_text(path), path)
+        return check_page(read_text(path), path, OPEN_WORDS if study.is_open else ())
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"the page cannot be read: {error}", file=path) from None
 

@@ -84,8 +84,8 @@ def measure_progress(study: Study, store: Store) -> dict[str, QueueProgress]:
         if revision.seconds is not None and not revision.deleted:
             looks[revision.expert][revision.annotation_id] = (revision.seconds, revision.question_id)
     revised = Counter({name: sum(count > 1 for count in own.values()) for name, own in states.items()})
-    refused = store.trail.count_refused()
-    for history in store.trail.read_histories(PAGE):
+    refused = store.audit.count_refused()
+    for history in store.audit.read_histories(PAGE):
         revised[history.person] += history.values > 1
         if history.seconds is not None:
             looks[history.person][history.asked_id] = (history.seconds, history.asked_id)

@@ -26,8 +26,8 @@ SAID = [
 
 def test_the_table_holds_exactly_the_answers() -> None:
     table = AnswerTable(IDS)
-    table.put("p", 0, SAID)
-    table.put("p", 1, SAID[:1])
+    table.put_answers("p", 0, SAID)
+    table.put_answers("p", 1, SAID[:1])
     assert table.options(["p", "q"], ITEMS).tolist() == [
         [FAILED, 2, FAILED, UNREADABLE, UNREADABLE],
         [FAILED] * 5,
@@ -51,7 +51,7 @@ def at(second: int) -> dict[str, str]:
 def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, excused: bool) -> None:
     table = AnswerTable(IDS)
     for name in "pq":
-        table.put(name, 0, SAID)
+        table.put_answers(name, 0, SAID)
     table.add_failures(("p", 0), at(100))
     table.add_failures(("p", 1), at(100))  # another replicate of the same program
     assert table.options(["p"], ITEMS)[0, 4] == UNREADABLE
@@ -69,8 +69,8 @@ def test_failures_of_two_programs_within_a_minute_are_left_out(second: int, *, e
 
 def test_a_later_answer_stands() -> None:
     table = AnswerTable(IDS)
-    table.put("p", 0, SAID)
-    table.put("p", 0, [Prediction("i4", 1)])
+    table.put_answers("p", 0, SAID)
+    table.put_answers("p", 0, [Prediction("i4", 1)])
     assert table.options(["p"], ITEMS[3:]).tolist() == [[UNREADABLE, 1]]
     assert table.changes == {("p", 0): 2}
 
@@ -85,7 +85,7 @@ def test_scores_that_were_kept_are_those_of_all_at_once(kind: Kind, estimator: s
     ids = [program.id for program in world.library]
     for j, program in enumerate(world.library):  # one more at a time, as slots do
         answers = world.task.answers(program)
-        table.put(
+        table.put_answers(
             program.id, 0, [Prediction(i.id, int(answers[int(i.id)])) for i in items[: 120 - 9 * (j % 3)]]
         )
         found = kept.score(table, ids[: j + 1], items, labels, estimator=estimator, replicate=0)

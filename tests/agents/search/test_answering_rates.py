@@ -44,7 +44,7 @@ def rates_of(labels: Sequence[Label]) -> dict[str, float]:
 def score(
     labels: Sequence[Label], answers: IntArray, how: str, estimator: str, rates: dict[str, float]
 ) -> FloatArray:
-    labelled = keep_complementary(ExpertLabels.of(ITEMS, labels, rates=rates), how, 1)
+    labelled = keep_complementary(ExpertLabels.of_items(ITEMS, labels, rates=rates), how, 1)
     scores = score_items(answers, labelled, estimator)
     mean: FloatArray = np.nanmean(scores, axis=1)
     return mean
@@ -93,8 +93,10 @@ def test_equal_rates_change_no_digit(how: str, estimator: str) -> None:
     labels = ask(truth, 0.0, rng)
     answers = np.where(rng.random((5, N)) < 0.6, truth, rng.integers(K, size=(5, N)))
     assert rates_of(labels) == {}
-    plain = keep_complementary(ExpertLabels.of(ITEMS, labels), how, 1)
-    equal = keep_complementary(ExpertLabels.of(ITEMS, labels, rates=dict.fromkeys(CLASSES, 0.7)), how, 1)
+    plain = keep_complementary(ExpertLabels.of_items(ITEMS, labels), how, 1)
+    equal = keep_complementary(
+        ExpertLabels.of_items(ITEMS, labels, rates=dict.fromkeys(CLASSES, 0.7)), how, 1
+    )
     assert equal.weight.min() == equal.weight.max() > 1
     if how == "all" and estimator == "raw":
         return

@@ -151,7 +151,7 @@ def test_complementary_labels_alone_estimate_the_same(how: str) -> None:
         task = Task(4, 400, seed)
         program = task.program("p", 0.6)
         y = task.answers(program)
-        labels = ExpertLabels.of(task.items, task_labels(task, seed))
+        labels = ExpertLabels.of_items(task.items, task_labels(task, seed))
         alone = keep_complementary(labels, how, seed)
         assert (alone.truth < 0).all()
         assert not alone.refused[np.arange(400), task.truth].any()
@@ -173,7 +173,7 @@ def task_labels(task: Task, seed: int) -> list[Label]:
 
 def test_the_same_items_get_the_same_draws() -> None:
     task = Task(4, 50, 0)
-    labels = ExpertLabels.of(task.items, task_labels(task, 0))
+    labels = ExpertLabels.of_items(task.items, task_labels(task, 0))
     first, again, other = (keep_complementary(labels, "drawn", seed).refused for seed in (1, 1, 2))
     assert (first == again).all()
     assert (first != other).any()

@@ -77,10 +77,11 @@ def test_a_file_opens_without_a_request_and_runs_nothing_of_what_others_wrote(
     watched = watch(browser, few)
     page = watched.page
     expect(page.locator("h1")).to_have_text("Search made")
-    expect(page.locator(".card b")).to_have_text(re.compile(r"^\d+\.\d %$"))
-    expect(page.locator(".card")).to_have_count(1)  # one headline number
+    expect(page.locator(".strip .verdict")).to_have_text(re.compile(r"^Winner: .* \d+\.\d %$", re.DOTALL))
+    expect(page.locator(".strip")).to_have_count(1)  # one headline number
+    expect(page.locator(".strip")).to_contain_text("Against the start: the start itself won.")
     expect(page.get_by_text("Other numbers, and why they differ")).to_be_visible()
-    page.locator(".card a").click()
+    page.locator(".strip a").click()
     expect(page.locator("h1")).to_contain_text(HOSTILE[:20])
     page.locator("tbody th a").first.click()
     expect(page.get_by_role("heading", name="Call 1 of 1")).to_be_visible()
@@ -134,23 +135,26 @@ def test_a_candidates_source_is_marked_against_its_parents(browser: Browser, few
     assert page.locator("pre.source ins").all_inner_texts()[0].startswith("+ INSTRUCTION")
     assert page.locator("pre.source del").all_inner_texts()[0].startswith("− INSTRUCTION")
     with page.expect_download() as file:
-        page.get_by_role("button", name="Python file").click()
+        page.get_by_text("Downloads", exact=True).click()
+        page.get_by_role("button", name="Python: Its source").click()
     assert "async def forward(task):" in file.value.path().read_text()
     page.close()
 
 
 def test_the_table_is_ranked_as_one_likes_and_taken_away(browser: Browser, few: Path) -> None:
     page = watch(browser, few).page
-    first = page.locator("table tbody tr").first
+    candidates = page.get_by_role("region", name="Candidates of search made")
+    first = candidates.locator("tbody tr").first
     best = first.inner_text()
     page.get_by_label("ranked by").select_option("tokens")
     assert "sort=tokens" in page.url
-    tokens = [float(cell) for cell in page.locator("tbody td:nth-child(8)").all_inner_texts()]
+    tokens = [float(cell) for cell in candidates.locator("tbody td:nth-child(8)").all_inner_texts()]
     assert tokens == sorted(tokens)
     page.get_by_label("ranked by").select_option("accuracy")
     assert first.inner_text() == best
     with page.expect_download() as file:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_text("Downloads", exact=True).click()
+        page.get_by_role("button", name="CSV: Candidates of search made").click()
     lines = file.value.path().read_text().splitlines()
     assert len(lines) == 13
     assert lines[0].startswith("candidate,accuracy,about 95 %")

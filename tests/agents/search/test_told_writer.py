@@ -173,9 +173,9 @@ def test_cut_short_anywhere_a_conversation_is_taken_up_where_it_was(tmp_path: Pa
         writer = Writer(wrong=(1, 2), mends=2)
         with searching(tmp_path / name, writer, policy) as start:
             for cap in caps:
-                start("--tokens", str(cap))
+                start("--set", f"search.tokens={cap}")
                 grown.add(len(writer.asked))
-            assert start("--tokens", "100000000") == 0
+            assert start("--set", "search.tokens=100000000") == 0
         archive = read_archive(tmp_path / name)
         ended.append((archive.events, list(archive.candidates.values())))
         asked.append(sorted(map(text_of, writer.asked)))

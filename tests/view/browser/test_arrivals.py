@@ -142,10 +142,9 @@ def test_an_answer_and_a_prediction_show_at_once(reader: Reader, live: Live) -> 
 
 def test_the_reader_s_place_stays(reader: Reader, live: Live) -> None:
     page = reader(500).open(live.served.url)
-    opened = page.locator("details", has_text="checks that passed").first
+    opened = page.locator("details", has_text="pair of models").first
     opened.locator("summary").click()
-    closed = page.locator("details", has_text="pair of models").first
-    closed.locator("summary").click()
+    closed = page.locator("details", has_text="What was run").first
     rows = page.get_by_role("region", name="Accuracy by what experts said")
     rows.evaluate("(box) => box.scrollTo(40, 0)")
     people = page.get_by_role("region", name="Questions and answers of every expert")

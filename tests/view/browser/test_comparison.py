@@ -36,19 +36,24 @@ def test_both_orders_say_the_same(
     page.get_by_role("link", name="Compare").click()
     page.get_by_role("combobox", name="model", exact=True).select_option(first)
     page.get_by_role("combobox", name="against").select_option(second)
-    notice = page.locator(".notice")
-    expect(notice).to_contain_text(f"{pair['verdict']} is better.")
-    expect(notice).to_contain_text(f"{first} − {second}{points(turn * pair['difference'])} points")
-    expect(notice).to_contain_text(f"95 % interval {points(low)} to {points(high)}")
+    strip = page.get_by_role("region", name="verdict")
+    expect(strip).to_contain_text(f"{pair['verdict']} is better.")
+    expect(strip).to_contain_text(f"{first} − {second}: {points(turn * pair['difference'])} points")
+    expect(strip).to_contain_text(f"95 % interval {points(low)} to {points(high)}")
     with Store(read_study(drawn.colours / "study.toml").store_url) as store:
         wanted = StudyItems.read(store).read_page(ItemFilter(disagreed=(first, second)), limit=500)
     names = [item.id for item in wanted.items]
     expect(page.get_by_role("status").first).to_contain_text(f"{len(names)} of 80 items.")
     assert shown_on(page) == names
-    for sides in page.locator("article.compared .sides").all():
-        assert sides.locator(".quiet").all_inner_texts() == [first, second]
-        one, other = sides.locator("b").all_inner_texts()
-        assert one != other
+    for item in page.locator("#items > li").all():
+        assert {*item.locator(".quiet").all_inner_texts()} == {f"{first}: ", f"{second}: "}
+    picture = page.locator("figure", has_text="against 0").locator("svg")
+    expect(picture.locator("desc")).to_contain_text(f"{points(low)} to {points(high)}")
+    interval, zero = picture.locator(".interval"), picture.locator(".reference")
+    ends = sorted(float(interval.get_attribute(end) or "nan") for end in ("x1", "x2"))
+    at = float(zero.get_attribute("x1") or "nan")
+    assert (ends[0] > at) == (low > 0)
+    assert (ends[1] < at) == (high < 0)
 
 
 def points(difference: float) -> str:
@@ -57,7 +62,7 @@ def points(difference: float) -> str:
 
 def shown_on(page: Page) -> list[str]:
     """The items of all pages, forward."""
-    links = page.locator("article.compared h3 a")
+    links = page.locator("#items > li > a")
     found = links.all_inner_texts()
     while page.get_by_role("link", name="next →").count():
         page.get_by_role("link", name="next →").first.click()
@@ -68,7 +73,7 @@ def shown_on(page: Page) -> list[str]:
 
 def test_an_item_leads_on_through_those_that_differ(page: Page, running: Served) -> None:
     visit(page, here(running, "#/compare?first=good&second=bad"))
-    links = page.locator("article.compared h3 a")
+    links = page.locator("#items > li > a")
     expect(links.first).to_be_visible()
     first, second = links.all_inner_texts()[:2]
     links.first.click()

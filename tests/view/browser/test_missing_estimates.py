@@ -80,5 +80,5 @@ def test_every_page_is_drawn(name: str, tmp_path: Path, reader: Reader) -> None:
                 visit(page, way)
                 expect(page.locator("main")).not_to_contain_text("undefined")
                 if address == "#/compare" and name in ("many", "half"):
-                    joint = page.locator(".notice").get_by_text("joint (simultaneous) interval")
+                    joint = page.locator(".strip").get_by_text("joint (simultaneous) interval")
                     expect(joint).to_have_count(int(name == "many"))

@@ -44,16 +44,15 @@ def test_every_model_has_its_numbers(
         visit(page, here(running, "#/") if way == "served" else file_of(drawn.colours))
         quoted = model.accuracy
         assert quoted is not None
-        card = page.locator(".card", has=page.get_by_role("link", name=model.name, exact=True))
-        expect(card.locator("b")).to_have_text(value_text(quoted))
-        expect(card).to_contain_text(f"95 % interval {interval_text(quoted)}")
         row = page.get_by_role("region", name="Accuracy by what experts said").get_by_role(
             "row", name=model.name
         )
         expect(row.get_by_role("cell").nth(1)).to_have_text(value_text(quoted))
         ends = row.get_by_role("cell").all_inner_texts()[2:4]
         assert f"{ends[0]} – {ends[1]}" == interval_text(quoted).removesuffix(" (!)")
-        card.get_by_role("link").click()
+        row.get_by_role("link").click()
+        strip = page.get_by_role("region", name="verdict")
+        expect(strip).to_contain_text(f"{value_text(quoted)}, 95 % interval {interval_text(quoted)}")
         shows_estimates(page, model)
 
 

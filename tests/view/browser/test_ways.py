@@ -22,7 +22,7 @@ def test_down_to_an_item_and_on_by_keys(way: str, reader: Reader, running: Serve
         items = StudyItems.read(store)
         refuted = items.read_page(ItemFilter(model="bad", outcome=ModelOutcome.REFUTED), limit=500).items
     names = [item.id for item in refuted]
-    page.locator(".cards").get_by_role("link", name="bad").click()
+    page.get_by_role("region", name="Accuracy by what experts said").get_by_role("link", name="bad").click()
     expect(page.get_by_role("heading", name="bad", exact=True)).to_be_visible()
     page.get_by_role("link", name=f"refuted by an expert ({len(names)})").click()
     expect(page.locator("#matches")).to_have_text(f"{len(names)} of 80 items")
@@ -64,7 +64,7 @@ def test_an_address_alone_shows_the_same_page(address: str, page: Page, running:
 @pytest.mark.parametrize("address", ["#/constructor", "#/__proto__", "#/%", "#/%E0%A4?x=%", "#/nowhere?a=b"])
 def test_an_address_that_leads_nowhere_shows_the_overview(address: str, reader: Reader, drawn: Drawn) -> None:
     page = reader().open(file_of(drawn.colours) + address)
-    expect(page.get_by_role("heading", name="Colours", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Overview", level=1)).to_be_visible()
 
 
 def test_missing_parts_are_named_under_their_heading(page: Page, running: Served) -> None:

@@ -19,7 +19,7 @@ OUTSIDE = """() => {
   const box = (node) => node.getBoundingClientRect();
   const whole = document.documentElement.scrollWidth;
   const found = whole > innerWidth ? [`page of ${whole}`] : [];
-  const parts = "a, button, select, input, summary, h1, h2, h3, p, li, .card, pre";
+  const parts = "a, button, select, input, summary, h1, h2, h3, p, li, .strip, pre";
   for (const node of document.querySelectorAll(parts)) {
     if (node.closest(".scroll, svg, .skip") || !node.getClientRects().length) continue;
     if (box(node).left < -1 || box(node).right > innerWidth + 1) found.push(named(node));

@@ -83,9 +83,15 @@ def test_numbers_are_those_of_the_commands(oversight: Callable[..., Any], *, clu
     (model,) = page["models"]
     assert (model["name"], model["undefined"]) == ("large", {})
     for found, words in (
-        (page["agreement"], ("agree",)),
-        (model["certificate"], ("certify", "--model", "large", "--svg", "certificate.svg")),
-        (model["parity"], ("parity", "--model", "large")),
+        (
+            page["agreement"],
+            (
+                "panel",
+                "agree",
+            ),
+        ),
+        (model["certificate"], ("panel", "certify", "--model", "large", "--svg", "certificate.svg")),
+        (model["parity"], ("panel", "parity", "--model", "large")),
     ):
         printed = oversight(*words)
         del printed["svg"]
@@ -107,7 +113,7 @@ def test_undefined_scores_have_a_reason(oversight: Callable[..., Any]) -> None:
     half, large = read_page()["models"]
     assert (half["certificate"], half["parity"]) == (None, None)
     assert "predictions of half: there is none for the item 'i20'" in half["undefined"]["predictions"]
-    assert "oversight parity --reference FILE" in large["undefined"]["human_level"]
+    assert "oversight panel parity --reference FILE" in large["undefined"]["human_level"]
     assert large["parity"]["human_level"] is None
     assert "run 'none' has no answers yet" in read_page()["left_out"][0]
     change("experts", 'reference = "nowhere.csv"')
@@ -130,7 +136,7 @@ def test_the_file_of_the_reference_is_taken_from_the_study(
     rate(oversight)
     add_model("large")
     Path("truth.csv").write_text("item,label\n" + "".join(f"i{j},{CLASSES[TRUTH[j]]}\n" for j in range(N)))
-    given = oversight("parity", "--model", "large", "--reference", "truth.csv")
+    given = oversight("panel", "parity", "--model", "large", "--reference", "truth.csv")
     assert given["human_level"]["standings"][0]["hlpi"] > 0.9
     change("experts", 'reference = "truth.csv"')
-    assert oversight("parity", "--model", "large") == given
+    assert oversight("panel", "parity", "--model", "large") == given

@@ -1,8 +1,10 @@
 /** The application: which page is shown, the way between pages, and when it is drawn again. */
 
+import { showAnswersPage } from "./answers/answers.js";
 import { showCollectionPage } from "./collection/collection.js";
 import { showComparePage } from "./models/compare.js";
 import { el, replaceContent } from "./core/dom.js";
+import { fillDownloads } from "./core/download.js";
 import { count, plural } from "./core/format.js";
 import { goByKey, showItemPage } from "./items/item.js";
 import { showItemsPage } from "./items/items.js";
@@ -19,6 +21,7 @@ import { beginSession } from "./core/session.js";
 import { exportNote, isExported, readPart } from "./core/source.js";
 
 const PAGES = {
+  answers: { title: "Answers", show: showAnswersPage },
   overview: { title: "Overview", show: showOverviewPage },
   model: { title: "Model", show: showModelPage, under: "overview" },
   items: { title: "Items", show: showItemsPage },
@@ -43,11 +46,14 @@ async function start() {
   try {
     if (!isExported) await beginSession();
     frame = await readPart("frame");
-    if (!location.hash && !frame.pages.includes("overview")) goTo(frame.pages[0], {}, { replace: true });
+    const asked = currentRoute().page;
+    if (asked === "overview" && !frame.pages.includes(asked)) goTo(frame.pages[0], {}, { replace: true });
   } catch (error) {
     replaceContent(place("main"), trouble(error));
     return;
   }
+  fillDownloads(place("downloads"));
+  window.addEventListener("beforeprint", () => document.querySelectorAll("main details").forEach((part) => { part.open = true; }));
   window.addEventListener("hashchange", () => drawPage());
   window.addEventListener("resize", redrawSoon);
   document.addEventListener("keydown", (event) => currentRoute().page === "item" && goByKey(event));
@@ -80,6 +86,7 @@ async function drawPage({ again = false } = {}) {
   if (again && main.firstElementChild?.isEqualNode(next)) return;
   const kept = again ? keepPlace(main) : null;
   replaceContent(main, next);
+  if (!again) place("downloads").open = false;
   if (kept) kept();
   else if (shownRoute !== null && shownRoute !== page) {
     window.scrollTo(0, 0);

@@ -65,8 +65,8 @@ def connect(server: str | None = None) -> Connection:
     Parameters
     ----------
     server
-        Name of a server of ``oversight label-studio start``; None for the one that the environment names
-        or, if it names none, the running local one.
+        Name of a server of ``oversight server start label-studio``; None for the one that the environment
+        names or, if it names none, the running local one.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def connect(server: str | None = None) -> Connection:
     if running is not None:
         return Connection(running.url, running.token, running.public_url)
     if server is not None:
-        raise ConfigError(f"the isolated server {server!r} does not run: oversight label-studio start")
+        raise ConfigError(f"the isolated server {server!r} does not run: oversight server start label-studio")
     raise ConfigError(
-        f"no Label Studio server: set {URL} and {KEY}, or start one with oversight label-studio start"
+        f"no Label Studio server: set {URL} and {KEY}, or start one with oversight server start label-studio"
     )
 
 

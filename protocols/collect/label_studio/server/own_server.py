@@ -136,7 +136,7 @@ def start_server(
     if port not in (0, server.port):
         raise ConfigError(
             f"this server already runs on port {server.port}: use that one, or stop it first with "
-            "oversight label-studio stop"
+            "oversight server stop label-studio"
         )
     return server
 

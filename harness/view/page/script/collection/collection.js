@@ -7,6 +7,7 @@ import { count, decimal, percent, plural, timeSpan } from "../core/format.js";
 import { pictureOf } from "../core/figure.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { verdictStrip } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 const VERDICT_PARTS = { yes: "yes", no: "no", unsure: "unsure", skip: "skipped", open: "open" };
@@ -17,13 +18,15 @@ export async function showCollectionPage(params, frame) {
   const what = found.is_panel ? "rating" : "question";
   return el("div", {},
     el("h1", {}, "Collection"),
-    el("p", {}, found.asked
-      ? `${count(found.answered)} of ${plural(found.asked, what)} ${found.is_panel ? "given" : "answered"} `
+    verdictStrip(found.asked ? {
+      verdict: `${count(found.answered)} of ${plural(found.asked, what)} ${found.is_panel ? "given" : "answered"} `
         + `(${percent(found.answered / found.asked)}), ${count(found.open)} open, by `
-        + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}. Skipped and unsure count as answered.`
-        + (found.deadline ? ` They are due on ${found.deadline}.` : "")
-        + (found.items_drawn ? ` ${found.items_drawn.text}.` : "")
-      : "Nobody was asked yet."),
+        + `${plural(found.people.length, found.is_panel ? "annotator" : "expert")}.`,
+      warning: found.quarantine.of > 0 && `${plural(found.quarantine.of, "annotation")} of the server `
+        + `${found.quarantine.of === 1 ? "counts" : "count"} for nothing; see below.`,
+      details: ["Skipped and unsure count as answered.", found.deadline && `They are due on ${found.deadline}.`,
+        found.items_drawn && `${found.items_drawn.text}.`],
+    } : { verdict: "Nobody was asked yet." }),
     drawNextSteps(found.next),
     found.people.length ? drawPeople(found, frame) : null,
     found.people.length ? drawArrivals(found) : null,
@@ -131,6 +134,6 @@ function sum(rows, key) {
 }
 
 /** "2026-03-01T09:30:00+00:00" → "2026-03-01 09:30" */
-export function utcMinute(told) {
+function utcMinute(told) {
   return told ? told.slice(0, 16).replace("T", " ") : null;
 }

@@ -1,14 +1,41 @@
 /** Files that the reader takes away: tables as CSV, pictures as SVG and PNG. */
 
-import { el } from "./dom.js";
+import { el, replaceContent } from "./dom.js";
 
 const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
   "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline"];
 const SHARPNESS = 2;
 const NOT_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 
+const offered = new WeakMap();
+
+/** Offer a node's files in the menu of the page. files: {kind: {name, type, make: () => text or Blob}}. */
+export function offerDownload(node, caption, files) {
+  node.setAttribute("data-download", "");
+  offered.set(node, { caption, files });
+  return node;
+}
+
+/** Fill the menu with what the page offers whenever it is opened. */
+export function fillDownloads(menu) {
+  menu.addEventListener("toggle", () => {
+    if (!menu.open) return;
+    const nodes = [...document.querySelectorAll("main [data-download]")].filter((node) => offered.has(node));
+    replaceContent(menu.querySelector("ul"), nodes.length ? nodes.map(menuEntry) : el("li", {}, "This page has none."));
+  });
+}
+
+function menuEntry(node) {
+  const { caption, files } = offered.get(node);
+  return el("li", {}, Object.entries(files).map(([kind, file]) => [el("button", {
+    type: "button",
+    "aria-label": `${kind}: ${caption}`,
+    onclick: async () => download(file.name, await file.make(), file.type),
+  }, kind), " "]), caption);
+}
+
 /** Hand a file to the reader. */
-export function download(name, content, type) {
+function download(name, content, type) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   const link = el("a", { href: address, download: name.replace(/[^\p{L}\p{N}._-]+/gu, "-") });
   document.body.append(link);

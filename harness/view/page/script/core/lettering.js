@@ -2,7 +2,7 @@
 
 import { el, svgEl } from "./dom.js";
 
-export const LETTER_SIZE = 12.5;
+const LETTER_SIZE = 12.5;
 let pen = null;
 
 /** Width of a text in a drawing, in its units. */
@@ -19,22 +19,23 @@ export function widestText(texts) {
   return Math.max(0, ...texts.map((text) => textWidth(text)));
 }
 
-/** A text that fits: cut with "…" where it is wider than the room. */
+/** A text that fits: its middle is replaced by "…" where it is wider than the room. */
 export function fittedText(attributes, text, room, size = LETTER_SIZE) {
   const whole = String(text);
   const shown = cutText(whole, room, size);
   return svgEl("text", attributes, shown, shown === whole ? null : svgEl("title", {}, whole));
 }
 
-/** The longest beginning that has room, of whole characters. */
+/** The longest beginning and end that have room together, of whole characters: names often differ at their ends. */
 function cutText(whole, room, size) {
   if (whole.length * size < room || textWidth(whole, size) <= room) return whole; // most are short: not measured
-  const letters = [...whole.slice(0, 400)];
-  let [fits, most] = [1, letters.length];
+  const letters = [...whole];
+  const keep = (kept) => `${letters.slice(0, Math.ceil(kept / 2)).join("")}…${letters.slice(letters.length - Math.floor(kept / 2)).join("")}`;
+  let [fits, most] = [1, Math.min(letters.length, 400)];
   while (fits < most) {
     const half = Math.ceil((fits + most) / 2);
-    if (textWidth(`${letters.slice(0, half).join("")}…`, size) <= room) fits = half;
+    if (textWidth(keep(half), size) <= room) fits = half;
     else most = half - 1;
   }
-  return `${letters.slice(0, fits).join("")}…`;
+  return keep(fits);
 }

@@ -1,7 +1,7 @@
 /** Tables: one way to draw them, to scroll them on a narrow screen, and to take them away as CSV. */
 
 import { el } from "./dom.js";
-import { download, toCsv } from "./download.js";
+import { offerDownload, toCsv } from "./download.js";
 import { NOTHING, count } from "./format.js";
 
 const MOST_ROWS = 200;
@@ -18,10 +18,9 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null,
   const key = `${location.hash} ${name}`;
   const most = whole.has(key) ? rows.length : atFirst;
   const body = el("tbody", {}, rows.slice(0, most).map((row) => tableRow(row, columns, rowClass(row))));
-  const tools = el("div", { class: "tools" },
-    el("button", { type: "button", onclick: () => download(`${name}.csv`, asCsv(columns, rows), "text/csv") }, "CSV"));
+  let more = null;
   if (rows.length > most) {
-    const more = el("button", {
+    more = el("button", {
       type: "button",
       onclick: () => {
         whole.add(key);
@@ -29,16 +28,18 @@ export function dataTable({ name, caption, columns, rows, rowClass = () => null,
         more.remove();
       },
     }, `show all ${count(rows.length)} rows (${count(most)} are shown)`);
-    tools.prepend(more);
   }
   const head = columns.map((column) =>
     el("th", { scope: "col", class: column.number && "number", title: column.hint }, column.title));
   const id = `table-${name}`;
-  return el("div", { class: "table" },
+  const table = el("div", { class: "table" },
     el("div", { class: "caption", id }, caption), // beside the table, or it would be scrolled away with it
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
       el("table", { "aria-labelledby": id }, el("thead", {}, el("tr", {}, head)), body)),
-    tools);
+    more && el("div", { class: "tools" }, more));
+  const make = () => toCsv(columns.map((column) => column.title),
+    rows.map((row) => columns.map((column) => column.value(row))));
+  return offerDownload(table, caption, { CSV: { name: `${name}.csv`, type: "text/csv", make } });
 }
 
 function tableRow(row, columns, rowClass) {
@@ -49,10 +50,6 @@ function tableRow(row, columns, rowClass) {
     return place ? el("td", attributes, shown) : el("th", { ...attributes, scope: "row" }, shown);
   });
   return el("tr", { class: rowClass }, cells);
-}
-
-function asCsv(columns, rows) {
-  return toCsv(columns.map((column) => column.title), rows.map((row) => columns.map((column) => column.value(row))));
 }
 
 /** Pairs of a word and what belongs to it. */

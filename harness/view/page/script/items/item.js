@@ -3,13 +3,15 @@
 import { el } from "../core/dom.js";
 import { NOTHING, count, decimal, isNumber, percent } from "../core/format.js";
 import { filterOf, outcomeBadge, predictionText } from "./items.js";
+import { studyStrip } from "../models/verdict.js";
 import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
 import { dataTable, pairList } from "../core/table.js";
 
+const MOST_OPEN = 3;
 let neighbours = {};
 
-export async function showItemPage(params) {
+export async function showItemPage(params, frame) {
   const wanted = filterOf(params);
   const item = await readPart("item", { ...wanted, id: params.id ?? "" });
   neighbours = { ...item, wanted };
@@ -19,6 +21,7 @@ export async function showItemPage(params) {
       item.previous !== null && el("a", { href: linkTo("item", { ...wanted, id: item.previous }), rel: "prev" }, "← previous (k)"),
       item.next !== null && el("a", { href: linkTo("item", { ...wanted, id: item.next }), rel: "next" }, "next (j) →")),
     el("h1", { class: "isolate" }, item.id),
+    studyStrip(frame),
     item.text === null ? el("p", { class: "quiet" }, "This file was written without texts.") : el("p", { class: "text" }, item.text),
     el("ol", { class: "options" }, item.options.map((option) => el("li", { class: "isolate" }, option))),
     pairList([["place in the source", count(item.position + 1)],
@@ -26,7 +29,7 @@ export async function showItemPage(params) {
     questionsSection(item),
     el("section", {}, el("h2", {}, "Models"),
       item.predictions.length === 0 ? el("p", {}, "No model was asked about this item.")
-        : item.predictions.map((made) => predictionPart(made, item))),
+        : item.predictions.map((made) => predictionPart(made, item, item.predictions.length <= MOST_OPEN))),
   ];
 }
 
@@ -58,9 +61,9 @@ function questionsSection(item) {
         isNumber(revision.seconds) ? `, ${revision.seconds.toFixed(0)} s` : ""))))));
 }
 
-function predictionPart(made, item) {
-  return el("article", {},
-    el("h3", {}, el("span", { class: "isolate" }, made.model), ": ", predictionText(made, item), " ", outcomeBadge(made.outcome)),
+function predictionPart(made, item, open) {
+  return el("article", {}, el("details", { open },
+    el("summary", {}, el("b", { class: "isolate" }, made.model), ": ", predictionText(made, item), " ", outcomeBadge(made.outcome)),
     made.samples.map((sample) => [
       pairList([
         ["read as", readAs(sample, item)],
@@ -71,7 +74,7 @@ function predictionPart(made, item) {
       ]),
       sample.raw === null ? el("p", { class: "quiet" }, "The reply is left out.")
         : el("pre", { tabindex: "0", "aria-label": `raw reply of ${made.model}` }, sample.raw || "(no reply)"),
-    ]));
+    ])));
 }
 
 function readAs(sample, item) {

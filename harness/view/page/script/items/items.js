@@ -1,9 +1,10 @@
 /** Items: filters and words, page by page; the address carries what was asked for. */
 
 import { el } from "../core/dom.js";
-import { download, toCsv } from "../core/download.js";
+import { offerDownload, toCsv } from "../core/download.js";
 import { NOTHING, count } from "../core/format.js";
 import { currentRoute, goTo, linkTo } from "../core/route.js";
+import { studyStrip } from "../models/verdict.js";
 import { readPart } from "../core/source.js";
 
 const FILTERS = ["words", "outcome", "model", "verdict", "expert", "asked", "column", "stratum", "disagreed"];
@@ -11,6 +12,7 @@ const OUTCOMES = { refuted: "refuted by an expert", confirmed: "confirmed by an 
   failed: "failed" };
 const VERDICTS = { confirmed: "yes", refuted: "no", abstained: "abstained", open: "open" };
 const SHOWN = 220;
+const MOST_NAMED = 3;
 
 /** The parameters that filter items, of an address's. */
 export function filterOf(params) {
@@ -26,14 +28,13 @@ export async function showItemsPage(params, frame) {
   ]);
   return [
     el("h1", {}, "Items"),
+    studyStrip(frame),
     filterForm(wanted, frame, values),
     el("p", { role: "status", id: "matches" }, `${count(page.matches)} of ${count(page.of)} items`,
       page.behind && el("span", { class: "quiet" }, " (as of a moment ago; the newest answers are being read)")),
     pageLinks(page, wanted),
-    el("ol", { class: "items", id: "items" }, page.items.map((item) => itemRow(item, wanted))),
+    itemList(page.items, wanted, frame.models),
     pageLinks(page, wanted),
-    el("div", { class: "tools" }, el("button", { type: "button", onclick: () => downloadItems(page.items, frame) },
-      "CSV of this page")),
   ];
 }
 
@@ -72,7 +73,14 @@ function pageLinks(page, wanted) {
     page.after !== null && el("a", { href: linkTo("items", { ...wanted, after: page.after }), rel: "next" }, "next →"));
 }
 
-function itemRow(item, wanted) {
+/** Items with what was asked and answered; those of `models` alone are told of. */
+export function itemList(items, wanted, models) {
+  const list = el("ol", { class: "items", id: "items" }, items.map((item) => itemRow(item, wanted, models)));
+  const make = () => itemsAsCsv(items, models);
+  return offerDownload(list, "Items of this page", { CSV: { name: "items.csv", type: "text/csv", make } });
+}
+
+function itemRow(item, wanted, models) {
   const text = item.text ?? "";
   return el("li", { value: item.position + 1 },
     el("a", { href: linkTo("item", { ...wanted, id: item.id }), class: "isolate" }, item.id), " ",
@@ -80,8 +88,26 @@ function itemRow(item, wanted) {
     el("div", { class: "said" },
       item.questions.map((question) => el("span", { class: "isolate" },
         `${question.expert}: ${item.options[question.option]}? ${question.verdict ?? "open"}`)),
-      item.predictions.map((made) => el("span", {}, el("span", { class: "isolate quiet" }, `${made.model}: `),
-        made.outcome === made.status ? "" : predictionText(made, item), " ", outcomeBadge(made.outcome)))));
+      groupPredictions(item.predictions.filter((made) => models.includes(made.model))).map((group) =>
+        predictionGroup(group, item))));
+}
+
+/** Models that gave the same answer together, the largest group first. */
+function groupPredictions(predictions) {
+  const groups = new Map();
+  for (const made of predictions) {
+    const key = JSON.stringify([made.option, made.status]);
+    groups.set(key, [...(groups.get(key) ?? []), made]);
+  }
+  return [...groups.values()].sort((a, b) => b.length - a.length);
+}
+
+function predictionGroup(group, item) {
+  const [{ outcome, status }] = group;
+  const names = group.map((made) => made.model);
+  const who = names.length > MOST_NAMED ? el("span", { class: "quiet", title: names.join(", ") }, `${names.length} models: `)
+    : el("span", { class: "isolate quiet" }, `${names.join(", ")}: `);
+  return el("span", {}, who, outcome === status ? "" : predictionText(group[0], item), " ", outcomeBadge(outcome));
 }
 
 /** The option that a model named, in words. */
@@ -94,15 +120,15 @@ export function outcomeBadge(outcome) {
   return outcome ? el("span", { class: `badge ${outcome}` }, outcome) : null;
 }
 
-function downloadItems(items, frame) {
-  const header = ["item", "text", "asked", "expert", "answer", ...frame.models];
+function itemsAsCsv(items, models) {
+  const header = ["item", "text", "asked", "expert", "answer", ...models];
   const rows = items.map((item) => [item.id, item.text,
     item.questions.map((question) => item.options[question.option]).join("; "),
     item.questions.map((question) => question.expert).join("; "),
     item.questions.map((question) => question.verdict ?? "open").join("; "),
-    ...frame.models.map((model) => {
+    ...models.map((model) => {
       const made = item.predictions.find((each) => each.model === model);
       return made ? predictionText(made, item) : NOTHING;
     })]);
-  download("items.csv", toCsv(header, rows), "text/csv");
+  return toCsv(header, rows);
 }

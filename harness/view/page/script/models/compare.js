@@ -1,35 +1,37 @@
-/** Two models side by side on the items where they differ. */
+/** Two models side by side: which is better, by how much, and the items where they differ. */
 
+import { dotPlot } from "../core/chart.js";
 import { el } from "../core/dom.js";
+import { pictureOf } from "../core/figure.js";
 import { count, decimal, isNumber, percent, points } from "../core/format.js";
-import { outcomeBadge, predictionText } from "../items/items.js";
+import { itemList } from "../items/items.js";
 import { later } from "../core/later.js";
 import { intervalKind, isJoint } from "./models.js";
 import { goTo, linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
-import { pairList } from "../core/table.js";
+import { verdictStrip } from "../core/strip.js";
 
 const PER_PAGE = 20;
 
 export async function showComparePage(params, frame) {
-  if (frame.models.length < 2) return [el("h1", {}, "Compare"), el("p", { class: "notice" }, "There is only one model.")];
+  if (frame.models.length < 2)
+    return [el("h1", {}, "Compare"), verdictStrip({ verdict: "There is only one model." })];
   const first = params.first ?? frame.models[0];
   const second = params.second ?? frame.models.find((name) => name !== first);
+  const head = [el("h1", {}, "Compare two models"),
+    el("div", { class: "filters" }, picker("first", first, second, frame), picker("second", second, first, frame))];
+  if (first === second) return [...head, verdictStrip({ verdict: "Choose two different models." })];
   const wanted = { disagreed: `${first}\n${second}` };
   const place = Object.fromEntries(["after", "before"].filter((name) => params[name]).map((name) => [name, params[name]]));
-  const page = first === second ? null : await readPart("items", { ...wanted, ...place, limit: PER_PAGE });
+  const page = await readPart("items", { ...wanted, ...place, limit: PER_PAGE });
   return [
-    el("h1", {}, "Compare two models"),
-    el("div", { class: "filters" }, picker("first", first, second, frame), picker("second", second, first, frame)),
-    first === second ? el("p", { class: "notice" }, "Choose two different models.") : [
-      later(`pair-${first}\n${second}`, () => readPart("differences"), (found) => verdictPart(found, first, second)),
-      el("h2", {}, "Items on which they name different options"),
-      el("p", { role: "status" }, `${count(page.matches)} of ${count(page.of)} items. `,
-        el("a", { href: linkTo("items", wanted) }, "as a list")),
-      moreLinks(page, { first, second }),
-      page.items.map((item) => comparedItem(item, [first, second], wanted)),
-      moreLinks(page, { first, second }),
-    ],
+    ...head,
+    later(`pair-${first}\n${second}`, () => readPart("differences"), (found) => pairPart(found, first, second)),
+    el("h2", {}, "Items on which they name different options"),
+    el("p", { role: "status" }, `${count(page.matches)} of ${count(page.of)} items. `,
+      el("a", { href: linkTo("items", wanted) }, "as a list")),
+    itemList(page.items, wanted, [first, second]),
+    moreLinks(page, { first, second }),
   ];
 }
 
@@ -40,37 +42,44 @@ function picker(name, chosen, other, frame) {
   frame.models.map((model) => el("option", { value: model, selected: model === chosen }, model))));
 }
 
-function verdictPart(found, first, second) {
-  if (found.why) return el("p", { class: "quiet" }, found.why);
-  const pair = found.comparisons.find((c) => (c.first === first && c.second === second)
-    || (c.first === second && c.second === first));
-  if (!pair) return el("p", { class: "quiet" }, "These two were not compared.");
-  const turned = (value) => (pair.first !== first && isNumber(value) ? -value : value); // −null would be 0
-  const [low, high] = (pair.first === first ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
-  return el("div", { class: "notice" },
-    el("p", {}, el("b", {}, pair.verdict === "tie" ? "They cannot be told apart." : `${pair.verdict} is better.`)),
-    pairList([
-      [`${first} − ${second}`, `${points(turned(pair.difference))} points, ${percent(pair.level, 0)} ${intervalKind(pair)} ${points(low)} to ${points(high)}`],
-      ["p", decimal(pair.p_value)],
-      ["method", pair.method + (pair.adjusted === "none" ? "" : `, adjusted: ${pair.adjusted}`)],
-      ["rests on", `${count(pair.items)} items, ${count(pair.questions)} answers`],
-      ["holds", pair.holds ? "yes" : `may not hold: ${pair.why}`],
-    ]),
-    isJoint(pair) && el("p", { class: "quiet" }, "The intervals of all pairs hold together at this level."),
-    pair.notes.map((note) => el("p", { class: "quiet" }, note)));
+function pairPart(found, first, second) {
+  const pair = found.comparisons?.find((each) => [each.first, each.second].includes(first)
+    && [each.first, each.second].includes(second));
+  if (!pair) return verdictStrip({ verdict: `Not compared: ${found.why ?? "there is no comparison of these two"}` });
+  const sign = pair.first === first ? 1 : -1;
+  const turned = (value) => (isNumber(value) ? sign * value : null); // −null would be 0
+  const [low, high] = (sign > 0 ? [pair.low, pair.high] : [pair.high, pair.low]).map(turned);
+  const difference = turned(pair.difference);
+  const interval = `${percent(pair.level, 0)} ${intervalKind(pair)}`;
+  return el("div", {},
+    verdictStrip({
+      warning: !pair.holds && `The interval may not hold: ${pair.why}.`,
+      verdict: pair.verdict === "tie" ? "They cannot be told apart." : `${pair.verdict} is better.`,
+      details: [
+        `${first} − ${second}: ${points(difference)} points, ${interval} ${points(low)} to ${points(high)}, p = ${decimal(pair.p_value)}`,
+        `From ${count(pair.items)} items and ${count(pair.questions)} answers, by ${pair.method}`
+          + `${pair.adjusted === "none" ? "" : `, adjusted: ${pair.adjusted}`}.`
+          + (isJoint(pair) ? " The intervals of all pairs hold together at this level." : ""),
+        ...pair.notes,
+      ],
+    }),
+    isNumber(low) && isNumber(high) && differencePicture({ difference, low, high, holds: pair.holds, first, second, interval }));
 }
 
-function comparedItem(item, models, wanted) {
-  return el("article", { class: "compared" },
-    el("h3", {}, el("a", { href: linkTo("item", { ...wanted, id: item.id }), class: "isolate" }, item.id)),
-    el("p", { class: "text" }, item.text),
-    item.questions.map((question) => el("p", { class: "quiet isolate" },
-      `${question.expert}: ${item.options[question.option]}? ${question.verdict ?? "open"}`)),
-    el("div", { class: "sides" }, models.map((model) => {
-      const made = item.predictions.find((each) => each.model === model);
-      return el("div", { class: "card" }, el("span", { class: "quiet isolate" }, model),
-        el("b", {}, made ? predictionText(made, item) : "not asked"), outcomeBadge(made?.outcome));
-    })));
+/** The difference with its interval on an axis that has 0 in its middle. */
+function differencePicture({ difference, low, high, holds, first, second, interval }) {
+  const reach = Math.min(1, Math.max(0.05, Math.ceil(10 * Math.max(Math.abs(low), Math.abs(high))) / 10));
+  return pictureOf({
+    name: "difference",
+    title: "Difference in accuracy, against 0",
+    description: `${first} − ${second}: ${points(difference)} points, from ${points(low)} to ${points(high)}`,
+    svg: dotPlot({
+      rows: [{ label: `${first} − ${second}`, value: difference, low, high, holds }],
+      axis: { title: "percentage points; right of 0 the first model is better", low: -reach, high: reach,
+        format: points, line: { value: 0, title: "no difference" } },
+    }),
+    note: `${interval}; dashed line: no difference.`,
+  });
 }
 
 function moreLinks(page, chosen) {

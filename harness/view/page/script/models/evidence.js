@@ -1,63 +1,58 @@
 /** What the numbers rest on: checks, experts, what was run. */
 
 import { el } from "../core/dom.js";
-import { count, decimal, percent, plural } from "../core/format.js";
-import { linkTo } from "../core/route.js";
+import { NOTHING, count, decimal, plural } from "../core/format.js";
+import { foldedSection } from "../core/strip.js";
 import { dataTable, pairList } from "../core/table.js";
 
+const MOST_CHECKS = 8;
 const STATES = { passed: "passed", failed: "FAILED", "not made": "not made" };
 
-/** Checks of the assumptions, of all models or of one. */
+/** Checks of the assumptions, of all models or of one; open if one failed. */
 export function checksSection({ models }) {
   const rows = models.flatMap((model) => model.checks.map((check) => ({ ...check, model: model.name })));
   const number = (state) => rows.filter((row) => row.state === state).length;
-  return el("section", {},
-    el("h2", {}, "Checks of the assumptions"),
-    rows.length === 0 ? el("p", {}, "Not checked: there is nothing to check yet.") : [
-      el("p", {}, `${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made.`),
-      checksTable("checks", "Checks that failed or were not made", models,
-        [...rows.filter((row) => row.state === "failed"), ...rows.filter((row) => row.state === "not made")]),
-      el("details", { open: models.length === 1 }, el("summary", {}, `${number("passed")} checks that passed`),
-        checksTable("checks-passed", "Checks that passed", models, rows.filter((row) => row.state === "passed")))]);
+  const title = rows.length
+    ? `Checks of the assumptions: ${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made`
+    : "Checks of the assumptions: there is nothing to check yet";
+  const [failed, open, passed] = ["failed", "not made", "passed"].map((state) =>
+    checksTable(`Checks that ${state === "not made" ? "were not made" : state}`, models,
+      joinModels(rows.filter((row) => row.state === state))));
+  if (!failed) return foldedSection(title, open, passed);
+  const section = foldedSection(title, failed,
+    el("details", {}, el("summary", {}, "checks that passed or were not made"), open, passed));
+  section.open = true;
+  return section;
 }
 
-function checksTable(name, caption, models, rows) {
+/** One row a check and finding, with all models that it is about. */
+function joinModels(rows) {
+  const found = new Map();
+  for (const row of rows) {
+    const key = JSON.stringify([row.name, row.message]);
+    if (found.has(key)) found.get(key).models.push(row.model);
+    else found.set(key, { ...row, models: [row.model] });
+  }
+  return [...found.values()];
+}
+
+function checksTable(caption, models, rows) {
   return rows.length > 0 && dataTable({
-    name,
+    name: caption.replaceAll(" ", "-").toLowerCase(),
     caption,
     rows,
+    most: MOST_CHECKS,
     columns: [
       { title: "check", value: (row) => row.name },
-      ...(models.length > 1 ? [{ title: "model", value: (row) => row.model }] : []),
+      ...(models.length > 1 ? [{ title: "models", value: (row) => (row.models.length === models.length && models.length > 2
+        ? `all ${models.length}` : row.models.join(", ")) }] : []),
       { title: "outcome", value: (row) => STATES[row.state],
         node: (row) => el("span", { class: row.state === "failed" && "caution" }, STATES[row.state]) },
-      { title: "p", number: true, value: (row) => row.p_value, node: (row) => decimal(row.p_value) },
+      { title: "p", number: true, value: (row) => (row.models.length > 1 ? null : row.p_value),
+        node: (row) => (row.models.length > 1 ? NOTHING : decimal(row.p_value)) },
       { title: "what it says", value: (row) => row.message },
     ],
   });
-}
-
-/** Experts by what they said, beside what uniform draws would have them say. */
-export function expertsSection({ experts }) {
-  return el("section", {},
-    el("h2", {}, "Experts"),
-    dataTable({
-      name: "experts",
-      caption: "Questions and answers of every expert",
-      rows: experts,
-      columns: [
-        { title: "expert", value: (x) => x.name,
-          node: (x) => el("a", { href: linkTo("items", { expert: x.name }), class: "isolate" }, x.name) },
-        { title: "asked", number: true, value: (x) => x.asked },
-        { title: "yes", number: true, value: (x) => x.yes },
-        { title: "no", number: true, value: (x) => x.no },
-        { title: "abstained", number: true, value: (x) => x.abstained },
-        { title: "open", number: true, value: (x) => x.asked - x.yes - x.no - x.abstained },
-        { title: "yes-rate", number: true, value: (x) => x.yes_rate, node: (x) => percent(x.yes_rate) },
-        { title: "1/K", number: true, value: (x) => x.expected_yes_rate, node: (x) => percent(x.expected_yes_rate),
-          hint: "the share of yes that uniformly drawn options would give" },
-      ],
-    }));
 }
 
 /** Error rates, steadiness and drift of experts, by control questions; nothing where there are none. */
@@ -70,8 +65,7 @@ export function qualitySection({ quality = [] }) {
     ["agreement", "same answer as a colleague"],
     ["drift", "change from first to second half of gold"],
   ].filter(([key]) => quality.some((row) => row.words[key]));
-  return quality.length > 0 && el("section", {},
-    el("h2", {}, "Experts, by control questions"),
+  return quality.length > 0 && foldedSection("Experts, by control questions",
     dataTable({
       name: "quality",
       caption: "What gold, repeats and second experts tell of every expert",
@@ -86,8 +80,7 @@ export function qualitySection({ quality = [] }) {
 /** Settings of the study and of every run. */
 export function whatWasRun(overview) {
   const versions = Object.entries(overview.versions).map(([name, version]) => `${name} ${version}`).join(", ");
-  return el("section", {},
-    el("h2", {}, "What was run"),
+  return foldedSection("What was run",
     pairList([
       ["protocol", `${overview.protocol}, seed ${overview.seed}`],
       ["questions", overview.asked],

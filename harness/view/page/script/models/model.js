@@ -6,32 +6,31 @@ import { checksSection, runDetails } from "./evidence.js";
 import { pictureOf } from "../core/figure.js";
 import { count, percent } from "../core/format.js";
 import { later } from "../core/later.js";
-import { closingFigure, headlineOf, reasonOf } from "./models.js";
+import { closingFigure, holdsText } from "./models.js";
+import { modelStrip } from "./verdict.js";
+import { noteList } from "../core/notes.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 export async function showModelPage({ name }, frame) {
   const overview = await readPart("overview");
   const model = overview.models?.find((each) => each.name === name);
   if (!model) return [el("h1", {}, name ?? "Model"), el("p", { class: "notice" }, overview.why ?? "There is no estimate of such a model.")];
-  const quoted = headlineOf(model);
   return [
     el("h1", { class: "isolate" }, model.name),
-    el("p", {}, quoted ? el("b", {}, `${quoted.words.value}, ${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
-      : el("span", { class: "caution" }, reasonOf(model))),
-    quoted?.words.caution && el("p", { class: "caution" }, quoted.words.caution),
-    el("p", { class: "quiet" }, [model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")),
+    modelStrip(model, [[model.items_text, overview.asked, ...model.labels, ...model.reading].join(" · ")]),
     itemLinks(model, overview),
     estimatesSection(model),
     classesSection(model),
-    el("section", {}, el("h2", {}, "How the interval closes as labels arrive"),
+    foldedSection("How the interval closes as labels arrive",
       later(`closing-${name}`, () => readPart("closing", { model: name }),
         (found) => closingFigure([{ ...found, model: name, truth: model.truth }]))),
     frame.columns.map((column) => strataSection(name, column)),
     checksSection({ models: [model] }),
     unusedSection(model),
-    el("section", {}, el("h2", {}, "The run"), runDetails(model)),
+    runDetails(model),
   ];
 }
 
@@ -72,12 +71,12 @@ function estimatesSection(model) {
         { title: "high", number: true, value: (row) => row.high, node: (row) => percent(row.high) },
         { title: "s.e.", number: true, value: (row) => row.se, node: (row) => percent(row.se) },
         { title: "method", value: (row) => row.words.method },
-        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+        { title: "holds", value: holdsText },
         ...["ordinary", "complementary", "abstained", "unreadable", "failed", "unlabelled", "unasked"].map((kind) =>
           ({ title: kind, number: true, value: (row) => row.n[kind] })),
       ],
     }),
-    el("ul", {}, model.notes.map((line) => el("li", {}, line))),
+    noteList([...doubtLines(rows, (row) => row.words.estimator), ...model.notes]),
     el("details", {}, el("summary", {}, "What each of them assumes"),
       rows.map((row) => [el("h3", {}, row.words.estimator), el("ul", {}, row.assumptions.map((line) => el("li", {}, line)))])));
 }
@@ -96,15 +95,21 @@ function classesSection(model) {
         { title: "value", number: true, value: (row) => row.estimate, node: (row) => row.words.value },
         { title: "interval", value: (row) => row.words.interval },
         { title: "method", value: (row) => row.words.method },
-        { title: "holds", value: (row) => (row.holds ? "yes" : `may not hold: ${row.why}`) },
+        { title: "holds", value: holdsText },
       ],
     }),
-    el("ul", {}, notes.map((line) => el("li", {}, line))));
+    noteList([...doubtLines(rows, (row) => row.name), ...notes]));
+}
+
+/** Why intervals may not hold, each reason once with the estimates that it is about. */
+function doubtLines(rows, nameOf) {
+  const about = new Map();
+  for (const row of rows.filter((each) => !each.holds)) about.set(row.why, [...(about.get(row.why) ?? []), nameOf(row)]);
+  return [...about].map(([why, names]) => `${names.length === rows.length ? "All of them" : names.join(", ")} may not hold: ${why}.`);
 }
 
 function strataSection(model, column) {
-  return el("section", {},
-    el("h2", {}, `By ${column}`),
+  return foldedSection(`By ${column}`,
     later(`strata-${model}-${column}`, () => readPart("strata", { column, model }), (found) => {
       if (found.why) return el("p", { class: "quiet" }, found.why);
       const rows = found.strata.filter((row) => row.estimate);

@@ -5,32 +5,15 @@ import { el } from "../core/dom.js";
 import { pictureOf } from "../core/figure.js";
 import { NOTHING, count, decimal, dollars, isNumber, percent, points } from "../core/format.js";
 import { linkTo } from "../core/route.js";
+import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
-const MOST_CARDS = 6;
-const MOST_PAIRS = 60;
 const NAMED = 12;
 
 /** The estimate to quote of a model, with its words; null without one. */
 export function headlineOf(model) {
   const name = model.accuracy?.estimator;
   return name ? { ...model.estimates[name], words: model.words[name] } : null;
-}
-
-/** The number to quote of each of a few models. */
-export function modelCards(overview) {
-  if (overview.models.length > MOST_CARDS) return null;
-  return el("div", { class: "cards" }, overview.models.map((model) => {
-    const quoted = headlineOf(model);
-    return el("div", { class: "card" },
-      el("a", { href: linkTo("model", { name: model.name }) }, model.name),
-      el("b", {}, quoted ? quoted.words.value : NOTHING),
-      quoted ? el("div", {}, `${percent(quoted.level, 0)} interval ${quoted.words.interval}`)
-        : el("div", { class: "caution" }, `no estimate: ${reasonOf(model)}`),
-      quoted?.words.caution && el("div", { class: "caution" }, quoted.words.caution),
-      el("div", { class: model.items.unpredicted ? "caution" : "quiet" }, model.items_text),
-      isNumber(model.truth) && el("div", { class: "quiet" }, `by the opened key ${percent(model.truth)}`));
-  }));
 }
 
 /** Why a model has no estimate. */
@@ -65,14 +48,13 @@ export function rankingTable(overview, found) {
           node: (m) => percent(headlineOf(m)?.low) },
         { title: "high", number: true, value: (m) => headlineOf(m)?.high ?? null,
           node: (m) => percent(headlineOf(m)?.high) },
-        { title: "method", value: (m) => headlineOf(m)?.words.method ?? reasonOf(m) },
-        { title: "holds", value: (m) => holdsText(headlineOf(m)) },
+        { title: "checks", value: checkCounts,
+          node: (m) => el("span", { class: checkCounts(m).includes("FAILED") && "caution" }, checkCounts(m)) },
+        { title: "holds", value: (m) => holdsText(headlineOf(m)) ?? reasonOf(m) },
         { title: "items answered", number: true, value: (m) => `${count(m.items.predicted)} of ${count(m.items.of)}` },
-        { title: "yes", number: true, value: (m) => headlineOf(m)?.n.ordinary ?? null },
-        { title: "no", number: true, value: (m) => headlineOf(m)?.n.complementary ?? null },
+        { title: "unreadable", number: true, value: (m) => m.items.unreadable, hint: "counts as wrong" },
         ...(opened ? [{ title: "by the key", number: true, value: (m) => m.truth, node: (m) => percent(m.truth) }] : []),
-        { title: "cost", number: true, value: (m) => m.usd, node: (m) => dollars(m.usd) },
-        { title: "checks", value: checkCounts },
+        ...(rows.some((m) => m.usd) ? [{ title: "cost", number: true, value: (m) => m.usd, node: (m) => dollars(m.usd) }] : []),
       ],
     }),
     found.why && overview.models.length > 1 && el("p", { class: "quiet" }, `Not ranked: ${found.why}`),
@@ -86,15 +68,15 @@ function twoModels(name, [pair]) {
   return pair.verdict === name ? "1" : "2";
 }
 
-function holdsText(quoted) {
-  if (!quoted) return NOTHING;
-  return quoted.holds ? "yes" : `may not hold: ${quoted.why}`;
+/** Whether an interval holds, in a word; why not stands once below the table. */
+export function holdsText(quoted) {
+  return quoted && (quoted.holds ? "yes" : "may not hold");
 }
 
 function checkCounts(model) {
   const number = (state) => model.checks.filter((check) => check.state === state).length;
-  return model.checks.length
-    ? `${number("passed")} passed, ${number("failed")} failed, ${number("not made")} not made` : "none";
+  if (!model.checks.length) return "none";
+  return number("failed") ? `${number("failed")} FAILED` : `${number("passed")} passed`;
 }
 
 /** The quoted interval of every model. */
@@ -180,30 +162,26 @@ export function differencesSection(found) {
   if (found.why || !found.comparisons?.length) return el("div", {});
   const pairs = found.comparisons;
   const shown = pairs.toSorted((a, b) => a.p_value - b.p_value);
-  return el("section", {},
-    el("h2", {}, "Differences"),
+  return foldedSection(`Differences: ${count(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} of models`,
     el("p", { class: "quiet" },
       `${count(found.items.predicted)} of ${count(found.items.of)} items were answered by all models; `
-      + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered.`),
-    el("details", { open: pairs.length <= MOST_PAIRS },
-      el("summary", {}, `${count(pairs.length)} ${pairs.length === 1 ? "pair" : "pairs"} of models`),
-      dataTable({
-        name: "differences",
-        caption: `Differences in accuracy, percentage points, with ${percent(pairs[0].level, 0)} ${intervalKind(pairs[0])}s`,
-        rows: shown,
-        columns: [
-          { title: "pair", value: (c) => `${c.first} − ${c.second}`,
-            node: (c) => el("a", { href: linkTo("compare", { first: c.first, second: c.second }) }, `${c.first} − ${c.second}`) },
-          { title: "better?", value: (c) => (c.verdict === "tie" ? "tie" : `${c.verdict} is better`) },
-          { title: "difference", number: true, value: (c) => c.difference, node: (c) => points(c.difference) },
-          { title: "low", number: true, value: (c) => c.low, node: (c) => points(c.low) },
-          { title: "high", number: true, value: (c) => c.high, node: (c) => points(c.high) },
-          { title: "p", number: true, value: (c) => c.p_value, node: (c) => decimal(c.p_value) },
-          { title: "method", value: (c) => c.method + (c.adjusted === "none" ? "" : `, ${c.adjusted}`) },
-          { title: "items", number: true, value: (c) => c.items },
-          { title: "answers", number: true, value: (c) => c.questions },
-          { title: "holds", value: (c) => holdsText(c) },
-        ],
-      }),
-      el("ul", {}, found.cautions.map((line) => el("li", {}, line)))));
+      + `${count(found.questions.answered)} of ${count(found.questions.drawn)} questions answered. Every pair leads to its page.`),
+    dataTable({
+      name: "differences",
+      caption: `Differences in accuracy, percentage points, with ${percent(pairs[0].level, 0)} ${intervalKind(pairs[0])}s`,
+      rows: shown,
+      columns: [
+        { title: "pair", value: (c) => `${c.first} − ${c.second}`,
+          node: (c) => el("a", { href: linkTo("compare", { first: c.first, second: c.second }) }, `${c.first} − ${c.second}`) },
+        { title: "better?", value: (c) => (c.verdict === "tie" ? "tie" : `${c.verdict} is better`) },
+        { title: "difference", number: true, value: (c) => c.difference, node: (c) => points(c.difference) },
+        { title: "low", number: true, value: (c) => c.low, node: (c) => points(c.low) },
+        { title: "high", number: true, value: (c) => c.high, node: (c) => points(c.high) },
+        { title: "p", number: true, value: (c) => c.p_value, node: (c) => decimal(c.p_value) },
+        { title: "method", value: (c) => c.method + (c.adjusted === "none" ? "" : `, ${c.adjusted}`) },
+        { title: "items", number: true, value: (c) => c.items },
+        { title: "answers", number: true, value: (c) => c.questions },
+        { title: "holds", value: holdsText },
+      ],
+    }));
 }

@@ -3,11 +3,13 @@
 import { el } from "../core/dom.js";
 import { plural } from "../core/format.js";
 import { later } from "../core/later.js";
-import { checksSection, expertsSection, qualitySection, whatWasRun } from "./evidence.js";
-import { closingFigure, costFigure, differencesSection, intervalsFigure, modelCards, rankingTable } from "./models.js";
-import { progressSection } from "./progress.js";
+import { checksSection, qualitySection, whatWasRun } from "./evidence.js";
+import { closingFigure, costFigure, differencesSection, headlineOf, intervalsFigure, rankingTable } from "./models.js";
+import { expertsSection, runsSection } from "./progress.js";
+import { studyStrip } from "./verdict.js";
 import { linkTo } from "../core/route.js";
 import { readPart } from "../core/source.js";
+import { foldedSection } from "../core/strip.js";
 import { dataTable } from "../core/table.js";
 
 const MOST_CLOSING = 6;
@@ -15,25 +17,27 @@ const MOST_COLUMNS = 3;
 
 export async function showOverviewPage(params, frame) {
   const [overview, progress] = await Promise.all([readPart("overview"), readPart("progress")]);
-  const head = [el("h1", {}, frame.name), el("p", { class: "quiet" }, studyLine(frame))];
-  if (overview.why) return [...head, noEstimate(overview.why, frame), progressSection(progress, frame)];
+  const head = [el("h1", {}, "Overview"), el("p", { class: "quiet" }, studyLine(frame)), studyStrip(frame)];
+  if (overview.why) return [...head, frame.is_panel && panelNotice(), runsSection(progress), expertsSection(progress, frame)];
+  const hasFailed = overview.models.some((model) => model.checks.some((check) => check.state === "failed"));
+  const checks = checksSection(overview);
   return [
     ...head,
+    hasFailed && checks,
     overview.left_out.map((line) => el("p", { class: "caution" }, line)),
     overview.clusters && el("p", {}, `Items come in ${plural(overview.clusters[0], "cluster")}, the largest of `
       + `${plural(overview.clusters[1], "item")}: clusters are the independent units of every interval.`),
-    modelCards(overview),
     later("differences", () => readPart("differences"), (found) => rankingTable(overview, found)),
     intervalsFigure(overview),
-    progressSection(progress, frame),
+    runsSection(progress),
+    expertsSection(progress, frame, overview.experts),
     closingSection(overview),
     later("pairs", () => readPart("differences"), differencesSection),
     costFigure(overview),
     frame.columns.slice(0, MOST_COLUMNS).map((column) => strataTable(overview, column)),
-    checksSection(overview),
-    expertsSection(overview),
+    !hasFailed && checks,
     qualitySection(overview),
-    el("section", {}, el("h2", {}, "What must hold for these numbers"),
+    foldedSection("What must hold for these numbers",
       el("ul", {}, overview.assumptions.map((line) => el("li", {}, line)))),
     whatWasRun(overview),
   ];
@@ -44,20 +48,23 @@ function studyLine(frame) {
   return `${people} · ${plural(frame.models.length, "model")} · protocol ${frame.protocol}`;
 }
 
-function noEstimate(why, frame) {
-  const where = frame.is_panel
-    ? ["A panel's numbers are on the page ", el("a", { href: linkTo("panel") }, "Panel"), "."]
-    : ["No estimate yet: ", why];
-  return el("p", { class: "notice" }, where);
+function panelNotice() {
+  return el("p", { class: "notice" }, "A panel's numbers are on the page ", el("a", { href: linkTo("panel") }, "Panel"), ".");
 }
 
-/** Accuracy of the first models in every stratum of a column. */
+/** The models with the highest estimates: a picture of fifty could not be read. */
+function leadingModels(overview) {
+  return overview.models.filter(headlineOf).toSorted((a, b) => headlineOf(b).estimate - headlineOf(a).estimate)
+    .slice(0, MOST_CLOSING);
+}
+
+/** Accuracy of the leading models in every stratum of a column. */
 function strataTable(overview, column) {
-  const estimated = overview.models.filter((model) => model.accuracy).slice(0, MOST_CLOSING);
+  const estimated = leadingModels(overview);
   const models = estimated.length ? estimated : overview.models.slice(0, 1); // whose strata say why there is no estimate
   const key = `strata-of-${column}-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map((model) => readPart("strata", { column, model: model.name })));
-  return el("section", {}, el("h2", {}, `By ${column}`), later(key, read, (found) => {
+  return foldedSection(`By ${column}`, later(key, read, (found) => {
     const reasons = found.flatMap((each, place) => (each.why
       ? [el("p", { class: "quiet" }, `${models[place].name}: ${each.why}`)] : []));
     const whole = found.find((each) => !each.why);
@@ -79,15 +86,15 @@ function strataTable(overview, column) {
   }));
 }
 
-/** How intervals close, of the first models: a page of fifty would draw fifty. */
+/** How the intervals of the leading models close. */
 function closingSection(overview) {
-  const models = overview.models.filter((model) => model.accuracy).slice(0, MOST_CLOSING);
+  const models = leadingModels(overview);
   const key = `closing-${models.map((model) => model.name).join("\n")}`;
   const read = () => Promise.all(models.map(async (model) => ({
     model: model.name, truth: model.truth, ...await readPart("closing", { model: model.name }),
   })));
-  return el("section", {}, el("h2", {}, "How the intervals close as labels arrive"),
+  return foldedSection("How the intervals close as labels arrive",
     models.length ? later(key, read, closingFigure) : el("p", { class: "quiet" }, "No model has an estimate yet."),
     models.length > 0 && overview.models.length > models.length && el("p", { class: "quiet" },
-      `The first ${models.length} of ${overview.models.length} models; each has its own picture on its own page.`));
+      `The ${models.length} leading of ${overview.models.length} models; each has its own picture on its own page.`));
 }

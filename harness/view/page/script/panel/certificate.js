@@ -11,7 +11,6 @@ const CEILING_SIGNS = { U_star: "U*", U_e: "U(e)", U_panel: "U(p)", U_t: "U(t)" 
 
 export function drawCertificate({ name, file, certificate: found, undefined: why }, ceilings) {
   return [
-    el("p", { class: found.holds ? "notice" : "notice caution" }, found.verdict),
     found.conditions.length > 0 && el("ul", {}, found.conditions.map((condition) =>
       el("li", {}, `Not known: ${condition.unseen}. It would be refuted by ${condition.refuted_by}.`))),
     boundsPicture(name, file, found),
@@ -106,7 +105,7 @@ function assumptionLines(name, found) {
   const check = found.check
     ? [`Of ${plural(found.check.oracle_items, "item")} the truth is known: annotators ${percent(found.check.human_accuracy)}, `
       + `model ${percent(found.check.model_accuracy)}, vote ${percent(found.check.aggregate_accuracy)} right.`]
-    : ["Not checked: no item's truth is known here. oversight certify --oracle FILE, with the truth of some items drawn "
+    : ["Not checked: no item's truth is known here. oversight panel certify --oracle FILE, with the truth of some items drawn "
       + "at random, looks at them."];
   return el("details", {}, el("summary", {},
     `What ${name}'s certificate assumes (${found.assumptions.length}), and published scores`),

@@ -1,7 +1,7 @@
 /** One candidate: how it stands, its source against its parent's, and what it answered. */
 
 import { el } from "../core/dom.js";
-import { download } from "../core/download.js";
+import { offerDownload } from "../core/download.js";
 import { NOTHING, count, percent, plural, scored } from "../core/format.js";
 import { outcomeBadge } from "../items/items.js";
 import { later } from "../core/later.js";
@@ -84,10 +84,9 @@ function sourceSection(found) {
     !known && el("p", { class: "quiet" }, "This file leaves texts out."),
     known && parent && el("p", { class: "quiet" }, changed
       ? "Lines with + are its own, lines with − its parent's." : "The two do not differ."),
-    known && el("pre", { class: "source", tabindex: "0", "aria-label": "source" },
-      foldedLines(found.lines, Boolean(parent))),
-    known && el("div", { class: "tools" }, el("button", { type: "button",
-      onclick: () => download(`${found.name}.py`, `${source}\n`, "text/x-python") }, "Python file")),
+    known && offerDownload(el("pre", { class: "source", tabindex: "0", "aria-label": "source" },
+      foldedLines(found.lines, Boolean(parent))), "Its source",
+    { Python: { name: `${found.name}.py`, type: "text/x-python", make: () => `${source}\n` } }),
   ];
 }
 

@@ -11,7 +11,7 @@ const LINEAGE_LARGE = { column: 200, row: 46, width: 168, height: 38, edge: 4 };
 const LINEAGE_SMALL = { column: 74, row: 17, width: 10, height: 10, edge: 6 };
 
 /** Where each candidate stands: right of its parents, in the order of a walk from the roots. */
-export function placeLineage(rows) {
+function placeLineage(rows) {
   const known = new Set(rows.map((row) => row.id));
   const depth = new Map();
   const children = new Map();
@@ -52,7 +52,7 @@ export function familyOf(rows, id) {
 }
 
 /** What is said of a candidate in a few words. */
-export function standingText(row) {
+function standingText(row) {
   const found = row.standing;
   if (!found) return row.answers ? "all its answers failed" : "no answers yet";
   if (found.scale === "q") return `${scored(found.mean, "q")} (${found.low.toFixed(3)}–${found.high.toFixed(3)})`;

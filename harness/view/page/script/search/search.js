@@ -9,6 +9,7 @@ import { frontFigure } from "./front.js";
 import { candidateBadges, exactMean, keepLineageScroll, lineageFigure, verdictText } from "./lineage.js";
 import { linkTo } from "../core/route.js";
 import { isExported, readPart } from "../core/source.js";
+import { foldedSection, verdictStrip } from "../core/strip.js";
 import { dataTable, pairList } from "../core/table.js";
 
 const CANDIDATES_AT_FIRST = 50;
@@ -26,6 +27,7 @@ export async function showSearchPage(params) {
   if (!search) return [el("h1", {}, "Search"), el("p", {}, "This study has no search yet.")];
   return [
     el("h1", {}, `Search ${search.id}`),
+    search.rows && searchStrip(search),
     searchLine(search),
     searches.length > 1 && searchesTable(searches, search.id),
     missingParts(search.missing),
@@ -57,7 +59,7 @@ function searchLine(search) {
 }
 
 /** What could not be made of a page, and why. */
-export function missingParts(missing) {
+function missingParts(missing) {
   return missing.map((each) => el("p", { class: "notice caution" }, `Not shown: ${each.part}. ${each.why ?? ""}`));
 }
 
@@ -102,51 +104,80 @@ function searchSections(search, params) {
     replaceContent(table, candidatesTable(search, order));
   };
   return [
-    headlineCard(search),
-    otherNumbers(search.others),
-    el("h2", {}, "What these labels can show"),
-    el("ul", {}, search.power.map((line) => el("li", {}, line)), search.a_a && el("li", {}, `A/A: ${search.a_a}`)),
-    el("h2", {}, "Lineage"),
-    el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
-    lineage,
+    winnerTable(search),
     el("h2", {}, search.scale === "q" ? "q against cost" : "Accuracy against cost"),
     front,
     el("h2", {}, "Candidates"),
     orderChoice(params.sort, rankBy),
     table,
+    el("h2", {}, "Lineage"),
+    el("p", { class: "quiet" }, "Generations stand from left to right; every candidate leads to its source and its answers."),
+    lineage,
+    otherNumbers(search.others),
+    foldedSection("What these labels can show",
+      el("ul", {}, search.power.map((line) => el("li", {}, line)), search.a_a && el("li", {}, `A/A: ${search.a_a}`))),
     search.refused_in_all > 0 && refusedList(search),
-    el("h2", {}, "What was run"),
-    runPairs(search),
+    foldedSection("What was run", runPairs(search)),
   ];
 }
 
-function headlineCard(search) {
+/** The one number, against the start and with its cost; the sealed test where there is one. */
+function searchStrip(search) {
   const found = search.headline;
-  if (!found)
-    return el("p", { class: "notice" }, "No number yet: no answer to a labelled item can be scored.");
-  const level = found.level ? `${(100 * found.level).toFixed(0)} % interval` : "about 95 %";
-  return [
-    found.key === "leading" && el("p", { class: "notice" }, "No winner yet. A search that does not run any more goes on with: ",
-      el("code", {}, `oversight search resume ${search.id}`)),
-    el("div", { class: "cards" }, el("div", { class: "card wide" },
-      el("span", {}, found.name, ": ",
-        el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }) }, found.candidate_name)),
-      el("b", {}, scored(found.value, found.scale)),
-      el("span", {}, `${level}: ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`,
-        found.answers ? `, from ${plural(found.answers, "answer")}` : ""),
-      el("p", { class: "quiet" }, found.words))),
-  ];
+  if (!found) return verdictStrip({ verdict: "No number yet: no answer to a labelled item can be scored." });
+  const level = found.level ? percent(found.level, 0) : "about 95 %";
+  const name = el("a", { href: linkTo("search", { id: search.id, candidate: found.candidate }), class: "isolate" }, found.candidate_name);
+  const difference = search.others.find((row) => row.key === "difference")?.said;
+  const ratio = costRatio(search);
+  return verdictStrip({
+    warning: found.key === "leading" && `No winner yet. A search that does not run any more goes on with: oversight search resume ${search.id}`,
+    verdict: [`${found.key === "leading" ? "Leading" : "Winner"}: `, name, ` ${scored(found.value, found.scale)}`],
+    details: [
+      `${level} interval ${scored(found.low, found.scale)} – ${scored(found.high, found.scale)}`
+        + `${found.answers ? `, from ${plural(found.answers, "answer")}` : ""}. ${found.words}`,
+      difference && `Against the start: ${difference}.`,
+      ratio && `${ratio.toFixed(1)} times the start's tokens per item.`,
+    ],
+  });
+}
+
+/** Tokens per item of the candidate ahead, divided by the start's; null where one of them is not known. */
+function costRatio(search) {
+  const tokens = (id) => search.rows.find((row) => row.id === id)?.standing?.tokens;
+  const [own, start] = [tokens(search.headline.candidate), tokens(search.start)];
+  return own && start && search.headline.candidate !== search.start ? own / start : null;
+}
+
+/** Winner beside start on the same test items. */
+function winnerTable(search) {
+  const start = search.others.find((row) => row.key === "start");
+  if (search.headline?.key !== "test" || !start) return null;
+  const tokens = (id) => search.rows.find((row) => row.id === id)?.standing?.tokens ?? null;
+  return dataTable({
+    name: "winner",
+    caption: "Winner and start on the test items, which no decision has seen",
+    rows: [
+      { ...search.headline, who: "winner", tokens: tokens(search.headline.candidate) },
+      { ...start, who: "start", candidate_name: search.start_name, tokens: tokens(search.start) },
+    ],
+    columns: [
+      { title: "who", value: (row) => row.who },
+      { title: "candidate", value: (row) => row.candidate_name },
+      { title: "accuracy", number: true, value: (row) => row.value, node: (row) => scored(row.value, row.scale) },
+      { title: "low", number: true, value: (row) => row.low, node: (row) => scored(row.low, row.scale) },
+      { title: "high", number: true, value: (row) => row.high, node: (row) => scored(row.high, row.scale) },
+      { title: "tokens per item", number: true, value: (row) => row.tokens, node: (row) => count(Math.round(row.tokens)) },
+    ],
+  });
 }
 
 function otherNumbers(others) {
-  if (!others.length) return null;
   const interval = (row) => (row.low === null ? "" : `, ${scored(row.low, row.scale)} – ${scored(row.high, row.scale)}`);
-  return [
-    el("h2", {}, "Other numbers, and why they differ"),
-    el("ul", { class: "numbers" }, others.map((row) => el("li", {},
+  const shown = others.filter((row) => !["start", "difference"].includes(row.key));
+  return shown.length > 0 && foldedSection("Other numbers, and why they differ",
+    el("ul", { class: "numbers" }, shown.map((row) => el("li", {},
       el("b", {}, row.said ?? scored(row.value, row.scale)), `${interval(row)}: ${row.name}`,
-      el("p", { class: "quiet" }, row.words)))),
-  ];
+      el("p", { class: "quiet" }, row.words)))));
 }
 
 function rankCandidates(rows, order) {
@@ -186,7 +217,6 @@ function candidatesTable(search, order) {
       { title: "unreadable", ...share("unreadable") },
       { title: "failed", ...share("failed") },
       { title: "made by", value: (row) => row.op },
-      { title: "id", value: (row) => row.id },
     ],
   });
 }

@@ -1,0 +1,168 @@
+"""The page of open answers: every answer with its units by judgement, and results by model and field."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oversight.harness.config import Study
+from oversight.harness.errors import BadInput, OversightError, StoreError
+from oversight.harness.open_answers.judged_study import JudgedStudy, estimate_study, read_judged
+from oversight.harness.open_answers.result_texts import describe, find_fields
+from oversight.harness.open_answers.units import NO, YES
+from oversight.harness.store import Store, StoredAnswer, StoredUnit
+from oversight.harness.types import Item
+
+PAGE_SIZE = 40
+"""Answers of one page."""
+OUTCOMES = ("error", "right", "open")
+"""States of a unit, by which answers are filtered: an error, none, or no yes or no so far."""
+
+
+def read_judged_answers(
+    study: Study, store: Store, model: str = "", field: str = "", outcome: str = "", start: str = "0"
+) -> dict[str, Any]:
+    """Read the answers of a study with their units, filtered, and results by model and field.
+
+    Parameters
+    ----------
+    model, field
+        Only answers of the model; only answers with a unit of the field.
+    outcome
+        Only answers with a unit of this state (of the field, if one is given): see `OUTCOMES`.
+    start
+        Place of the first answer to show, from 0.
+
+    Returns
+    -------
+    dict
+        ``models``, ``fields``: names. ``results``: for each field ("" for all) and model, ``met`` and
+        ``score`` in words, and the score as ``value``, None if there is none. ``answers``: at most
+        `PAGE_SIZE`, each with item, text, model, answer and units. ``matches``, ``of``: how many answers
+        match, of how many. ``why``: why there is nothing to show; empty if there is.
+    """
+    if not start.isdecimal():
+        raise BadInput(f"start must be a whole number, is {start!r}")
+    if outcome not in ("", *OUTCOMES):
+        raise BadInput(f"outcome must be one of {', '.join(OUTCOMES)}, is {outcome!r}")
+    try:
+        judged = read_judged(study, store)
+    except StoreError:
+        raise
+    except OversightError as error:
+        return {"why": str(error)}
+    states = find_states(judged)
+    units = _units_by_answer(judged)
+    chosen = [
+        answer
+        for answer in judged.frame.answers
+        if model in ("", answer.model) and _matches(answer, units[answer.id], states, field, outcome)
+    ]
+    shown = chosen[int(start) : int(start) + PAGE_SIZE]
+    items = store.content.find_items({answer.item_id for answer in shown})
+    comments = _read_comments(store, judged)
+    return {
+        "why": "",
+        "models": list(judged.frame.models),
+        "fields": sorted({unit.field for unit in judged.frame.units if unit.field is not None}),
+        "results": _list_results(study, judged),
+        "answers": [_describe(a, items[a.item_id], units[a.id], states, comments) for a in shown],
+        "start": int(start),
+        "size": PAGE_SIZE,
+        "matches": len(chosen),
+        "of": len(judged.frame.answers),
+    }
+
+
+def find_states(judged: JudgedStudy) -> dict[tuple[str, str], str]:
+    """Answer and unit → one of `OUTCOMES`.
+
+    A unit with negative points is an error if it is met; any other, if it is not.
+    """
+    table, found = judged.judgements, dict[tuple[str, str], str]()
+    rows = zip(
+        table.answer.tolist(), table.unit.tolist(), table.reply.tolist(), table.points.tolist(), strict=True
+    )
+    for answer, unit, reply, points in rows:
+        if reply in (YES, NO):
+            found[answer, unit] = "right" if (reply == YES) == (points > 0) else "error"
+        else:
+            found.setdefault((answer, unit), "open")
+    return found
+
+
+def _units_by_answer(judged: JudgedStudy) -> dict[str, list[StoredUnit]]:
+    of_item, of_answer = defaultdict[str, list[StoredUnit]](list), defaultdict[str, list[StoredUnit]](list)
+    for unit in judged.frame.units:
+        (of_answer[unit.answer] if unit.answer else of_item[unit.item_id]).append(unit)
+    return {a.id: [*of_item[a.item_id], *of_answer[a.id]] for a in judged.frame.answers}
+
+
+def _matches(
+    answer: StoredAnswer,
+    units: Sequence[StoredUnit],
+    states: Mapping[tuple[str, str], str],
+    field: str,
+    outcome: str,
+) -> bool:
+    about = [unit for unit in units if field in ("", unit.field)]
+    return any(outcome in ("", states[answer.id, unit.id]) for unit in about)
+
+
+_Comments = Mapping[tuple[str, str], Sequence[str]]
+"""Answer and unit → comments of its experts."""
+
+
+def _read_comments(store: Store, judged: JudgedStudy) -> _Comments:
+    put = [row for row in judged.drawn if row.question_id]
+    replies = store.replies(panel=False).find_replies(row.question_id for row in put)
+    found = defaultdict[tuple[str, str], list[str]](list)
+    for row in put:
+        reply = replies.get(row.question_id)
+        if reply is not None and reply.comment:
+            found[row.answer, row.unit_id].append(f"{reply.expert}: {reply.comment}")
+    return found
+
+
+def _describe(
+    answer: StoredAnswer,
+    item: Item,
+    units: Sequence[StoredUnit],
+    states: Mapping[tuple[str, str], str],
+    comments: _Comments,
+) -> dict[str, Any]:
+    return {
+        "item": item.id,
+        "text": item.text,
+        "model": answer.model,
+        "raw": answer.text,
+        "units": [
+            {
+                "text": unit.text,
+                "points": unit.points,
+                "field": unit.field,
+                "state": states[answer.id, unit.id],
+                "comments": list(comments.get((answer.id, unit.id), ())),
+            }
+            for unit in units
+        ],
+    }
+
+
+def _list_results(study: Study, judged: JudgedStudy) -> list[dict[str, Any]]:
+    """Score and share of units met of every model: of all fields first, then of each."""
+    result = estimate_study(study, judged)
+    known = {(e.metric, e.model, e.field): e for e in result.estimates if e.other is None}
+    return [
+        {
+            "field": field or "",
+            "model": model,
+            "value": known["score", model, field].value,
+            "met": describe(met),
+            "score": describe(known["score", model, field]),
+        }
+        for field in (None, *find_fields(result))
+        for model in judged.frame.models
+        if (met := known.get(("met", model, field))) is not None and ("score", model, field) in known
+    ]

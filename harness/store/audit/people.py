@@ -1,0 +1,203 @@
+"""SQL of who answers: absences, questions that somebody else answers, and links to the answer page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import sqlalchemy as sa
+
+from oversight.harness.errors import StoreError
+from oversight.harness.store.audit.audit_trail import AuditEvent, append_events
+from oversight.harness.store.database import Repository
+from oversight.harness.store.tables import (
+    AbsenceRow,
+    AnswerLinkRow,
+    HandoverRow,
+    LabelTaskRow,
+    execute_many,
+    row_of,
+    select_values,
+    upsert,
+)
+
+_ABSENCE, _LINK = AbsenceRow.__table__, AnswerLinkRow.__table__
+_HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """An expert who is away since a day; until the end of another, both in ISO 8601, or for good (empty)."""
+
+    expert: str
+    since: str
+    until: str = ""
+    reason: str = ""
+
+    @property
+    def is_for_good(self) -> bool:
+        """Whether no return is expected."""
+        return not self.until
+
+    def holds(self, day: date) -> bool:
+        """Whether the expert is away on a day."""
+        return not self.until or day.isoformat() <= self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Who was asked, who is to answer instead, and where the question lay in the giver's queue, if it did."""
+
+    asked_id: str
+    giver: str
+    taker: str
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLink:
+    """An expert's personal link, without the secret that opens it.
+
+    Attributes
+    ----------
+    id
+        What the link is known by; no secret.
+    expert
+        Whose it is.
+    token_digest, session_digest
+        SHA-256 of the token that stands in the link, and of what a browser is given for it, in hex.
+    created, expires, revoked, seen
+        Times in ISO 8601 and UTC, with seconds; `revoked` and `seen` (last) are empty where it never was.
+    """
+
+    id: str
+    expert: str
+    token_digest: str
+    session_digest: str
+    created: str
+    expires: str
+    revoked: str = ""
+    seen: str = ""
+
+    def opens(self, now: datetime) -> bool:
+        """Whether the link opens the page at a time."""
+        return not self.revoked and write_moment(now) < self.expires
+
+
+class PeopleRepository(Repository):
+    """Absences, handovers and links.
+
+    A question that is handed over stays as it was drawn, with its propensity. Only its expert changes.
+    At most one link of each expert opens the answer page.
+    """
+
+    def read_absences(self, day: date | None = None) -> dict[str, Absence]:
+        """Expert → absence that holds on a day, today if None."""
+        day = day or datetime.now(UTC).date()
+        found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
+        return {absence.expert: absence for absence in found if absence.holds(day)}
+
+    def add_absence(self, absence: Absence) -> None:
+        """Note that an expert is away, in place of what was noted before."""
+        told = {"since": absence.since, "until": absence.until}
+        with self._database.transaction(exclusive=True) as connection:
+            upsert(connection, _ABSENCE, [row_of(absence)])
+            event = AuditEvent(
+                kind="absent", way="command", person=absence.expert, comment=absence.reason, detail=told
+            )
+            append_events(connection, [event])
+
+    def end_absence(self, expert: str) -> bool:
+        """Note that an expert is back; whether they were away."""
+        with self._database.transaction(exclusive=True) as connection:
+            gone = connection.execute(sa.delete(_ABSENCE).where(_ABSENCE.c.expert == expert))
+            if gone.rowcount:
+                append_events(connection, [AuditEvent(kind="returned", way="command", person=expert)])
+            return bool(gone.rowcount)
+
+    def read_handovers(self) -> dict[str, Handover]:
+        """Question → handover; of one that was handed on, from the expert it was put to to the last."""
+        query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
+        return {found.asked_id: found for found in self._database.read_values(Handover, query)}
+
+    def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
+        """Hand questions over, all or none; they leave the queue that they lie in on a server.
+
+        Parameters
+        ----------
+        given
+            Question, whom it was put to, and who is to answer it from now on.
+        reason
+            Why, for the audit trail.
+        """
+        known, created = self.read_handovers(), datetime.now(UTC).isoformat(timespec="seconds")
+        with self._database.transaction(exclusive=True) as connection:
+            ids = [asked_id for asked_id, _, _ in given]
+            of_these = self._database.among(_TASK.c.question_id, ids)
+            query = sa.select(_TASK.c.question_id, _TASK.c.place).where(of_these)
+            places = {row.question_id: row.place for row in connection.execute(query)}
+            rows, events = list[Handover](), list[AuditEvent]()
+            for asked_id, giver, taker in given:
+                old = known.get(asked_id)
+                place = old.place if old else places.get(asked_id)
+                rows.append(Handover(asked_id, giver, taker, place))
+                holder = old.taker if old else giver
+                told = {"from": holder, "to": taker, "place": place}
+                events.append(
+                    AuditEvent(kind="handover", way="command", asked_id=asked_id, comment=reason, detail=told)
+                )
+            upsert(connection, _HANDOVER, [{**row_of(row), "created": created} for row in rows])
+            gone = sa.delete(_TASK).where(_TASK.c.question_id == sa.bindparam("q"))
+            execute_many(connection, gone, [{"q": asked_id} for asked_id in ids])
+            append_events(connection, events)
+
+    def add_links(self, links: Sequence[AnswerLink]) -> None:
+        """Store links; what the same experts had before opens nothing any more."""
+        with self._database.transaction(exclusive=True) as connection:
+            for link in links:
+                connection.execute(_revoke(link.expert, link.created))
+            execute_many(connection, sa.insert(_LINK), [row_of(link) for link in links])
+
+    def revoke_links(self, expert: str) -> bool:
+        """Have an expert's link open nothing any more; whether there was one that did."""
+        now = datetime.now(UTC)
+        with self._database.transaction(exclusive=True) as connection:
+            open_before = self.find_open(expert, now) is not None
+            connection.execute(_revoke(expert, write_moment(now)))
+        return open_before
+
+    def find_link(self, link_id: str) -> AnswerLink | None:
+        """The link known by an id; None if there is none."""
+        query = select_values(AnswerLink, _LINK).where(_LINK.c.id == link_id)
+        return next(iter(self._database.read_values(AnswerLink, query)), None)
+
+    def find_open(self, expert: str, now: datetime) -> AnswerLink | None:
+        """The link that opens an expert's page at a time; None if there is none."""
+        query = select_values(AnswerLink, _LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "")
+        return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
+
+    def read_links(self) -> list[AnswerLink]:
+        """All links by expert, the newest of each last."""
+        return self._database.read_table(AnswerLink, _LINK, _LINK.c.expert, _LINK.c.created, _LINK.c.id)
+
+    def find_link_ids(self, expert: str) -> list[str]:
+        """What an expert's links were and are known by."""
+        query = sa.select(_LINK.c.id).where(_LINK.c.expert == expert).order_by(_LINK.c.created, _LINK.c.id)
+        return [row.id for row in self._database.read_rows(query)]
+
+    def note_seen(self, link_id: str) -> None:
+        """Note that whoever has a link was here now, unless the database is busy with something else."""
+        now = write_moment(datetime.now(UTC))
+        with suppress(StoreError), self._database.unless_busy() as connection:
+            connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
+
+
+def write_moment(moment: datetime) -> str:
+    """A time as it is stored: texts of the same form are in the order of the times."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def _revoke(expert: str, now: str) -> sa.Update:
+    return sa.update(_LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "").values(revoked=now)

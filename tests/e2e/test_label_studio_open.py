@@ -1,0 +1,50 @@
+"""A campaign on open answers over a real Label Studio and by three experts, up to the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from oversight.harness.store import Store
+from oversight.harness.types import Verdict
+from tests.e2e.conftest import EXPERTS, Bench
+from tests.open_answers.open_study import lay_out
+from tests.open_answers.test_campaign import NAMED, key_by_question, true_scores
+
+pytestmark = [pytest.mark.label_studio, pytest.mark.slow]
+FIELDS = dict(zip(EXPERTS, ("medicine", "finance", "physics"), strict=True))
+
+
+def test_open_answers_are_judged_on_a_server(make_bench: Callable[..., Bench], tmp_path: Path) -> None:
+    bench = make_bench(1, classes=FIELDS)
+    roster = (tmp_path / "experts.toml").read_text()
+    (tmp_path / "items.csv").unlink()
+    lay_out(tmp_path, bench.call)
+    (tmp_path / "experts.toml").write_text(roster)
+    routed = bench.call("label", "route", "--questions", "120")
+    assert routed["experts"].keys() == EXPERTS.keys()
+    assert bench.call("label", "push")["sent"] == routed["new"]
+    key, passed = key_by_question(), ""
+    for person in EXPERTS:
+        tasks = bench.tasks(person)
+        for task in tasks:
+            assert task["data"].keys() == {"question_id", "text", "question"}
+            assert not NAMED.search(str(task["data"]))
+            verdict, field = key[task["data"]["question_id"]]
+            assert field == FIELDS[person]
+            passed = passed or task["data"]["question_id"]
+            is_passed = task["data"]["question_id"] == passed
+            bench.people[person].answer(task["id"], Verdict.SKIP.value if is_passed else verdict)
+    pulled = bench.call("label", "pull")
+    assert (pulled["new"], pulled["quarantined"]) == (routed["new"], 0)
+    with Store(bench.url) as store:
+        said = store.replies(panel=False).read_replies()
+    expected = {name: verdict for name, (verdict, _) in key.items()} | {passed: Verdict.SKIP.value}
+    assert {name: reply.value for name, reply in said.items()} == expected
+    found = bench.call("estimate")["models"]
+    for model, truth in true_scores().items():
+        assert found[model]["score"]["low"] <= truth <= found[model]["score"]["high"], model
+    assert bench.call("label", "close")["open"] == {}
+    assert bench.call("store", "verify")["findings"] == []
