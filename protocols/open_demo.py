@@ -78,7 +78,7 @@ def run_open_demo(
         frame = read_frame(store) if is_drawn else make_frame(study, store)
     route_units(study, None if is_drawn else QUESTIONS)
     key = _write_key(frame, folder / "key.csv")
-    simulate_units(study, str(key), abstention=0.03, seed=study.study.seed)
+    simulate_units(study, str(key), abstention=0.03)
     tell("4/4  scores from what the experts said; then the key is opened")
     with Store(study.store_url) as store:
         return study, read_judged(study, store), score_by_key(frame, str(key))
@@ -89,7 +89,7 @@ def _lay_out(folder: Path, limit: int | None) -> Study:
     if not (DATA / f"{_START}.jsonl").exists():
         raise BadInput(f"the bundled data are not in {DATA}: install the package again, or clone it whole")
     if folder.exists() and not (folder / "items.jsonl").exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} holds something else; give another --folder")
+        raise BadInput(f"{folder} holds something else; give another folder")
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(DATA / f"{_START}.jsonl", folder / "items.jsonl")
     shutil.copyfile(DATA / f"{_START}.experts.toml", folder / "experts.toml")

@@ -242,7 +242,11 @@ def import_answers(
         if not (study.experts.is_panel or label_studio):
             check_drawn(study, store)
             read = VerdictFiles(files, AskedLookup(study, store), words, skipped, changes=changes)
-            return _change_answers(store, read) if changes else _import_yes_no(store, read)
+            if not changes:
+                return _import_yes_no(store, read)
+            portions = list(read)  # contradictions are known only at the end
+            given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
+            return _change_answers(store, given, panel=False)
         asked, items = read_pending(study, store), store.read_shown_items()
         if label_studio:
             from oversight.protocols.collect import (
@@ -254,21 +258,23 @@ def import_answers(
             return len(replies), store.replies(panel=study.experts.is_panel).add_replies(replies)
         assigned = [a for a in asked if isinstance(a, Assignment)]
         stored = store.panel.replies.find_values([a.id for a in assigned])
-        choices = read_panel(files, assigned, items, skipped, stored)
+        choices = read_panel(files, assigned, items, skipped, None if changes else stored, changes=changes)
+        if changes:
+            given = [Response(c.assignment.id, c.assignment.annotator, c.label, c.source) for c in choices]
+            return _change_answers(store, given, panel=True)
         return len(choices), store.panel.add_choices(choices)
 
 
-def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
+def _change_answers(store: Store, given: Sequence[Response], *, panel: bool) -> tuple[int, int]:
     """Store new answers; replace or withdraw those of earlier files, with an event each."""
-    portions = list(read)  # contradictions are known only at the end
-    given = [Response(*r) for portion in read.leave_contradicted(portions) for r in portion]
-    replies = store.replies(panel=False)
+    replies = store.replies(panel=panel)
     with store.together(exclusive=True):
         before = replies.read_replies()
         changed = [r for r in given if r.id in before and r.value != before[r.id].value]
         for reply in changed:
             if (source := before[reply.id].source) != reply.source:
-                told = f"question {reply.id!r} was answered on {source}, where the answer can be changed"
+                asked = "assignment" if panel else "question"
+                told = f"{asked} {reply.id!r} was answered on {source}, where the answer can be changed"
                 raise BadInput(f"{told}; a file changes only what a file brought")
         with store.transaction() as connection:
             kept = [reply for reply in changed if reply.value != WITHDRAWN]
@@ -277,7 +283,7 @@ def _change_answers(store: Store, read: VerdictFiles) -> tuple[int, int]:
             events = replies.replace_replies(connection, ids, source, kept) if changed else []
             append_events(connection, events)
         fresh = [r for r in given if r.id not in before and r.value != WITHDRAWN]
-        return read.good, len(changed) + replies.add_replies(fresh)
+        return len(given), len(changed) + replies.add_replies(fresh)
 
 
 def _import_yes_no(store: Store, read: VerdictFiles) -> tuple[int, int]:

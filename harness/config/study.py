@@ -565,6 +565,10 @@ class Study(Section):
         if self.is_open != (self.experts.protocol == OPEN_PROTOCOL):
             told = f'protocol {OPEN_PROTOCOL!r} and [items] answers = "open" need each other'
             raise ValueError(f"{told}; leave [experts] protocol out")
+        others = self.estimate.model_fields_set - {"level"}
+        if self.is_open and others:
+            told = "does not apply to open answers; leave it out"
+            raise ValueError(f"[estimate] {min(others)} {told}")
         if not self.is_open and self.open != OpenSection():
             raise ValueError('[open] needs answers = "open" under [items]')
         if self.open.splitter and self.open.splitter not in self.models:

@@ -147,14 +147,12 @@ def _spread(probabilities: FloatArray, table: UnitTable, judgements: Judgements)
     return np.array([known[row] for row in rows])
 
 
-def estimate_study(
-    study: Study, judged: JudgedStudy, *, level: float | None = None, anytime: bool = False
-) -> OpenResult:
+def estimate_study(study: Study, judged: JudgedStudy, *, anytime: bool = False) -> OpenResult:
     """Estimate scores, shares of units met and of answers without an error, and differences of models."""
     return estimate_open(
         judged.judgements,
         experts=judged.experts,
-        level=level or study.estimate.level,
+        level=study.estimate.level,
         metrics=METRICS,
         judge=judged.judge,
         anytime=anytime,

@@ -62,7 +62,6 @@ def begin_open_study(
     folder: str | Path,
     items: str,
     *,
-    name: str | None = None,
     text: str | None = None,
     seed: int | None = None,
 ) -> BegunStudy:
@@ -88,7 +87,7 @@ def begin_open_study(
         raise BadInput(f"{items}: which column holds the text? there are: {known}; give --text COLUMN")
     columns = f"id = {_toml(id_column)}\n" * bool(id_column) + f"text = {_toml(asked)}\n"
     content = _STUDY.format(
-        name=_toml(name or folder.resolve().name),
+        name=_toml(folder.resolve().name),
         seed=secrets.randbits(_SEED_BITS) if seed is None else seed,
         file=_toml(items), columns=columns, units=units,
     )  # fmt: skip

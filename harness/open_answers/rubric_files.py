@@ -179,7 +179,7 @@ def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Pat
         Answer → its text.
     """
     if path.exists():
-        raise BadInput(f"{path} is there already; give another --out")
+        raise BadInput(f"{path} is there already; give another FILE")
     out = io.StringIO(newline="")
     rows = csv.writer(out)
     rows.writerow((*UNIT_COLUMNS, "whole_answer"))

@@ -140,8 +140,8 @@ def import_files(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("--word is for files filled in with yes or no")
     if args.skip_bad and is_export:
         raise BadInput("--skip-bad is for filled-in files, not for exports of Label Studio")
-    if args.change and (panel or is_export):
-        raise BadInput("--change is for files filled in with yes or no")
+    if args.change and is_export:
+        raise BadInput("--change is for filled-in files, not for exports of Label Studio")
     words = make_words(*(_words_for(verdict, args.word) for verdict in _VERDICTS))
     skipped = BadRows() if args.skip_bad else None
     read, new = import_answers(
@@ -240,7 +240,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
     option = verb["units"].add_argument
-    option("file", nargs="?", metavar="FILE", help="write the units as CSV, to be corrected by hand")
+    option("file", nargs="?", metavar="FILE", help="write the units here as CSV, to be corrected by hand")
     option("--replace", metavar="FILE", help="read corrected units; only before questions are drawn")
     option = verb["export"].add_argument
     option("folder", nargs="?", default="questions", help="default: %(default)s")
@@ -265,6 +265,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verb["close"].add_argument("--delete", action="store_true", help=after)
     _add_page_arguments(verb["serve"], verb["links"])
     option = verb["watch"].add_argument
+    option("--every", type=float, default=15.0, help="seconds between pulls, default 15")
     option("--until-width", type=float, help="stop when every model's interval is this narrow")
     option("--once", action="store_true", help="look once and stop")
     option = verb["audit"].add_argument
@@ -292,6 +293,8 @@ def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.Argument
         option("--days", type=_days, help="days for which new links open it (default: 30)")
     listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
+    without = "make and print no links, as in a service whose output is logged (default under systemd)"
+    serve.add_argument("--no-links", action="store_true", help=without)
     links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
     links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
     links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")

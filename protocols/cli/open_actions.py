@@ -77,8 +77,7 @@ def simulate(args: argparse.Namespace, study: Study) -> int:
         raise BadInput("give the key with --key FILE (columns item, model, unit, label)")
     if args.sensitivity != 1 or args.specificity != 1:
         raise BadInput("--sensitivity and --specificity do not apply to a study of open answers")
-    seed = study.study.seed if args.seed is None else args.seed
-    new = simulate_units(study, args.key, abstention=args.abstention, seed=seed)
+    new = simulate_units(study, args.key, abstention=args.abstention)
     emit(args, {"new": new}, f"{counted(new, 'question')} answered by simulated experts")
     return 0
 

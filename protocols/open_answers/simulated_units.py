@@ -14,7 +14,7 @@ from oversight.harness.types import Verdict
 from oversight.protocols.open_answers.unit_route import route_units
 
 
-def simulate_units(study: Study, key: str, *, abstention: float = 0.0, seed: int = 0) -> int:
+def simulate_units(study: Study, key: str, *, abstention: float = 0.0) -> int:
     """Answer all open questions from a key, until none follows. Returns how many were answered.
 
     Experts say "not my field" to units whose field is in the key and is not theirs.
@@ -37,7 +37,7 @@ def simulate_units(study: Study, key: str, *, abstention: float = 0.0, seed: int
         raise BadInput(f"abstention must be a probability below 1, is {abstention}")
     truth, number = read_unit_key(key), 0
     while True:
-        replies = _answer_open(study, truth, abstention, seed)
+        replies = _answer_open(study, truth, abstention)
         if not replies:
             return number
         with Store(study.store_url) as store:
@@ -58,7 +58,7 @@ def read_unit_key(key: str) -> dict[tuple[str, str, str], tuple[str, str]]:
 
 
 def _answer_open(
-    study: Study, truth: dict[tuple[str, str, str], tuple[str, str]], abstention: float, seed: int
+    study: Study, truth: dict[tuple[str, str, str], tuple[str, str]], abstention: float
 ) -> list[Response]:
     with Store(study.store_url) as store:
         frame, drawn = read_frame(store), store.open_answers.read_draw()
@@ -76,7 +76,7 @@ def _answer_open(
             told = f"the key says nothing of the unit {unit.text!r} of {answer.model!r}"
             raise BadInput(f"{told}, item {answer.item_id!r}")
         label, field = known
-        draw = derive_seed(seed, "cannot tell", answer.id, unit.id, str(row.attempt))
+        draw = derive_seed(study.study.seed, "cannot tell", answer.id, unit.id, str(row.attempt))
         if np.random.default_rng(draw).random() < abstention:
             label = Verdict.UNSURE.value
         elif unit.field is None and field and field != row.field:

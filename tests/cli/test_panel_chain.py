@@ -263,3 +263,28 @@ def test_intervals_on_few_items_say_whether_they_hold(
     assert main(list(words)) == 0
     text = capsys.readouterr().out
     assert "all: no model's precision: the class was given to no item" in text
+
+
+def test_a_later_file_changes_and_withdraws_labels(panel: Any, oversight: Callable[..., Any]) -> None:
+    (path,) = [Path(f) for f in oversight("label", "export")["files"] if "ana" in f]
+    fill(path, truth)
+    read = oversight("label", "import", path)["answers"]
+    items: list[str] = []
+
+    def change(row: dict[str, str]) -> str:
+        items.append(row["item"])
+        return {1: "withdraw", 2: "red" if truth(row) != "red" else "blue"}.get(len(items), truth(row))
+
+    fill(path, change)
+    assert "label" in oversight("label", "import", path, code=2)["error"]
+    assert oversight("label", "import", path, "--change") == {"answers": read, "new": 2}
+    assert oversight("label", "import", path, "--change")["new"] == 0
+    assert oversight("label", "status")["experts"]["ana"]["answered"] == read - 1
+    with Store("sqlite:///study.db") as store:
+        labels = {(rating.annotator, rating.item): rating.label for rating in store.panel.read_ratings()}
+    assert ("ana", items[0]) not in labels
+    assert labels["ana", items[1]] != truth({"item": items[1]})
+    oversight("experts", "export", "ana")
+    events = [event["kind"] for event in json.loads(Path("ana.json").read_text())["events"]]
+    assert events.count("withdrawn") == 1
+    assert oversight("verify")["holds"]

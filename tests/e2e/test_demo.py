@@ -44,12 +44,12 @@ def test_the_demo_runs_the_whole_chain(
 @pytest.mark.usefixtures("local_model")
 def test_the_demo_of_open_answers_goes_on_where_it_was(oversight: Callable[..., Any], tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    shown = oversight("demo", "--open", folder, "--limit", 6)
+    shown = oversight("demo", folder, "--open", "--limit", 6)
     assert shown["truth"].keys() == {"amber", "birch", "cedar", "smollm2"} == shown["study"]["models"].keys()
     assert shown["study"]["answered"] == shown["study"]["put"] == shown["study"]["drawn"]
     score = shown["study"]["models"]["amber"]["score"]
     assert score["low"] <= shown["truth"]["amber"] <= score["high"]
-    assert oversight("demo", "--open", folder, "--limit", 6) == shown
+    assert oversight("demo", folder, "--open", "--limit", 6) == shown
 
 
 def test_the_demo_leaves_other_folders_alone(oversight: Callable[..., Any], tmp_path: Path) -> None:

@@ -106,12 +106,14 @@ def test_a_month(month: Month, proxy: FaultyProxy) -> None:
             month.check_counts(view)
             third_week(month, desk, bea, dan)
             month.check_counts(view)
+            share_tablet(month, desk, bea)
+            month.check_counts(view)
             saved = back_up(month, desk, bea, dan)
             month.check_counts(view)
         port = desk.port
         os.kill(desk.process.pid, signal.SIGKILL)  # the second kill, of the page's server, beneath a phone
         desk.process.wait()
-        month.tap_through(bea, "bea", 2)
+        month.tap_through(bea, "bea", 2, offline=True)
         expect(bea.locator("#unsent")).to_contain_text("Not sent yet: 2")
     lost = restore(month, saved)
     with serve(bench.folder, port=port) as desk, show(bench.folder) as view:
@@ -121,6 +123,12 @@ def test_a_month(month: Month, proxy: FaultyProxy) -> None:
         recover(month, desk, dan, lost)
         month.check_counts(view)
         last_week(month, desk, ana, bea, dan)
+        month.check_counts(view)
+        change_items(month, bea)
+        month.check_counts(view)
+        change_mind(month, bea)
+        month.check_counts(view)
+        erase_ben(month)
         month.check_counts(view)
     holds(month)
     month.check_counts()
@@ -208,6 +216,17 @@ def third_week(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> None
         r"answered \d+ of \d+ questions of “A month”\. \d+ are left, about \d+ minute", reminders["ada"]
     )
     assert "ben" not in reminders
+
+
+def share_tablet(month: Month, desk: Desk, tablet: Page) -> None:
+    """Bea signs out of her window, dan answers in it, and bea comes back."""
+    before = month.status()["experts"]
+    month.change_hands(tablet, desk.links["dan"], "dan")
+    month.tap_through(tablet, "dan", 1)
+    month.change_hands(tablet, desk.links["bea"], "bea")
+    month.tap_through(tablet, "bea", 1)
+    now = month.status()["experts"]
+    assert [now[e]["answered"] - before[e]["answered"] for e in ("bea", "dan")] == [1, 1]
 
 
 def back_up(month: Month, desk: Desk, bea: Page, dan: dict[str, str]) -> dict[str, str]:
@@ -298,24 +317,77 @@ def last_week(month: Month, desk: Desk, ana: Page, bea: Page, dan: dict[str, str
     month.tap_through(bea, "bea", month.status()["experts"]["bea"]["open"])
 
 
+def change_items(month: Month, bea: Page) -> None:
+    """One item is removed with its text, another is corrected and asked again."""
+    call, before = month.bench.call, month.status()
+    removed, corrected = (month.find_answered(expert) for expert in ("ada", "bea"))
+    call("items", "remove", removed, "--reason", "the patient withdrew", "--erase")
+    assert month.status()["answered"] == before["answered"] - 1
+    month.check_counts()
+    items = month.bench.folder / "items.csv"
+    number = corrected.removeprefix("i")
+    items.write_text(items.read_text().replace(f"number {number}.", f"number {number}. Corrected"))
+    again = call("items", "correct", corrected, "--reason", "a typo", "--answers", "withdraw")
+    assert (again["answers"], again["predictions"]) == (1, 1)
+    answers = month.bench.folder / "answers.csv"
+    answers.write_text(re.sub(rf"^{removed},.*\n", "", answers.read_text(), flags=re.MULTILINE))
+    call("predictions", "import", "answers.csv", "--model", "m")
+    assert month.status()["experts"]["bea"]["open"] == 1
+    month.check_counts()
+    bea.reload()
+    month.tap_through(bea, "bea", 1)
+    assert month.status()["asked"] == month.status()["answered"] + 2 == N - 1
+
+
+def change_mind(month: Month, bea: Page) -> None:
+    """Bea changes her newest answer to a wrong one, and back."""
+    before = month.status()
+    for is_right in (False, True):
+        bea.reload()
+        bea.get_by_role("button", name="My answers").click()
+        bea.locator(".given").first.click()
+        said = month.verdict("bea", bea.locator("#text").inner_text())
+        said = said if is_right else {"yes": "no", "no": "yes"}[said]
+        with bea.expect_response(lambda r: r.request.method == "POST" and r.ok):
+            bea.locator(f'button[data-value="{said}"]').click()
+    now = month.status()
+    assert now["answered"] == before["answered"]
+    assert now["experts"]["bea"]["revised"] == before["experts"]["bea"]["revised"] + 1
+
+
+def erase_ben(month: Month) -> None:
+    """Ben, whom bea replaced, is erased; his answers stay under another name."""
+    call, roster = month.bench.call, month.bench.folder / "experts.toml"
+    answers = month.status()["experts"]["ben"]["answered"]
+    head = call("store", "verify")["head"]
+    assert "ben" in call("experts", "erase", "ben", code=2)["error"]
+    entries = roster.read_text().split("[[expert]]")
+    roster.write_text("[[expert]]".join(entry for entry in entries if '"ben"' not in entry))
+    assert call("experts", "erase", "ben")["answers"] == answers
+    assert "ben" not in month.status()["experts"]
+    assert b"ben@example.org" not in (month.bench.folder / "study.db").read_bytes()
+    assert call("store", "verify", "--head", head)["holds"]
+    call("label", "pull")
+
+
 def holds(month: Month) -> None:
     """Every question is answered once or missing for a reason; the estimate covers; the trail is whole."""
     call = month.bench.call
     closed = call("label", "close")
     assert closed["open"] == {"dua": 2}
     shown = month.status()
-    assert (shown["asked"], shown["answered"], shown["open"]) == (N, N - 2, 2)
+    assert (shown["asked"], shown["answered"], shown["open"]) == (N - 1, N - 3, 2)
     with Store(month.bench.url) as store:
         answers = Counter(a.question.id for a in store.content.read_answers())
         texts = {item.id: item.text for item in store.content.read_items()}
         for a in store.content.read_answers():
             assert a.verdict.value == month.verdict(a.question.expert, texts[a.question.item_id])
     assert set(answers.values()) == {1}
-    assert len(answers) == N - 2
+    assert len(answers) == N - 3
     shown = call("estimate")["models"]["m"]
     found = shown["estimates"]["ml"]
     assert found["low"] <= month.accuracy <= found["high"]
-    assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 2, 2)
+    assert (shown["items"]["labelled"], shown["items"]["unlabelled"]) == (N - 3, 2)
     assert call("store", "verify")["holds"]
     head = call("label", "audit", "audit.jsonl")["head"]
     assert call("store", "verify", "audit.jsonl", "--head", head)["holds"]

@@ -95,7 +95,7 @@ def test_campaign_by_page_and_spreadsheets_covers_the_key(
         assert not NAMED.search(str([*sheet.iter_rows(values_only=True)]))
         for row in sheet.iter_rows(min_row=2):
             cells = dict(zip(head, row, strict=True))
-            cells["answer"].value = key[cells["question_id"].value[2:18]][0]
+            cells["answer"].value = key[str(cells["question_id"].value)[2:18]][0]
         book.save(name)
     oversight("label", "import", *files)
     status = oversight("label", "status")
@@ -196,7 +196,8 @@ def test_second_draw_and_wrong_verbs_are_refused(
         ("compare",): "oversight compare does not apply",
         ("gate", "--at-least", "0.5"): "oversight gate does not apply",
         ("plan",): "oversight plan does not apply",
-        ("estimate", "--metrics", "recall"): "--metrics does not apply",
+        ("estimate", "--gold", "{}"): "--gold does not apply",
+        ("estimate", "--set", "estimate.strata=x"): "strata does not apply",
         ("items", "remove", "open-01", "--reason", "x"): "items remove does not apply",
         ("run", "--workflow", "cot"): "--workflow does not apply",
     }

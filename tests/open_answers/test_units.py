@@ -229,8 +229,8 @@ def test_init_proposes_units_and_an_expert_per_field(
     assert (study.is_open, study.open.units) == (True, "rubric")
     assert 'classes = ["law"]' in Path("experts.toml").read_text()
     Path("q.csv").write_text("id,question\nq1,a?\n")
-    assert oversight("init", "--open", "--items", "q.csv", "other")["units"] == "sentences"
+    assert oversight("init", "other", "--open", "--items", "q.csv")["units"] == "sentences"
     assert read_study("other/study.toml").items.text == "question"
-    assert main(["init", "--open", "--preset", "mmlu-pro", "third"]) == 2
+    assert main(["init", "third", "--open", "--preset", "mmlu-pro"]) == 2
     assert "leave out --preset" in capsys.readouterr().err
     assert not Path("third").exists()

@@ -27,6 +27,7 @@ from oversight.protocols.collect.spreadsheets.filled_rows import (
     fill,
     unknown_id,
 )
+from oversight.protocols.collect.spreadsheets.verdict_files import WITHDRAWN
 
 
 def read_panel(
@@ -35,6 +36,8 @@ def read_panel(
     items: Mapping[str, Item],
     skipped: BadRows | None = None,
     stored: Mapping[str, str] | None = None,
+    *,
+    changes: bool = False,
 ) -> list[Choice]:
     """Read filled-in files, or files with the columns ``item, annotator, label``; skip empty labels.
 
@@ -52,7 +55,9 @@ def read_panel(
         Records bad rows, which are then left out (for two different labels, both); None if any bad row is
         an error.
     stored
-        Assignment → stored label; None if there are none.
+        Assignment → stored label, from which labels must not differ; None if there are none.
+    changes
+        Whether a label may be the word `WITHDRAWN`, unless that is an option of the item.
 
     Raises
     ------
@@ -61,7 +66,7 @@ def read_panel(
         the item, a second label differs, or a column is missing; names file, line and field of every bad
         row.
     """
-    reader = _PanelReader(assignments, items, WrongRows(skipped), stored or {})
+    reader = _PanelReader(assignments, items, WrongRows(skipped), stored or {}, changes)
     try:
         for path in paths:
             read = cell_reader(path)
@@ -81,8 +86,9 @@ class _PanelReader:
         items: Mapping[str, Item],
         wrong: WrongRows,
         stored: Mapping[str, str],
+        changes: bool,  # noqa: FBT001  private
     ) -> None:
-        self._stored = stored
+        self._stored, self._changes = stored, changes
         self._known = {a.id: a for a in assignments}
         self._by_pair = {(a.item_id, a.annotator): a for a in assignments}
         self._items, self.wrong = items, wrong
@@ -108,6 +114,8 @@ class _PanelReader:
         check_shown(row, write_cells(item))
         places = (find_option(item.options, text) for text in dict.fromkeys((said, read(said))))
         place = next((place for place in places if place is not None), None)
+        if place is None and self._changes and read(said).strip().casefold() == WITHDRAWN:
+            return WITHDRAWN
         if place is None:
             shown = " | ".join(item.shown_options)
             raise row.error("label", f"{said!r} is no option; options are {shown}")
