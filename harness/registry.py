@@ -31,7 +31,6 @@ PAGES: dict[str, str] = {
     "answers": "oversight.harness.open_answers:read_judged_answers",
     "judges": "oversight.harness.judges:read_judges",
     "collection": "oversight.protocols.collect.collection_page:read_collection",
-    "judges": "oversight.harness.judges:read_judges",
     "search": "oversight.agents.search.view:read_searches",
     "candidate": "oversight.agents.search.view:read_candidate",
     "candidate-item": "oversight.agents.search.view:read_candidate_item",
