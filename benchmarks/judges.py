@@ -165,7 +165,9 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
     saved = [one[2] for one in made.values()]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
-        joined = {name: np.array([row for one in saved for row in one[name]]) for name in saved[0]}
+        joined: dict[str, Any] = {
+            name: np.array([row for one in saved for row in one[name]]) for name in saved[0]
+        }
         np.savez(file, **joined)
         for rival, package in RIVALS.items():
             python = _find_python() if rival == "glide" else sys.executable
@@ -189,7 +191,10 @@ def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict
         if refused:
             print(f"  {package} refuses {len(refused)} of {len(mine)} draws of {kind}: {refused[0]}")
         else:
-            found[kind] = [_scaled(*row, exact) for row, exact in zip(mine, exacts, strict=True)]
+            found[kind] = [
+                _scaled(value, low, high, exact)
+                for (value, low, high), exact in zip(mine, exacts, strict=True)
+            ]
     return found
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from oversight.harness.arrays import FloatArray, IntArray
 from oversight.harness.columns import ItemIndex, PredictionColumns
 from oversight.harness.errors import EstimateError
 from oversight.harness.estimate import clopper_pearson
@@ -14,6 +15,7 @@ from oversight.harness.judges import (
     PREDICTIONS,
     JudgedQuestions,
     JudgeProbabilities,
+    Measure,
     area_under_curve,
     calibration,
     error_dependence,
@@ -25,7 +27,7 @@ from oversight.harness.judges import (
 LEVEL = 0.95
 
 
-def ask_about(option: np.ndarray, answer: np.ndarray, weight: np.ndarray | None = None) -> JudgedQuestions:
+def ask_about(option: IntArray, answer: IntArray, weight: FloatArray | None = None) -> JudgedQuestions:
     """One question per item."""
     n = len(option)
     return JudgedQuestions(
@@ -36,6 +38,12 @@ def ask_about(option: np.ndarray, answer: np.ndarray, weight: np.ndarray | None 
         cluster=np.arange(n),
         scope=PREDICTIONS,
     )
+
+
+def width(found: Measure) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return found.high - found.low
 
 
 def test_share_of_equal_weights_is_the_exact_binomial() -> None:
@@ -54,7 +62,7 @@ def test_questions_of_one_cluster_widen_the_share() -> None:
     yes, weight = np.tile([1.0, 0.0, 0.0, 1.0], 20), np.ones(80)
     alone = weighted_share(yes, weight, np.arange(80))
     together = weighted_share(np.sort(yes), weight, np.repeat(np.arange(8), 10))
-    assert together.high - together.low > 2 * (alone.high - alone.low)
+    assert width(together) > 2 * width(alone)
 
 
 def test_area_is_the_weighted_share_of_ordered_pairs() -> None:

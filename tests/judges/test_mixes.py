@@ -30,7 +30,8 @@ def test_dearer_judge_is_used_less(judge_usd: float, uses: str, usd: float) -> N
     first, *others = price_plans([PLAN], costs, pool=2000, judges=2)  # type: ignore[list-item]
     assert first.cheapest
     assert not any(row.cheapest for row in others)
-    assert (first.uses, first.usd) == (uses, pytest.approx(usd))
+    assert first.uses == uses
+    assert first.usd == pytest.approx(usd)
     assert len(others) == 2
 
 

@@ -106,26 +106,20 @@ def _plan_study(args: argparse.Namespace) -> int:
 
 
 def _price(args: argparse.Namespace, store: Store, study: Study, made: PilotPlan) -> list[PricedPlan]:
-    """Price the plan, and those of the other protocols if none is named; none if the questions are given."""
+    """Price the plan, and those of the other protocols; none if the questions are given."""
     from oversight.harness.analysis import plan_study
     from oversight.harness.judges import price_plans
 
     if args.questions is not None:
         return []
     plans = [made]
-    for protocol in (*PROTOCOLS,) if args.protocol is None else ():
-        if protocol == made.protocol:
+    for protocol in PROTOCOLS:
+        if protocol == study.experts.protocol:
             continue
+        experts = study.experts.model_copy(update={"protocol": protocol})
+        other = study.model_copy(update={"experts": experts})
         with contextlib.suppress(EstimateError, BadInput):  # a protocol that this pilot cannot plan
-            plans.append(
-                plan_study(
-                    store,
-                    study,
-                    runs=args.model,
-                    protocol=protocol,
-                    half_width=args.width,
-                )
-            )
+            plans.append(plan_study(store, other, runs=args.model, half_width=args.width))
     pool = store.count_rows("item")["item"]
     return price_plans(plans, study.costs, pool=pool, judges=len(study.judges))
 
