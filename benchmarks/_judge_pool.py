@@ -75,10 +75,10 @@ def load_pool() -> Pool:
 def simulate(pool: Pool, kind: str, predicted: IntArray, rng: np.random.Generator) -> FloatArray:
     """Probabilities of all options by a judge of this kind, shape (N, K)."""
     if kind == "copying":
-        p: FloatArray = np.full((pool.size, K), 0.1 / (K - 1))
-        p[np.arange(pool.size), np.maximum(predicted, 0)] = 0.9
-        return p
-    p = _signs(pool.truth, rng)
+        copied = np.full((pool.size, K), 0.1 / (K - 1))
+        copied[np.arange(pool.size), np.maximum(predicted, 0)] = 0.9
+        return copied
+    p: FloatArray = _signs(pool.truth, rng)
     if kind == "overconfident":
         p = p**3
     elif kind == "reversed":

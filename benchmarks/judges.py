@@ -165,8 +165,10 @@ def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
     saved = [one[2] for one in made.values()]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
-        joined = {name: np.array([row for one in saved for row in one[name]]) for name in saved[0]}
-        np.savez(file, allow_pickle=False, **joined)
+        joined: dict[str, Any] = {
+            name: np.array([row for one in saved for row in one[name]]) for name in saved[0]
+        }
+        np.savez(file, **joined)
         for rival, package in RIVALS.items():
             python = _find_python() if rival == "glide" else sys.executable
             told = run_peers(
@@ -190,7 +192,8 @@ def _read_rows(package: str, rows: list[Any], made: Mapping[str, Drawn]) -> dict
             print(f"  {package} refuses {len(refused)} of {len(mine)} draws of {kind}: {refused[0]}")
         else:
             found[kind] = [
-                _scaled(row[0], row[1], row[2], exact) for row, exact in zip(mine, exacts, strict=True)
+                _scaled(value, low, high, exact)
+                for (value, low, high), exact in zip(mine, exacts, strict=True)
             ]
     return found
 

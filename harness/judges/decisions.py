@@ -139,10 +139,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     refuse_mark(study.store_url)
     section = study.endpoints.get(url)
     base = url if section is None else section.url
-    asked = ModelSection(endpoint=base, model=model)
-    if section is not None:
-        asked = asked.model_copy(update={"api_key_env": section.api_key_env})
-    key = api_key(asked)
+    settings: dict[str, Any] = {} if section is None else {"api_key_env": section.api_key_env}
+    key = api_key(ModelSection(endpoint=base, model=model, **settings))
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
     client = HttpClient(base, headers, timeout=60.0, max_reply_bytes=_MOST_BYTES)
     template = f"{PATH} {kind} {model}"

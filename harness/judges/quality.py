@@ -185,7 +185,8 @@ def calibration(
 def _edges(p: FloatArray) -> list[float]:
     """Edges of bins that hold enough answers each."""
     edges, held = [0.0], 0
-    number = np.bincount(np.minimum((p * _BINS).astype(np.int64), _BINS - 1), minlength=_BINS)
+    inner = np.arange(1, _BINS) / _BINS
+    number = np.bincount(np.searchsorted(inner, p, side="right"), minlength=_BINS)
     for j, count in enumerate(number.tolist(), start=1):
         held += count
         if held >= LEAST_IN_BIN:

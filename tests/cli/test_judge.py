@@ -100,6 +100,18 @@ def test_calibration_that_fails_elsewhere_is_refused(
     assert group["further"] == 0
 
 
+def test_prices_add_the_cheapest_mix_to_a_plan(study: Path, oversight: Oversight) -> None:
+    assert "mixes" not in oversight("plan", "--width", "0.08")
+    with Path("study.toml").open("a") as file:
+        file.write("[costs]\nquestion_usd = 2\nquestion_minutes = 1.5\njudge_usd = 0.01\n")
+    mixes = oversight("plan", "--width", "0.08")["mixes"]
+    assert {mix["protocol"] for mix in mixes} > {"partitioned", "targeted"}
+    for model in ("a", "b"):
+        mine = [mix for mix in mixes if mix["model"] == model]
+        assert [mix["cheapest"] for mix in mine] == [True] + [False] * (len(mine) - 1)
+        assert mine[0]["usd"] == min(mix["usd"] for mix in mine)
+
+
 def test_gate_does_not_hear_the_judge(study: Path, oversight: Oversight) -> None:
     with_judge = oversight("gate", "--at-least", "0.5", "--model", "a")
     text = Path("study.toml").read_text().replace('judge = "wise"\n', "")

@@ -27,15 +27,7 @@ from oversight.harness.judges import (
 LEVEL = 0.95
 
 
-def _width(found: Measure) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return found.high - found.low
-
-
-def ask_about(
-    option: IntArray, answer: FloatArray | IntArray, weight: FloatArray | None = None
-) -> JudgedQuestions:
+def ask_about(option: IntArray, answer: IntArray, weight: FloatArray | None = None) -> JudgedQuestions:
     """One question per item."""
     n = len(option)
     return JudgedQuestions(
@@ -46,6 +38,12 @@ def ask_about(
         cluster=np.arange(n),
         scope=PREDICTIONS,
     )
+
+
+def width(found: Measure) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return found.high - found.low
 
 
 def test_share_of_equal_weights_is_the_exact_binomial() -> None:
@@ -64,7 +62,7 @@ def test_questions_of_one_cluster_widen_the_share() -> None:
     yes, weight = np.tile([1.0, 0.0, 0.0, 1.0], 20), np.ones(80)
     alone = weighted_share(yes, weight, np.arange(80))
     together = weighted_share(np.sort(yes), weight, np.repeat(np.arange(8), 10))
-    assert _width(together) > 2 * _width(alone)
+    assert width(together) > 2 * width(alone)
 
 
 def test_area_is_the_weighted_share_of_ordered_pairs() -> None:
