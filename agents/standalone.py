@@ -1,4 +1,4 @@
-"""A workflow outside its search: the data file that ``oversight search export`` writes, and its answers."""
+"""A workflow outside its search: the file of ``oversight search export``, and its answers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from oversight.harness.types import Item, Prediction, Program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A workflow with the wording, the roles and the examples that it was chosen with.
+    """A workflow with its wording, roles and examples.
 
     It is data. The source runs in the sandbox only, whatever a model wrote into it.
 
     Attributes
     ----------
     program
-        What runs.
+        The program.
     options
-        The options of every item; empty if items have options of their own.
+        The options of every item; empty if items have different options.
     shape, roles
-        How its calls are worded, and the roles that it may name.
+        Wording of its calls, and the roles that it may name.
     tier
-        The sandbox that it was searched in.
+        The sandbox tier of its search.
     search
         Id of the search that it won.
     """
@@ -55,7 +55,7 @@ class Workflow:
         Raises
         ------
         DataError
-            Naming the file and the first field that is wrong.
+            Names the file and the first wrong field.
         """
         path = Path(file)
         try:
@@ -72,12 +72,12 @@ class Workflow:
         return json.dumps(asdict(self), ensure_ascii=False, indent=2) + "\n"
 
     def check_options(self, items: Sequence[Item]) -> None:
-        """Refuse items whose options are not those that the workflow was chosen for.
+        """Raise an error for items with other options than the workflow was chosen for.
 
         Raises
         ------
         BadInput
-            Naming the first such item.
+            Names the first such item.
         """
         for item in items:
             if self.options and sorted(item.options) != sorted(self.options):
@@ -86,7 +86,7 @@ class Workflow:
                 )
 
     async def answer(self, items: Sequence[Item], model: Model, *, concurrency: int = 8) -> list[Prediction]:
-        """Answer items, in order; an answer that names no option, or failed, says so in its status.
+        """Answer items in order; missing options and failures are shown by the status.
 
         Raises
         ------

@@ -1,3 +1,3 @@
-"""The verbs of workflows and search."""
+"""Commands for workflows and searches."""
 
 __all__: list[str] = []

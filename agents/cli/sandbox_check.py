@@ -1,4 +1,4 @@
-"""The part of ``oversight doctor`` about the sandbox: which tiers work on this machine."""
+"""The sandbox part of ``oversight doctor``: which tiers work on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TASK: Payload = {
 
 
 def check_sandbox() -> list[Finding]:
-    """One finding per tier, of starting it and running a program; the default one must work, if installed."""
+    """Start each tier and run a program; one finding per tier; the default must work if installed."""
     return [asyncio.run(_try(name)) for name in TIERS]
 
 
@@ -28,7 +28,7 @@ async def _try(name: str) -> Finding:
             (outcome,) = await sandbox.run(_PROBE, [_TASK], Host())
             works = outcome.answer == _TASK["text"]
             return Finding(what, "ok", sandbox.layers) if works else Finding(what, state, outcome.reason)
-    except ConfigError as error:  # an extra that was not asked for
+    except ConfigError as error:  # an extra that was not installed
         return Finding(what, "missing", str(error))
     except OversightError as error:
         return Finding(what, state, str(error))

@@ -22,19 +22,19 @@ from oversight.harness.types import Item
 
 
 def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
-    """Run a workflow with every model asked for; they share one budget.
+    """Run a workflow with every requested model; the models share one budget.
 
     Returns
     -------
     dict, str
-        By name of the run what came of it, and the same in words.
+        The result by name of the run, and the same in words.
 
     Raises
     ------
     ConfigError
-        If there is no such workflow, model or sandbox tier, or the options do not go together.
+        If the workflow, model or sandbox tier does not exist, or the options contradict each other.
     ProgramRefused
-        If the workflow is refused; nothing is stored then, and nothing paid.
+        If the workflow is refused; nothing is stored or paid then.
     """
     if args.dry_run or args.batch:
         raise ConfigError("--workflow goes with neither --dry-run nor --batch: each call depends on the last")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
     ):
         terms = RunTerms(uncertain=args.uncertain or "retry", workers=workers)
         for target, budget in zip(targets, budgets, strict=True):
-            charge_before(store, target, budget)  # all, before any of them spends what another did
+            charge_before(store, target, budget)  # all of them, before any spends what another has spent
         ids: Sequence[str] = store.content.add_items(items)
         part = dict[str, Any]()
         if args.sample is not None:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
 
 
 def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:
-    """An exported workflow as it was chosen, or another one with the study's wording and roles."""
+    """Read an exported workflow unchanged, or another one with the study's wording and roles."""
     if name.endswith(".json"):
         found = Workflow.read(name)
         found.check_options(items)

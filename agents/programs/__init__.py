@@ -1,4 +1,4 @@
-"""Workflows as a study has them: its roles and wording, and the hand-made programs of `library`."""
+"""Workflows of a study: its roles and wording, and the hand-made programs of `library`."""
 
 import lazy_loader
 

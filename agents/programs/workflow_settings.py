@@ -1,4 +1,4 @@
-"""Roles and wording that a study gives to workflows: data that decides prompts without touching code.
+"""A study's roles and wording for workflows, which change prompts without changing code.
 
 They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
 of a fixed-class study is a role::
@@ -35,16 +35,16 @@ Style = Literal["parts", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A solved item that may be shown before the question; none of the items to be answered.
+    """A solved item to show before the question; never one of the items to answer.
 
     Attributes
     ----------
     text
-        What is asked.
+        The question.
     answer
         The right option's text.
     thinking
-        One line that leads to it; may be empty.
+        One line of reasoning; may be empty.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PromptFormat:
-    """What every call of a study has in common.
+    """Settings shared by all calls of a study.
 
     Attributes
     ----------
@@ -63,21 +63,21 @@ class PromptFormat:
         ``"json"`` for one JSON object, by a schema if the endpoint enforces one; ``"lines"`` has every field
         completed as a line of its own, one request each, see `oversight.agents.runtime.call_prompt`.
     answer
-        Whether a field called ``answer`` holds an option's letter or its text. Small models do
-        not follow letters; to them the text says more.
+        Whether a field called ``answer`` contains an option's letter or its text. Small models do not
+        follow letters; texts suit them better.
     field_chars
-        Longest content of any other field: asked for, and enforced by a schema where the endpoint can;
-        None sets no limit.
+        Largest length of any other field: requested, and enforced by a schema if the endpoint can; None
+        sets no limit.
     max_tokens
-        Cap of a call's answer; with lines, of each.
+        Token limit of a call's answer; with lines, of each line.
     examples
-        Shown, as earlier turns, in the calls that ask for an answer.
+        Shown as earlier turns in calls that ask for an answer.
     max_words
         Longest text of an item that is shown, in words; None shows all.
     labels
-        With lines, what the line of a field begins with; ``question`` and ``options`` are fields, too.
+        With lines, the beginning of each field's line; ``question`` and ``options`` are also fields.
     code
-        Whether a program may have code that the model wrote run, in a sandbox of its own.
+        Whether a program may run code that the model wrote, in a separate sandbox.
     """
 
     style: Style = "parts"
@@ -90,7 +90,7 @@ class PromptFormat:
     code: bool = False
 
     def label(self, name: str) -> str:
-        """What a field's line begins with: its name, if the study does not say."""
+        """The beginning of a field's line: its name unless the study sets another."""
         return self.labels.get(name, f"{name[:1].upper()}{name[1:]}:")
 
 
@@ -99,14 +99,14 @@ DEFAULT_FORMAT = PromptFormat()
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One expert that a prompt can name.
+    """An expert that a prompt can name.
 
     Attributes
     ----------
     name
-        Unique within a study; how a router names it.
+        Unique within a study; used by routers.
     text
-        The sentence that is put at the head of a prompt.
+        The sentence at the beginning of a prompt.
     """
 
     name: str
@@ -114,10 +114,9 @@ class Role:
 
 
 def default_roles(items: Sequence[Item]) -> tuple[Role, ...]:
-    """One role for each class if all items share their options, and a generalist, who is last.
+    """One role per class if all items share their options, and last a generalist.
 
-    Items with options of their own have nothing in common to make experts of: the generalist is
-    alone then.
+    If items have different options, there is only the generalist.
     """
     shared = {frozenset(item.options) for item in items}
     names = items[0].options if len(shared) == 1 else ()
@@ -145,12 +144,12 @@ class _File(Section):
 def read_workflow_settings(
     folder: str | Path, items: Sequence[Item]
 ) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """Read a study's ``workflow.toml``, or make the default for its items.
+    """Read a study's ``workflow.toml``, or return the default for its items.
 
     Raises
     ------
     DataError
-        Naming file and key of the first thing wrong.
+        If it is wrong; names file and the first wrong key.
     """
     path = Path(folder) / "workflow.toml"
     if not path.exists():

@@ -1,4 +1,4 @@
-"""A program runs over items: its calls become requests, are paid and answered, and end as predictions."""
+"""Run a program over items: its calls become requests and its results predictions."""
 
 import lazy_loader
 

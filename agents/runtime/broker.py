@@ -100,16 +100,16 @@ _NOTHING = ModelReply("", "")
 
 @dataclass(slots=True, eq=False)
 class CallInMaking:
-    """A call that is being made.
+    """A call under way.
 
     Attributes
     ----------
     key, text
-        Its key in the cache, and its request as it is stored.
+        Its key in the cache, and its stored request.
     account
-        Counts what all its tries use.
+        Counts the usage of all attempts.
     latest
-        The latest reply, whether it will do or not.
+        The latest reply, usable or not.
     is_noted
         Whether it is stored as lost; its reply or error replaces that row.
     """
@@ -122,10 +122,10 @@ class CallInMaking:
     _started: float = field(default_factory=time.perf_counter)
 
     def rows(self, reply: ModelReply | None, price: Price | None, error: str = "") -> list[StoredCall]:
-        """What is stored of it: the answer or the error, and what was paid beside that.
+        """Rows to store: the answer or the error, and the cost of other attempts.
 
-        The latter is kept under a key of its own, where nothing finds it, as a call that failed is made again
-        and then takes the place of this one.
+        The latter has a separate key that is never looked up, because a failed call is repeated and then
+        replaces this row.
         """
         used, answer = self.account.used, reply or _NOTHING
         sent = max(0, used.input_tokens - answer.input_tokens)
@@ -138,7 +138,7 @@ class CallInMaking:
         return rows
 
     def lose(self, used: Usage, price: Price | None) -> StoredCall:
-        """What is stored while a call is out: if nothing replaces it, the call is lost, and was paid for."""
+        """The row while a call is under way: if nothing replaces it, the call was lost and paid for."""
         reply = replace(_NOTHING, input_tokens=used.input_tokens, output_tokens=used.output_tokens)
         return self._row(self.key, reply, price, LOST)
 
@@ -159,14 +159,14 @@ class CallInMaking:
 
 
 class NotSent(OversightError):
-    """A call was not sent, as no more calls are to be made."""
+    """A call was not sent, because no more calls are made."""
 
 
 class CallsUnderWay:
-    """The calls that are being made.
+    """The calls under way.
 
-    A call waits for its turn, is out, and is stored; between two tries it waits again. Once `end` was called,
-    those that wait raise, and those that are out are stored as ever: they are paid for.
+    A call waits for its turn, is sent, and is stored; between two attempts it waits again. After `end`,
+    waiting calls raise, and sent calls are still stored because they are paid for.
     """
 
     def __init__(self) -> None:
@@ -175,14 +175,14 @@ class CallsUnderWay:
         self._end: FatalModelError | NotSent | None = None
 
     def find(self, key: str) -> asyncio.Task[ModelReply] | None:
-        """The task that makes a call; None if none does."""
+        """Return the task of a call; None if there is none."""
         return self._tasks.get(key)
 
     def start(self, key: str, making: Coroutine[Any, Any, ModelReply]) -> asyncio.Task[ModelReply]:
         """Make a call."""
         task = self._tasks[key] = asyncio.create_task(self._run(making))
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
-        self._kept_on.add(task)  # cut off before its first step it could tell nobody why
+        self._kept_on.add(task)  # a task cancelled before its first step could report no reason
         return task
 
     async def _run(self, making: Coroutine[Any, Any, ModelReply]) -> ModelReply:
@@ -195,27 +195,27 @@ class CallsUnderWay:
             raise type(self._end)(str(self._end)) from None
 
     def check(self) -> None:
-        """Raise NotSent if no more calls are to be made."""
+        """Raise NotSent if no more calls are made."""
         if self._end is not None:
             raise NotSent(str(self._end))
 
     def end(self, why: FatalModelError | NotSent) -> None:
-        """Send no more calls; whoever waits for one is told why."""
+        """Stop sending calls; waiting tasks receive the error."""
         if self._end is None:
-            # not the error itself, whose traceback grows where many raise it
+            # a new error, because a shared one would collect tracebacks
             self._end = (NotSent if isinstance(why, NotSent) else FatalModelError)(str(why))
         for task in self._tasks.values():
             if task is not asyncio.current_task() and task not in self._kept_on:
                 task.cancel()
 
     async def close(self) -> None:
-        """Send no more calls, and wait for those that are out."""
+        """Stop sending calls, and wait for those under way."""
         self.end(NotSent("the call was not sent: what it was for has ended"))
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     @contextmanager
     def kept_on(self) -> Iterator[None]:
-        """Have nothing cut the current task off within the block."""
+        """Protect the current task from cancellation within the block."""
         task = asyncio.current_task()
         is_new = task is not None and task not in self._kept_on
         if task is not None:
@@ -227,24 +227,24 @@ class CallsUnderWay:
                 self._kept_on.discard(task)
 
     async def hold(self, account: RequestAccount, guess: Callable[[], tuple[int, int]]) -> Reservation:
-        """Reserve what the current task's call may use: from here on it is out, see `OutModel`."""
+        """Reserve what the current task's call may use; from here on it counts as sent, see `OutModel`."""
         self.check()
         with self.kept_on():
             held = await account.hold(guess)
-        if self._end is not None:  # while others made room for it
+        if self._end is not None:  # while it waited for others to release budget
             held.release()
             self.check()
         self._kept_on.update(filter(None, [asyncio.current_task()]))
         return held
 
     def is_back(self) -> None:
-        """The current task's call is not out, or no more."""
+        """Record that the current task's call is not sent, or has returned."""
         self._kept_on.difference_update(filter(None, [asyncio.current_task()]))
 
 
 @dataclass(frozen=True, slots=True)
 class OutModel:
-    """A model, with calls out from when they were held until it has answered."""
+    """A model whose calls count as sent from the reservation to the answer."""
 
     model: Model
     calls: CallsUnderWay
@@ -269,33 +269,33 @@ _OF_THE_MODEL = (403, 404)
 
 
 class Broker(RequestDraws):
-    """Asks one model, and pays for no call twice.
+    """Calls one model, and pays for no call twice.
 
     Parameters
     ----------
     model
-        What answers.
+        The model that answers.
     name
         Name of model and endpoint; part of every cache key.
     budget
-        Holds back what a call may cost before it is sent; shared with the optimiser's calls. One in
-        dollars refuses a model without a price when it is made.
+        Reserves what a call may cost before it is sent; shared with the optimiser's calls. A budget in
+        dollars requires a model with a price.
     price
-        For the cost noted with each stored call; None notes that it is unknown.
+        Price for the cost stored with each call; None means unknown.
     store
         Database whose table `call` is the cache; None keeps the cache in memory.
     concurrency
-        Most calls under way at once.
+        Largest number of calls under way.
     tries
-        Tries per call.
+        Attempts per call.
     limiter
-        The endpoint's, in place of `concurrency`, where its rates are known or shared.
+        The endpoint's limits, instead of `concurrency`, if its rates are known or shared.
     is_billed
-        Whether tokens are paid for, so that a reply which does not say what it used is charged by a guess.
+        Whether tokens are paid for, so that unreported usage is estimated.
     note
-        Stores what a call may use at most before it goes out, and what it used once it is over.
+        Stores what a call may use before it is sent, and what it used afterwards.
     holds_lost
-        Whether a call that was under way when a process ended is never made again, but failed.
+        Whether a call that was under way when a process died is never repeated, but counts as failed.
     """
 
     def __init__(
@@ -341,7 +341,7 @@ class Broker(RequestDraws):
         workers: int = 1,
         holds_lost: bool = False,
     ) -> Broker:
-        """Make the broker of a model of study.toml, whose `concurrency` is that of each worker."""
+        """Create the broker of a model of study.toml, whose `concurrency` applies to each worker."""
         return cls(
             model,
             name_model(settings),
@@ -359,15 +359,15 @@ class Broker(RequestDraws):
 
     @property
     def concurrency(self) -> int:
-        """Most calls under way at once."""
+        """Largest number of calls under way."""
         return self._model.limiter.concurrency
 
     async def close(self) -> None:
-        """Send no more calls, and wait for those that are out: they are paid for, so they are stored."""
+        """Stop sending calls, and wait for those under way, which are paid for, to be stored."""
         await self._calls.close()
 
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """One draw from the cache, from the same call under way, or from the model."""
+        """Return one draw from the cache, from the same call under way, or from the model."""
         task = self._calls.find(key)
         if task is None:
             task = self._calls.start(key, self._look_up(key, text, request, as_it_comes=as_it_comes))
@@ -394,7 +394,7 @@ class Broker(RequestDraws):
             self._unstored.release()
 
     async def _make(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Make a call, and store what came of it and all that it used."""
+        """Make a call, and store its outcome and usage."""
         call = CallInMaking(key, text, RequestAccount(self._budget, self._note))
         if self._notes_lost:
             call.account.note = self._note_as_lost(call)
@@ -419,7 +419,7 @@ class Broker(RequestDraws):
         return reply
 
     async def _pay(self, call: CallInMaking, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """Ask; a second time with twice the room if the answer is empty or cut short."""
+        """Ask; ask again with twice the token limit if the answer is empty or cut short."""
         reply = await self._send(call, request)
         if as_it_comes or _whole(reply):
             return reply
@@ -447,12 +447,12 @@ class Broker(RequestDraws):
         return reply
 
     async def _find_answered(self, call: CallInMaking, refused: Request) -> Request | None:
-        """A request that was answered: of this process, else a stored one, which is sent again.
+        """Return an answered request of this process, or a stored one after sending it again.
 
         Raises
         ------
         RefusedRequest
-            If that is refused, too.
+            If that is also refused.
         """
         async with self._first_refusal:
             if self._answered is None:

@@ -1,11 +1,11 @@
-"""A program's call becomes the request that is sent, and the reply the fields that were asked for.
+"""Word a program's call as a request, and read the requested fields from the reply.
 
-Letters and formats are made from the item's K. A call asks for parts that begin with their names, with the
-answer on a line ``ANSWER: B``, or for one JSON object. In the
-style of lines a model completes a call line by line: for base models, which follow no format. Every
-field is a line that begins with its label; the model writes the rest of it. So a study's wording
-decides how much a small model understands: *This patient should be seen by the department of* is a
-sentence to it, ``{"answer": …}`` is not. What is asked for is always there, in order.
+Letters and formats depend on the item's K. A call asks for parts that begin with their names, with the
+answer on a line ``ANSWER: B``, or for one JSON object. In the style of lines a model completes a call line
+by line, for base models, which follow no format: every field is a line that begins with its label, and the
+model writes the rest. So a study's wording affects how well a small model understands: *This patient should
+be seen by the department of* is a sentence to it, ``{"answer": …}`` is not. Requested fields always exist,
+in order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def make_call_request(call: Call, item: Item, shape: PromptFormat) -> Request:
 
 
 def _open(call: Call, item: Item, shape: PromptFormat) -> _Opening:
-    """What calls that differ in the item alone have in common, worded once for items of equal options."""
+    """The common beginning of calls for items with equal options, worded once."""
     choices, wording = tuple(call.choices.items()), (shape.answer, shape.field_chars, shape.max_words)
     options = item.options, item.permutation
     key = (shape.style, call.fields, call.role, choices, call.examples, options, wording, shape.examples)
@@ -80,14 +80,14 @@ def _has_options(field: str, call: Call) -> bool:
 
 
 def _write_reply(reply: Mapping[str, str], shape: PromptFormat) -> str:
-    """A reply as it is asked for."""
+    """Write a reply in the requested form."""
     if shape.style == "json":
         return json.dumps(reply, ensure_ascii=False)
     return "\n".join(f"{name}: {reply[field]}" for field, name in part_names(list(reply)).items())
 
 
 def write_wish(lacking: Sequence[str], call: Call, shape: PromptFormat) -> str:
-    """What a reply that lacks fields is answered with."""
+    """Write the message that answers a reply with missing fields."""
     if shape.style == "json":
         return (
             "That was not what was asked for: the JSON object is missing or lacks "
@@ -136,13 +136,13 @@ def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptForma
         author = f", by {shown.author}{yourself}" if shown.author else ""
         return f"### {shown.field}{turn}{author}\n{shown.content}"
     question = _question(item.text, shape)
-    if shape.answer == "option":  # the format names the options already
+    if shape.answer == "option":  # the format already names the options
         return question
     return "\n".join([question, *lettered(item)])
 
 
 def cut(text: str, shape: PromptFormat) -> str:
-    """Return as much of an item's text as is shown."""
+    """Return the part of an item's text that is shown."""
     words = text.split()
     too_long = shape.max_words is not None and len(words) > shape.max_words
     return " ".join(words[: shape.max_words]) if too_long else text
@@ -153,9 +153,9 @@ def _question(text: str, shape: PromptFormat) -> str:
 
 
 def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tuple[Example, str]]:
-    """The study's examples that a call shows, each with its answer as a field of this item says it.
+    """The study's examples that a call shows, with answers in the form of this item's.
 
-    There are none if no answer is asked for, and none whose answer is not among the item's options.
+    None are shown if no answer is requested, and none whose answer is not an option of the item.
     """
     for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
         if example.answer in item.options:
@@ -163,13 +163,13 @@ def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tupl
 
 
 def lettered(item: Item) -> list[str]:
-    """An item's options in display order, each behind its letter."""
+    """An item's options in display order, each after its letter."""
     letters = option_letters_of(len(item.options))
     return [f"({n}) {option}" for n, option in zip(letters, item.shown_options, strict=True)]
 
 
 def line_request(call: Call, item: Item, shape: PromptFormat, written: Mapping[str, str]) -> Request:
-    """Word the request for the first field that is not yet written.
+    """Word the request for the first field that is not written yet.
 
     The options and the examples come first and are the same for all items of a study that does not
     shuffle its options: endpoints keep what prompts have in common.

@@ -1,4 +1,4 @@
-"""Times of failed answers: they tell faults of the endpoint from failures that a program provokes.
+"""Times of failed answers, which separate faults of the endpoint from failures that a program provokes.
 
 A program can make its own call fail, for example with a request so long that the endpoint answers HTTP 500.
 An endpoint that is down fails the calls of other programs as well. So a failed answer is a fault of the
@@ -47,7 +47,7 @@ def read_failure_time(reason: str) -> str:
 
 @dataclass(slots=True)
 class FailureTimes:
-    """When answers of programs failed.
+    """Times at which answers of programs failed.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class FailureTimes:
     _moments: list[tuple[float, str]] = field(default_factory=list)
 
     def add_times(self, key: Key, times: Mapping[str, str]) -> None:
-        """Take in when answers of a program's replicate failed: item id → time in ISO format."""
+        """Record when answers of a program's replicate failed: item id → time in ISO format."""
         for item, time in times.items():
             moment = datetime.fromisoformat(time).timestamp()
             self._latest[key, item] = moment

@@ -1,4 +1,4 @@
-"""The host's side of a sandbox: tasks go in without anything secret, calls come out and are answered."""
+"""The host's side of a sandbox: it sends tasks without secrets, and answers calls."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from oversight.harness.types import Item, Program
 
 @dataclass(slots=True)
 class ObligingBroker:
-    """The answers of a free run, in a broker's place: nothing is sent, so nothing is cached, paid or retried.
+    """Answers for a free run instead of a broker: nothing is sent, cached, paid or retried.
 
-    Every field that is asked for is filled in: of choices one, else some words.
+    It fills in every requested field: one of the choices, or some words.
 
     Attributes
     ----------
     pick
-        Which of the choices: 0 or -1; None takes any, as the request decides.
+        Index of the choice: 0 or -1; None chooses by the request.
     words
-        What any other field holds.
+        Content of other fields.
     asked
-        The draws, each once, as a broker would pay for them, with the characters sent and received.
+        The draws, each once as a broker would pay for them, with numbers of characters.
     """
 
     pick: int | None
@@ -44,7 +44,7 @@ class ObligingBroker:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def ask(self, request: Request, path: str, **_: object) -> ModelReply:
-        """Answer as the request's schema says."""
+        """Answer in the form of the request's schema."""
         text = request.text()
         pick = zlib.crc32(text.encode()) if self.pick is None else self.pick
         properties: dict[str, Any] = (request.schema or {}).get("properties", {})
@@ -59,7 +59,7 @@ class ObligingBroker:
 
 
 class ProgramRunner(Protocol):
-    """What runs programs: a sandbox of this process, or those of a cluster's nodes."""
+    """Runs programs: a sandbox of this process, or those of a cluster's nodes."""
 
     limits: SandboxLimits
 
@@ -68,28 +68,28 @@ class ProgramRunner(Protocol):
         ...
 
     async def run_code(self, code: str) -> str:
-        """As `Sandbox.run_code`."""
+        """See `Sandbox.run_code`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """What programs are run with.
+    """The environment in which programs run.
 
     Attributes
     ----------
     broker
-        The only way to the model, or to what it said.
+        The only way to the model, or to its stored replies.
     sandbox
-        Where a program runs, and code that a model wrote.
+        Runs programs, and code that a model wrote.
     roles
-        Experts the program may name, see `oversight.agents.programs.workflow_settings`.
+        Experts that the program may name, see `oversight.agents.programs.workflow_settings`.
     shape
-        How calls are worded in this study.
+        Wording of calls in this study.
     blames_program
-        Whether a call without a usable reply is the program's doing, as in a search: the item is then wrong,
-        unless the program answers all the same, and the reason of any other failure names its time. Without
-        it, the item failed, as in any run.
+        Whether a call without a usable reply counts against the program, as in a search: the item is then
+        wrong unless the program answers anyway, and the reason of any other failure includes its time.
+        Without it the item failed, as in any run.
     """
 
     broker: RequestDraws | ObligingBroker
@@ -101,7 +101,7 @@ class Workbench:
 
 @dataclass(slots=True)
 class ItemUsage:
-    """What one item's run has used so far, why a call of it failed, and why one had no usable reply."""
+    """Usage of one item's run so far, and the reasons of failed calls and unusable replies."""
 
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
@@ -115,23 +115,23 @@ class ItemUsage:
 
 @dataclass(slots=True, eq=False)
 class WorkflowHost(Host):
-    """Answers the calls that a program makes for some items.
+    """Answers the calls of a program about some items.
 
     Parameters
     ----------
     items
-        To be answered; of each the program sees text, options and letters only.
+        Items to answer; the program sees only text, options and letters.
     bench
-        What they are answered with.
+        Environment of the run.
     replicate
         Number of the repetition; another one draws other replies.
 
     Attributes
     ----------
     fatal
-        The error that ended everything, if one did; a program cannot catch it.
+        The error that ended everything, if any; a program cannot catch it.
     tallies
-        What each item's run has used.
+        Usage of each item's run.
     """
 
     items: Sequence[Item]
@@ -144,7 +144,7 @@ class WorkflowHost(Host):
         self.tallies = [ItemUsage() for _ in self.items]
 
     def payloads(self) -> list[Payload]:
-        """What the program sees of each item."""
+        """The data of each item that the program sees."""
         return [
             {
                 "text": item.text,
@@ -158,11 +158,11 @@ class WorkflowHost(Host):
         ]
 
     def begin(self, index: int) -> None:
-        """Start an item afresh, so that a repeated run makes the same draws and counts once."""
+        """Restart an item, so that a repeated run makes the same draws and counts once."""
         self.tallies[index] = ItemUsage()
 
     async def ask(self, index: int, call: Payload) -> Payload:
-        """Answer one call; what it raises, the program sees, with nothing of the host in it."""
+        """Answer one call; its exceptions reach the program without data of the host."""
         if type(index) is not int or not 0 <= index < len(self.items) or not isinstance(call, dict):
             raise RuntimeError("no such task or call")
         tally = self.tallies[index]
@@ -180,11 +180,11 @@ class WorkflowHost(Host):
             if isinstance(error, NoReply) and self.bench.blames_program:
                 tally.no_reply = str(error)
             else:
-                # in a search a failure's time tells whether the endpoint or the program caused it
+                # in a search the time of a failure shows whether the endpoint or the program caused it
                 tally.failed = stamp_failure(str(error)) if self.bench.blames_program else str(error)
             raise RuntimeError("the call failed") from None
         except Exception as error:  # noqa: BLE001  `answer_items` raises it
-            # The budget, the endpoint, the database or a fault of ours: never the program's doing.
+            # Errors of the budget, endpoint, database or this project are never blamed on the program.
             self.fatal = error
             raise RuntimeError("stopped") from None
         finally:
@@ -219,10 +219,10 @@ class WorkflowHost(Host):
         tally, same = self.tallies[index], (request.messages, request.temperature)
         occurrence = tally.seen[same]
         tally.seen[same] += 1
-        # The request itself is the call path: identical ones are told apart by their order alone, so
-        # that programs that begin alike share their first replies.
+        # The request itself is the call path; identical ones differ by order only, so
+        # programs with the same first calls share their first replies.
         path = f"{self.items[index].id}/{self.replicate}/{occurrence}"
-        # A line that is empty or ends at the cap is all that the model had to say in it.
+        # An empty line, or one that ends at the limit, is complete.
         lines = self.bench.shape.style == "lines"
         reply = await self.bench.broker.ask(request, path, as_it_comes=lines, find_fault=find_fault)
         tally.input_tokens += reply.input_tokens
@@ -240,10 +240,10 @@ class WorkflowHost(Host):
 
 @contextmanager
 def _blamed() -> Iterator[None]:
-    """Whatever goes wrong while a call is read and worded is due to what the program passed."""
+    """Treat errors in reading and wording a call as caused by the program's arguments."""
     try:
         yield
     except BadCall:
         raise
-    except Exception as error:  # noqa: BLE001  a program must not end anything but its own item
+    except Exception as error:  # noqa: BLE001  a program may only end its own item
         raise BadCall(f"the call cannot be worded ({type(error).__name__})") from None

@@ -1,4 +1,4 @@
-"""Programs that run on the nodes of a Ray cluster; this process answers their calls, as ever.
+"""Run programs on the nodes of a Ray cluster; this process answers their calls.
 
 This process keeps the cache and the ledger of calls, so a program whose node is lost runs again on another
 one and pays for no stored call twice.
@@ -25,12 +25,12 @@ _AGAIN = 0.5
 
 
 def find_runner(sandbox: Sandbox, workers: Workers) -> ProgramRunner:
-    """What runs programs: the sandbox here, or one of the same tier on each node."""
+    """Return the runner of programs: the local sandbox, or one of the same tier per node."""
     return _NodePrograms(workers, sandbox) if isinstance(workers, RayWorkers) else sandbox
 
 
 class _NodePrograms:
-    """Has programs run on the nodes in turn."""
+    """Runs programs on the nodes in turn."""
 
     def __init__(self, workers: RayWorkers, sandbox: Sandbox) -> None:
         self._workers, self._tier, self.limits = workers, sandbox.name, sandbox.limits
@@ -41,7 +41,7 @@ class _NodePrograms:
         return outcomes
 
     async def run_code(self, code: str) -> str:
-        """As `Sandbox.run_code`."""
+        """See `Sandbox.run_code`."""
         return str(await self._work(code, (), Host()))
 
     async def _work(self, what: Program | str, tasks: Sequence[Payload], host: Host) -> Any:
@@ -107,7 +107,7 @@ class ProgramService:
             del self._hosts[session]
 
     def tell(self, session: str, number: int, reply: Payload | RuntimeError) -> None:
-        """Answer a call of a program that may have ended."""
+        """Answer a call of a program, which may have ended."""
         if session in self._hosts:
             self._hosts[session].answer(number, reply)
 
@@ -124,7 +124,7 @@ class ProgramService:
 
 
 class _DistantHost(Host):
-    """A host that hands a program's calls on; `said` is what is to be handed on, with None at the end."""
+    """A host that passes a program's calls on through `said`, with None at the end."""
 
     def __init__(self) -> None:
         self.said = asyncio.Queue[tuple[Any, ...] | None]()

@@ -1,4 +1,4 @@
-"""A program's answers to items, as predictions like any model's; and a free run before any call is paid."""
+"""Answer items with a program, as predictions like any model's; test a program for free."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ async def answer_items(
 ) -> list[Prediction]:
     """Answer every item with a program.
 
-    A program that raises, loops or passes a limit has answered and named no option: UNREADABLE,
-    which is wrong on the accuracy scale, so that crashing never pays. Only what the program cannot
-    help is FAILED: a call that failed after all retries, whatever the program made of it. In a search
-    (`Workbench.blames_program`) that a reply stays empty or cut, or a request is refused, is the program's
-    doing, too.
+    A program that raises, loops or exceeds a limit has answered without an option: UNREADABLE, which is
+    wrong on the accuracy scale, so that crashing never pays. Only failures that the program cannot
+    influence are FAILED: a call that failed after all retries, whatever the program did with it. In a
+    search (`Workbench.blames_program`), a reply that stays empty or cut and a refused request also count
+    against the program.
 
     Parameters
     ----------
     program, items
-        What to run, and what to answer.
+        The program, and the items to answer.
     bench
-        What it is run with.
+        Environment of the run.
     replicate
         Number of the independent repetition; it becomes the predictions' `sample`.
 
@@ -46,18 +46,18 @@ async def answer_items(
     ProgramRefused
         If the static gate refuses the source.
     BudgetSpent
-        If the budget ends; what was answered stays in the broker's cache.
+        If the budget ends; answers so far stay in the broker's cache.
     FatalModelError
-        If the endpoint refuses in a way that no repetition mends.
+        If the endpoint refuses in a way that no retry can change.
     SandboxError
-        If the sandbox itself cannot work.
+        If the sandbox itself does not work.
     """
     host = WorkflowHost(items, bench, replicate)
     return read_predictions(host, await bench.sandbox.run(program, host.payloads(), host))
 
 
 def read_predictions(host: WorkflowHost, outcomes: Sequence[ProgramOutcome]) -> list[Prediction]:
-    """Read what became of a host's items; raise what ended everything, if something did."""
+    """Make predictions from a host's items; raise the error that ended everything, if any."""
     if host.fatal is not None:
         raise host.fatal
     return [_read_prediction(host, j, outcome) for j, outcome in enumerate(outcomes)]
@@ -99,22 +99,22 @@ async def dry_run_program(
     shape: PromptFormat = DEFAULT_FORMAT,
     sizes: Iterable[int] = SIZES,
 ) -> int:
-    """Run a program on made-up items of several sizes, with replies that are always in order.
+    """Run a program on made-up items of several sizes, with well-formed replies.
 
     Returns
     -------
     int
-        Most calls that it made for one item: what an item will cost at least.
+        Largest number of calls for one item, which is the least that an item will cost.
 
     Raises
     ------
     ProgramRefused
-        If the gate refuses it, or it fails, or does not return an option that the model named.
+        If the gate refuses it, it fails, or it does not return an option that the model named.
     """
     most = 0
-    shape = replace(shape, style="json")  # whose schema says what to play along with
+    shape = replace(shape, style="json")  # its schema determines the made-up reply
     for size in sizes:
-        for pick in (0, -1):  # a critic who is content, and one who never is
+        for pick in (0, -1):  # a satisfied critic, and one who never is
             broker = ObligingBroker(pick)
             bench = Workbench(broker, sandbox, roles, shape)
             (prediction,) = await answer_items(program, [_item(size)], bench)

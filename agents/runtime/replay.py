@@ -1,4 +1,4 @@
-"""A program's run on one item told again from stored calls: nothing is asked, paid or written."""
+"""Replay a program's run on one item from stored calls, without asking, paying or writing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from oversight.harness.types import Item, Prediction, Program
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedCall:
-    """One call of a program: what was sent, and what came.
+    """One call of a program with its reply.
 
     Attributes
     ----------
     messages
-        What was sent to the model; of code that ran in the sandbox, the code.
+        Messages to the model; for code in the sandbox, the code.
     is_code
-        Whether it ran code instead of asking the model.
+        Whether it ran code instead of calling the model.
     error
         Why it failed; empty if it did not.
     """
@@ -42,16 +42,16 @@ class ReplayedCall:
 
 @dataclass(slots=True)
 class Replay:
-    """What a program asked and got on an item.
+    """A program's calls and replies on an item.
 
     Attributes
     ----------
     calls
         In their order.
     prediction
-        What it answered this time; None if the replay ended before.
+        The prediction of this replay; None if it ended early.
     ended
-        Why it ended early, in words; empty if it came to its end.
+        Why it ended early, in words; empty if it was complete.
     """
 
     calls: list[ReplayedCall] = field(default_factory=list)
@@ -60,23 +60,23 @@ class Replay:
 
 
 class StoredReplies(RequestDraws):
-    """Answers from stored calls alone, and keeps what was asked.
+    """Answers from stored calls only, and records the calls.
 
     Parameters
     ----------
     name
         Name of the model, see `oversight.agents.runtime.request_draws.name_model`.
     store
-        Whose calls are read.
+        Store with the calls.
     told
-        Where calls are added.
+        List to which calls are added.
     """
 
     def __init__(self, name: str, store: Store, told: Replay) -> None:
         super().__init__(name)
         self._store, self._told = store, told
 
-    async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:  # noqa: ARG002  what is stored came so
+    async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:  # noqa: ARG002  stored replies are final
         call = self._store.calls.read_calls([key], failed=True).get(key)
         if call is None:
             missing = "the reply to this call is not stored: it was not made, or made otherwise"
@@ -104,12 +104,12 @@ class StoredReplies(RequestDraws):
 
 @dataclass(eq=False, kw_only=True)
 class ReplayHost(WorkflowHost):
-    """A host that also tells what code a program ran."""
+    """A host that also records the code that a program ran."""
 
     told: Replay
 
     def begin(self, index: int) -> None:
-        """Start afresh: a session that was stopped is run again, and makes the same calls."""
+        """Restart: a stopped session is run again and makes the same calls."""
         self.told.calls.clear()
         super().begin(index)
 
@@ -131,14 +131,14 @@ async def replay_program(
     shape: PromptFormat,
     replicate: int = 0,
 ) -> Replay:
-    """Run a program on an item once more, with stored calls as its only endpoint.
+    """Run a program on an item again, with stored calls as its only endpoint.
 
     Parameters
     ----------
     replies
-        Name of the model whose calls are taken, see `oversight.agents.runtime.request_draws.name_model`.
+        Name of the model of the calls, see `oversight.agents.runtime.request_draws.name_model`.
     replicate
-        Number of the repetition to tell again.
+        Number of the repetition to replay.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A reply becomes the fields that a call asked for: parts that begin with their names, or one JSON object."""
+"""Read the requested fields from a reply: parts that begin with their names, or one JSON object."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from oversight.harness.llm import ReplyForm, cut_thoughts, option_letters_of, re
 from oversight.harness.types import Item
 
 _FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL | re.IGNORECASE)
-_DECODER = json.JSONDecoder(strict=False)  # made once: raw line breaks in strings are common
+_DECODER = json.JSONDecoder(strict=False)  # created once; raw line breaks in strings are common
 _DEEPEST = 64
 """Levels of a field's value; no model means more."""
 _SEPARATORS = re.compile(r"[\s_]+")
 
 
 def is_answer(field: str) -> bool:
-    """Whether a field is to hold one of the options: its name says so."""
+    """Whether a field must contain one of the options, by its name."""
     return "answer" in field.lower()
 
 
 def shown_answers(item: Item, shape: PromptFormat) -> tuple[str, ...]:
-    """What a field that holds an answer may say, in display order."""
+    """Allowed contents of an answer field, in display order."""
     return option_letters_of(len(item.options)) if shape.answer == "letter" else item.shown_options
 
 
 def part_names(fields: Sequence[str]) -> dict[str, str]:
-    """What the part of each field begins with: its name in capitals, unless two fields would share it.
+    """The beginning of each field's part: its name in capitals, unless two fields would share it.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def part_names(fields: Sequence[str]) -> dict[str, str]:
 
 
 def find_missing(text: str, fields: Sequence[str], shape: PromptFormat) -> list[str]:
-    """Fields that a reply does not hold."""
+    """Return the fields that a reply lacks."""
     found = _find_fields(text, fields, shape)
     return [field for field in fields if found is None or found.get(field) is None]
 
@@ -55,7 +55,7 @@ def read_fields(
     item: Item,
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, str]:
-    """Contents of the fields by name; surplus ones are dropped, missing ones empty.
+    """Return contents of the fields by name; additional ones are dropped, missing ones empty.
 
     A reply without parts and without any JSON object is the content of the only field, if one was asked for.
     In the style of parts an answer becomes the letter or the text of its option, and a choice the text that
@@ -81,7 +81,7 @@ def _find_fields(text: str, fields: Sequence[str], shape: PromptFormat) -> Mappi
 
 
 def _find_parts(text: str, fields: Sequence[str]) -> dict[str, str] | None:
-    """The parts of a reply; None if it has none.
+    """Return the parts of a reply; None if it has none.
 
     Text before the first part belongs to the first field. The contents of repeated parts are joined, so that
     two different answers are read as a contradiction.
@@ -113,9 +113,9 @@ def _read_choice(content: str, choices: Sequence[str]) -> str:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Find the JSON object in a reply: the whole of it, a fenced one, or the first that parses.
+    """Find the JSON object in a reply: the whole reply, a fenced one, or the first that parses.
 
-    Fields that hold too deep a nesting are left out, and all of them if nothing can read the object.
+    Fields with too deep a nesting are left out, and all of them if the object is unreadable.
     """
     found = _find_object(text)
     return found and {field: value for field, value in found.items() if not _is_deep(value)}
@@ -130,7 +130,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
     for start in (match.start() for match in re.finditer(r"\{", text)):
         try:
             found = _DECODER.raw_decode(text, start)[0]
-        except RecursionError:  # an object inside one that is too deep is not the answer
+        except RecursionError:  # an object inside a too deep one is not the answer
             return {}
         except ValueError:
             continue
@@ -139,7 +139,7 @@ def _find_object(text: str) -> dict[str, Any] | None:
 
 
 def _is_deep(value: Any) -> bool:
-    """Whether a value is nested too deep; never by recursion, whose limit depends on who calls."""
+    """Whether a value is nested too deep; without recursion, whose limit depends on the caller."""
     level = [value]
     for _ in range(_DEEPEST):
         parts = [part for part in level if isinstance(part, dict | list)]
@@ -153,10 +153,10 @@ def _content(value: Any) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    # JSON may spell half a surrogate pair, which crosses no border of a sandbox.
+    # JSON may contain half a surrogate pair, which cannot leave a sandbox.
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def read_line(text: str) -> str:
-    """What was written into a line, without what a model adds to it."""
+    """Return the text written into a line, without additions of the model."""
     return (text.strip().splitlines() or [""])[0].strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""Requests drawn by key, replies mended once: what is common to asking a model and to telling it again."""
+"""Draw requests by key and repair replies once, both for calls to a model and for replays."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OUTPUT_CAP = 2048
 
 @dataclass(slots=True)
 class CallUsage:
-    """What a broker has done since it was made: calls paid for, found in the cache, and mended replies.
+    """Counters of a broker: paid calls, calls found in the cache, and repaired replies.
 
-    `guessed` calls did not say what they used; an upper guess is charged for them.
+    `guessed` counts calls without reported usage, which are charged with an upper estimate.
     """
 
     calls: int = 0
@@ -30,7 +30,7 @@ class CallUsage:
 
 
 class RequestDraws(ABC):
-    """Answers a workflow's requests, each known by model, request and draw.
+    """Answers a workflow's requests, identified by model, request and draw.
 
     Parameters
     ----------
@@ -50,32 +50,32 @@ class RequestDraws(ABC):
         as_it_comes: bool = False,
         find_fault: Callable[[str], str] | None = None,
     ) -> ModelReply:
-        """Answer a request from the cache, or ask the model.
+        """Answer a request from the cache, or call the model.
 
         Parameters
         ----------
         request
-            What to send.
+            The request.
         path
             Names the draw: item/replicate/call path/occurrence. The same request on another path
             is another draw; the same on the same path is the same reply, whoever asks.
         as_it_comes
-            Whether an empty or cut reply is a reply; else it is asked for again with twice the
-            room, and then an error.
+            Whether an empty or cut reply is accepted; otherwise it is requested again with twice the token
+            limit, and then is an error.
         find_fault
-            Gets the text of a reply; returns the message that asks the model for a better one, or "" if the
-            reply can be used. It is called once per request; the second reply is returned unchanged.
+            Receives the text of a reply; returns a message that asks the model for a better one, or "" if
+            the reply is usable. Called once per request; the second reply is returned unchanged.
 
         Raises
         ------
         BudgetSpent
-            If the call could cost more than what is left.
+            If the call could cost more than the remaining budget.
         NoReply
             If the reply stays empty or cut short, or this request is refused.
         TransientModelError
             If it failed after all retries.
         FatalModelError
-            If the endpoint refuses in a way that no repetition mends.
+            If the endpoint refuses in a way that no retry can change.
         """
         if request.max_tokens is None:
             request = replace(request, max_tokens=OUTPUT_CAP)
@@ -94,15 +94,15 @@ class RequestDraws(ABC):
 
     @abstractmethod
     async def _answer(self, key: str, text: str, request: Request, *, as_it_comes: bool) -> ModelReply:
-        """One draw, known by its key; `text` is the request as it is stored."""
+        """Return one draw by its key; `text` is the stored request."""
 
 
 def name_model(settings: ModelSection) -> str:
-    """Name of a model of study.toml and of all that decides what it answers."""
+    """Name of a model of study.toml and of everything that determines its answers."""
     return f"{settings.model} at {settings.where} with {json.dumps(settings.extra, sort_keys=True)}"
 
 
 def add_price(first: ModelReply, second: ModelReply) -> ModelReply:
-    """The second reply, at the price of both."""
+    """Return the second reply with the cost of both."""
     tokens = first.input_tokens + second.input_tokens, first.output_tokens + second.output_tokens
     return ModelReply(second.text, second.finish_reason, *tokens)

@@ -1,4 +1,4 @@
-"""What a workflow's run has paid, in the database and in a budget."""
+"""The payments of a workflow's run, in the database and in a budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Note: TypeAlias = Callable[[Spending], Awaitable[None]]
 def charge_before(store: Store, target: Target, budget: Budget) -> None:
     """Charge a budget with what earlier commands paid for a workflow's run.
 
-    What a command that was killed had under way is charged in full, and said.
+    Calls under way when a command was killed are charged in full, with a message.
     """
     run_id = target.spec.id
     left = store.calls.charge_calls_left(run_id)
@@ -34,18 +34,18 @@ def charge_before(store: Store, target: Target, budget: Budget) -> None:
 
 
 def read_used(store: Store, run_id: str) -> list[Usage]:
-    """What a workflow's run has paid for: calls that are over, and those that it was charged with."""
+    """Return what a workflow's run has paid for: finished calls, and charges."""
     spent = _read_spent(store, run_id)
     return [spent, *store.runs.sum_charges(run_id)]
 
 
 def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
-    """What stores how calls change what a stored run has paid.
+    """Return a function that stores changes to what a run has paid.
 
     Parameters
     ----------
     check
-        Called before a call goes out; raises if the run is another process's by now.
+        Called before a call is sent; raises if another process now holds the run.
     """
     account = store.calls
     if account.read_spent(run_id) is None:
@@ -61,23 +61,23 @@ def open_account(store: Store, run_id: str, check: Callable[[], None]) -> Note:
 
 
 def _read_spent(store: Store, run_id: str) -> Usage:
-    """What calls that are over used; of a run from before that was kept, what its answers used."""
+    """Return the usage of finished calls; for an older run, that of its answers."""
     spent = store.calls.read_spent(run_id)
     return Usage.sum(store.runs.sum_answers(run_id)) if spent is None else spent
 
 
 @dataclass(slots=True)
 class RequestAccount:
-    """What one request has paid and has under way, in the budget and in the store.
+    """Paid and pending usage of one request, in the budget and in the store.
 
     Attributes
     ----------
     budget
-        Holds back what a call may use.
+        Reserves what a call may use.
     note
         Stores every change; None stores nothing.
     used
-        Counts what its calls that are over used.
+        Counts the usage of finished calls.
     """
 
     budget: Budget
@@ -96,7 +96,7 @@ class RequestAccount:
         return held
 
     async def close(self) -> None:
-        """Store what all calls used: none is under way any more."""
+        """Store the usage of all calls; none is under way any more."""
         await self._note(Usage())
 
     async def _note(self, under_way: Usage) -> None:

@@ -39,14 +39,14 @@ AnswerPortion: TypeAlias = Callable[[Sequence[Item]], Awaitable[Sequence[Predict
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPlan:
-    """A workflow with all that decides its answers.
+    """A workflow with everything that determines its answers.
 
     Attributes
     ----------
     program, roles, shape
-        What is run, and the study's data for it.
+        The program, and the study's data for it.
     tier
-        The sandbox it runs in.
+        The sandbox tier.
     model, settings
         Name in study.toml and settings of the model that answers its calls.
     """
@@ -84,7 +84,7 @@ async def open_workflow(
     workers: Workers,
     holds_lost: bool,
 ) -> AsyncIterator[AnswerPortion]:
-    """Open what answers portions of items; `usage` is what the calls took once the block is over."""
+    """Open a function that answers portions of items; `usage` is complete after the block."""
     settings = plan.settings
     model = workers.make_model(settings)
     broker = Broker.for_model(
@@ -103,7 +103,7 @@ async def open_workflow(
             bench = Workbench(broker, find_runner(sandbox, workers), plan.roles, plan.shape)
             try:
                 yield partial(answer_items, plan.program, bench=bench)
-            finally:  # before the sandbox, which takes its time while calls go out
+            finally:  # before the sandbox, which is slow to close while calls are sent
                 await broker.close()
     finally:
         await model.close()
@@ -117,14 +117,14 @@ _PORTION = 8
 
 
 async def rehearse(plan: WorkflowPlan, sizes: Iterable[int]) -> None:
-    """Try a plan's workflow for free, on made-up items with so many options.
+    """Test a plan's workflow for free, on made-up items with this number of options.
 
     Raises
     ------
     ProgramRefused
         If the gate refuses it, or it names no option.
     ConfigError, SandboxError
-        If there is no such tier, or it does not work here.
+        If the tier does not exist, or does not work here.
     """
     async with open_sandbox(plan.tier) as sandbox:
         await dry_run_program(plan.program, sandbox=sandbox, roles=plan.roles, shape=plan.shape, sizes=sizes)
@@ -141,24 +141,24 @@ def run_workflow(
     retry_failed: bool = False,
     terms: RunTerms = DEFAULT_TERMS,
 ) -> tuple[int, CallUsage]:
-    """Answer the stored items that have no stored answer; return how many, and what was spent on it.
+    """Answer the stored items without an answer; return their number and the cost.
 
-    Interrupted, it goes on where it was: answers are stored by the portion, and calls one by one.
+    After an interruption it continues: answers are stored in portions, and calls one by one.
 
     Parameters
     ----------
     store, ids
-        The study's database, and items that are in it.
+        The study's database, and ids of items in it.
     plan, target
-        What to run, and the plan's target with its price.
+        The plan, and its target with the price.
     budget
         At the target's price; it has counted what the run used before, see `charge_before`.
     check
-        Raises if the run is another process's by now.
+        Raises if another process now holds the run.
     retry_failed
-        Whether to answer again where calls failed.
+        Whether to answer failed items again.
     terms
-        Where calls are made, and what becomes of those that were lost.
+        Where calls are made, and what to do with lost ones.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def run_workflow(
 async def _in_portions(
     items: Sequence[Item], concurrency: int, answer: Callable[[Sequence[Item]], Awaitable[None]]
 ) -> None:
-    """Answer items portion by portion, several portions under way at once."""
+    """Answer items in portions, several portions at once."""
     size = max(_PORTION, math.ceil(concurrency / (_AHEAD - 1)))
     portions = iter([items[start : start + size] for start in range(0, len(items), size)])
 

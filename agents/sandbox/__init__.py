@@ -1,4 +1,4 @@
-"""Generated code runs here and nowhere else: behind a gate, in a process that owns nothing."""
+"""Generated code runs only here: behind a gate, in a process without access to anything."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""A sandbox as everything else sees it: it runs a program over tasks and lets it reach one host."""
+"""The interface of a sandbox: it runs a program over tasks and connects it with one host."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ T = TypeVar("T")
 
 
 class Host:
-    """The only thing outside that a program reaches; this one is for code that may not call anything."""
+    """The only external object that a program reaches; this one is for code without calls."""
 
     def begin(self, index: int) -> None:
-        """Note that a task starts, possibly again: what it called before, it will call again."""
+        """Record that a task starts, possibly again with the same calls."""
 
-    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  hosts that answer use them
+    async def ask(self, index: int, call: Payload) -> Payload:  # noqa: ARG002  used by hosts that answer
         """Answer a call of a task; an exception is raised in the program as ``RuntimeError``."""
         raise RuntimeError("this code may not call anything")
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """What a program may use; one that passes a limit is stopped, and that is its own fault.
+    """Limits of a program; one that exceeds a limit is stopped, and this counts against it.
 
     Attributes
     ----------
     seconds
-        Computing time between two calls; waiting for calls does not count.
+        CPU time between two calls; waiting for calls does not count.
     memory
-        Bytes that a session may hold.
+        Bytes that a session may use.
     calls
-        Calls for one task.
+        Calls per task.
     characters
-        Longest answer, and most that one call carries.
+        Largest length of an answer and of a call.
     idle
-        Seconds that a session may wait for nothing: no call under way, no word from it.
+        Seconds that a session may wait without a call under way or a message.
     total
-        Seconds that a session may last, without those in which one of its calls is under way. All sessions of
-        a run together may last this long, and `seconds` more for each task.
+        Seconds that a session may last, without those with a call under way. All sessions of a run together
+        may last this long, plus `seconds` per task.
     """
 
     seconds: float = 1.0
@@ -69,14 +69,14 @@ _KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutcome:
-    """What became of one task.
+    """Outcome of one task.
 
     Attributes
     ----------
     answer
         The text that ``forward`` returned; None if it returned none.
     reason
-        Why there is none, in words: the program's exception, or the limit it passed.
+        Why there is none, in words: the program's exception, or the exceeded limit.
     """
 
     answer: str | None
@@ -84,9 +84,9 @@ class ProgramOutcome:
 
 
 def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
-    """Read what a session says of its task: a pair of answer (or None) and reason.
+    """Read a session's result: a pair of answer (or None) and reason.
 
-    A program can forge this, and so say what it likes of its own answer and nothing else.
+    A program can forge its own answer this way, and nothing else.
     """
     match pair:
         case [str() as text, _] if len(text) > limits.characters:
@@ -99,7 +99,7 @@ def read_outcome(pair: Any, limits: SandboxLimits) -> ProgramOutcome:
 
 
 def _storable(text: str) -> str:
-    """Replace lone surrogates and zeros, which databases refuse."""
+    """Replace half surrogate pairs and zeros, which databases refuse."""
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
@@ -109,18 +109,18 @@ class Sandbox(ABC):
     Parameters
     ----------
     limits
-        What a program may use.
+        Limits of a program.
 
     Attributes
     ----------
     name
         ``"monty"``, ``"cpython"`` or ``"bubblewrap"``.
     layers
-        What holds a program on this tier, in words; known once it is open.
+        The barriers of this tier, in words; known once it is open.
     modules, language
-        What a program may import, and use of Python, on this tier.
+        Allowed imports, and allowed parts of Python, on this tier.
     sessions
-        Most sessions at once, of programs and of code each.
+        Largest number of sessions at once, separately for programs and for code.
     """
 
     name: str
@@ -131,7 +131,8 @@ class Sandbox(ABC):
 
     def __init__(self, limits: SandboxLimits = DEFAULT_LIMITS) -> None:
         self.limits = limits
-        # A program's session waits while its code runs in another: two pools of permits, no deadlock.
+        # A program's session waits while its code runs in another, so there are two pools to avoid a
+        # deadlock.
         self._programs, self._code = (asyncio.Semaphore(self.sessions) for _ in range(2))
         self._passed = lru_cache(maxsize=_KEPT)(self._pass)  # a program that races is run many times
 
@@ -142,22 +143,22 @@ class Sandbox(ABC):
     async def __aexit__(self, *exc: object) -> None: ...
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Run ``forward`` on every task, each in a session of its own, and return the outcomes in order.
+        """Run ``forward`` on every task, each in a separate session; return the outcomes in order.
 
-        A program cannot tell how many tasks there are, nor which of them it has, so it does the same in a
-        search and after it, and makes the same calls whenever it runs on a task again.
+        A program cannot tell how many tasks there are, nor which of them it has. So it behaves alike in a
+        search and later, and makes the same calls whenever it runs on a task again.
 
         Raises
         ------
         ProgramRefused
             If the static gate refuses the source.
         SandboxError
-            If the sandbox itself cannot work.
+            If the sandbox itself does not work.
         """
         return await self._run(self._passed(program), tasks, host)
 
     async def run_tree(self, tree: ast.Module, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """Do the same with a parsed source, past the gate: the tier alone has to hold it."""
+        """Run a parsed source without the gate, so that the tier alone must contain it."""
         return await self._run(self._unparse(tree), tasks, host)
 
     def _pass(self, program: Program) -> str:
@@ -168,7 +169,7 @@ class Sandbox(ABC):
 
         async def answer(index: int) -> ProgramOutcome:
             nonlocal left
-            for attempt in (1, 2):  # a process that dies by itself is not the program's fault
+            for attempt in (1, 2):  # a process that dies without a reason is not the program's fault
                 async with self._programs:
                     host.begin(index)
                     timed = TimedHost(host, index, min(self.limits.total, left))
@@ -189,7 +190,7 @@ class Sandbox(ABC):
                 task.cancel()
 
     async def run_code(self, code: str) -> str:
-        """Run Python that reaches nothing at all; return what it printed, or ``"error: …"``."""
+        """Run Python without any access; return its output, or ``"error: …"``."""
         try:
             return await self._print(gate.check_code(code))
         except (gate.Refusal, Stopped) as error:
@@ -197,18 +198,18 @@ class Sandbox(ABC):
 
     @abstractmethod
     def _unparse(self, tree: ast.Module) -> str:
-        """The source that the tier runs; the tree may be changed."""
+        """Return the source that the tier runs; the tree may be changed."""
 
     @abstractmethod
     async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
-        """Run one task in a session; return what the session says of it."""
+        """Run one task in a session; return the session's result."""
 
     @abstractmethod
     async def _print(self, tree: ast.Module) -> str:
-        """Run checked code and return what it printed."""
+        """Run checked code and return its output."""
 
     def restrictions(self) -> str:
-        """What a program may not use on this tier, in words for whoever writes programs."""
+        """What a program may not use on this tier, in words for authors of programs."""
         limits, plain = self.limits, sorted(n for n in self.modules if not n.startswith("agents."))
         return f"""\
 The source defines exactly one `async def forward(task)`, which returns a record or a text. At the top
@@ -224,25 +225,25 @@ per item, {limits.total:g} s in all beside calls, {limits.characters:,} characte
 
 
 class Stopped(Exception):
-    """A session ended before its task did; the message says what it did."""
+    """A session ended before its task did; the message says why."""
 
 
 class StoodStill(Stopped):
-    """A session waited or lasted too long; another try would take as long again."""
+    """A session waited or lasted too long; another attempt would take as long again."""
 
 
 class TimedHost:
-    """The host of one session, which bounds how long the session lasts without calls under way.
+    """The host of one session, which limits the session's time without calls under way.
 
-    Replies are handed over one by one in the order of the calls, so that what a program does next does not
-    depend on which reply came first.
+    Replies are delivered one by one in the order of the calls, so that a program's behaviour does not
+    depend on which reply arrived first.
 
     Parameters
     ----------
     host, index
         The host that answers calls, and the index of the task of this session.
     total
-        Seconds that the session may last, without those in which a call is under way.
+        Seconds that the session may last, without those with a call under way.
     """
 
     def __init__(self, host: Host, index: int, total: float) -> None:
@@ -253,7 +254,7 @@ class TimedHost:
         self._last: asyncio.Future[None] | None = None
 
     async def ask(self, call: Payload) -> Payload:
-        """Answer a call, once all calls before it are answered."""
+        """Answer a call after all earlier calls are answered."""
         before, self._last = self._last, asyncio.get_running_loop().create_future()
         own = self._last
         if not self._under_way:
@@ -271,7 +272,7 @@ class TimedHost:
             own.set_result(None)
 
     async def bound(self, session: Coroutine[Any, Any, T]) -> T:
-        """Return what a session returns; stop it once it has lasted too long."""
+        """Return a session's result; stop it once it has lasted too long."""
         task = asyncio.create_task(session)
         try:
             while not task.done():
@@ -286,6 +287,6 @@ class TimedHost:
                 await asyncio.wait({task})
 
     def lasted(self) -> float:
-        """Seconds since it was made, those with a call under way left out."""
+        """Seconds since its creation, without those with a call under way."""
         now = time.monotonic()
         return now - self._started - self._free - (now - self._since if self._under_way else 0.0)

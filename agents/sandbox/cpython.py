@@ -1,4 +1,4 @@
-"""The second tier and the third: CPython in a process that can do nothing but compute and speak to us.
+"""The second and third tier: CPython in a process that can only compute and talk to the host.
 
 A jail is started clean (no environment but a hash seed, no site packages) and forks for each session;
 the child gives up its user, its limits, the file system, the network and nearly all system
@@ -38,7 +38,7 @@ class CPythonSandbox(Sandbox):
     _jail: Jail | None = None
 
     def command(self) -> list[str]:
-        """The jail's command line."""
+        """Command line of the jail."""
         return [str(PYTHON), "-P", "-s", "-S", str(ZYGOTE)]  # -I would leave out the environment
 
     async def __aenter__(self) -> Self:
@@ -97,7 +97,7 @@ class CPythonSandbox(Sandbox):
 
 
 class BubblewrapSandbox(CPythonSandbox):
-    """The third tier: the second one in namespaces of its own, made by bubblewrap (Linux).
+    """The third tier: the second one in separate namespaces, made by bubblewrap (Linux).
 
     The jail sees a file system of Python's own files, read-only, no network device, no other process,
     and no user but nobody; inside it every session is locked down as on the second tier.
@@ -107,7 +107,7 @@ class BubblewrapSandbox(CPythonSandbox):
     around = "namespaces of its own, "
 
     def command(self) -> list[str]:
-        """The jail's command line, behind bubblewrap's."""
+        """Command line of the jail, with bubblewrap."""
         wrap = shutil.which("bwrap")
         if wrap is None:
             raise SandboxError("bubblewrap is not installed (program bwrap)")

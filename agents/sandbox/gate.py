@@ -1,8 +1,8 @@
-"""The static gate: a program's source is looked through before it runs anywhere.
+"""The static gate: checks a program's source before it runs anywhere.
 
-It is an allow-list over the syntax tree and costs nothing. It is no wall: what keeps a program in is
-the tier that runs it. The gate tells a writer early, in words, what will not work, and takes the
-common ways to probe an interpreter out of reach before they are tried.
+It is an allow-list over the syntax tree and costs nothing. It is not a barrier: the tier that runs a
+program contains it. The gate tells an author early, in words, what will not work, and blocks common ways to
+probe an interpreter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEEPEST = 100
 MODULES = frozenset(
     {
         *("oversight.agents.operators", "oversight.agents.workflow"),
-        *("agents.operators", "agents.workflow"),  # as programs of 0.2 name them
+        *("agents.operators", "agents.workflow"),  # the names in programs of version 0.2
         *("asyncio", "collections", "copy", "dataclasses", "datetime"),
         *("enum", "functools", "heapq", "itertools", "json", "math", "operator", "random", "re"),
         *("statistics", "string", "textwrap", "typing"),
@@ -71,7 +71,7 @@ def check_program(program: Program) -> ast.Module:
     Raises
     ------
     ProgramRefused
-        Naming the program, the line and what is refused.
+        Names the program, the line and what is refused.
     """
     try:
         tree = check_code(program.source)
@@ -82,7 +82,7 @@ def check_program(program: Program) -> ast.Module:
 
 
 def check_code(code: str) -> ast.Module:
-    """Return the parsed code that a model wrote to be run by itself, if nothing in it is refused.
+    """Return parsed code that a model wrote to be run, if nothing in it is refused.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _refused_call(node: ast.Call) -> str:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """All identifiers that a node carries itself."""
+    """Return all identifiers of a node itself."""
     for field in ("id", "name", "arg", "asname", "rest"):
         value = getattr(node, field, None)
         if isinstance(value, str):

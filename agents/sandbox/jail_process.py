@@ -1,6 +1,6 @@
-"""The host's side of the second tier: the jail process that forks sessions, and talking with one.
+"""The host's side of the second tier: the jail process that forks sessions, and its protocol.
 
-A session speaks in JSON lines; what it sends is not believed.
+A session sends JSON lines, which are not trusted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Jail:
     Parameters
     ----------
     name
-        The tier's, for messages.
+        Name of the tier, for messages.
     command
         Starts it; its standard input is a socket to us. Its environment fixes the order of sets alone.
 
@@ -58,7 +58,7 @@ class Jail:
         self._control.setblocking(False)
 
     async def prepare(self, prelude: str) -> str:
-        """Hand over the prelude, let the jail try its locks, and return their names."""
+        """Send the prelude, let the jail test its barriers, and return their names."""
         text = prelude.encode()
         try:
             said = await asyncio.wait_for(self._tell(f"{len(text):<64}".encode() + text), _START_SECONDS)
@@ -71,7 +71,7 @@ class Jail:
         raise SandboxError(f"the {self._name} jail cannot be started: {why}")
 
     async def begin(self, theirs: socket.socket, memory: int, cpu_seconds: int) -> int:
-        """Fork a session that speaks over a socket; return its number."""
+        """Fork a session that talks over a socket; return its number."""
         async with self._turn:
             self._sessions += 1
             words = f"start {self._sessions} {memory} {cpu_seconds}".encode()
@@ -85,7 +85,7 @@ class Jail:
             return self._sessions
 
     async def end(self, session: int) -> str:
-        """End a session and say how it ended: ``"exit 0"``, ``"signal 27"``."""
+        """End a session and return how it ended: ``"exit 0"``, ``"signal 27"``."""
         async with self._turn:
             try:
                 return await self._tell(f"end {session}".encode())
@@ -93,7 +93,7 @@ class Jail:
                 raise SandboxError(f"the {self._name} jail is gone: {error}") from error
 
     async def close(self) -> bytes:
-        """End the process; return what it wrote to its standard error."""
+        """End the process; return its standard error."""
         self._control.close()
         self._process.kill()
         return (await asyncio.to_thread(self._process.communicate))[1]
@@ -107,7 +107,7 @@ class Jail:
 
 
 def longest_line(limits: SandboxLimits) -> int:
-    """Bytes of one message from a session: a call, or one answer. What is longer is never parsed."""
+    """Largest size in bytes of one message from a session. Longer ones are not parsed."""
     return _ESCAPED * limits.characters + _AROUND
 
 
@@ -149,7 +149,7 @@ async def converse(
 async def _next(
     reader: asyncio.StreamReader, under_way: set[asyncio.Task[None]], limits: SandboxLimits
 ) -> dict[str, Any]:
-    """Return the next message; time runs only while nothing is being answered."""
+    """Return the next message; time is counted only while no call is being answered."""
     line = asyncio.ensure_future(reader.readline())
     try:
         while not line.done():

@@ -1,4 +1,4 @@
-"""The default tier: Monty, a Python interpreter of its own that has no files, sockets or processes.
+"""The default tier: Monty, a Python interpreter without files, sockets or processes.
 
 It runs in a process of its own that starts with an empty environment. A program is Monty's byte code
 there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
@@ -31,7 +31,7 @@ _ROUND_TRIPS = 4
 
 
 class MontySandbox(Sandbox):
-    """Runs programs in processes of Monty's own; see `oversight.agents.sandbox.base.Sandbox`."""
+    """Runs programs in separate Monty processes; see `oversight.agents.sandbox.base.Sandbox`."""
 
     name = "monty"
     layers = "an interpreter without files, sockets or processes; a process of its own, empty environment"
@@ -54,8 +54,8 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         if self._pool is not None:
             await self._pool.__aexit__(*exc)
             self._pool = None
-            # Monty's threads drop what they held a moment after they answered; one that does so while the
-            # interpreter ends aborts the process.
+            # Monty's threads release memory shortly after they answered; doing so while the
+            # interpreter exits would abort the process.
             await asyncio.sleep(_SETTLING)
 
     def _unparse(self, tree: ast.Module) -> str:
@@ -93,7 +93,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
 
 
 async def _feed(monty: AsyncMontySession, text: str, **given: Any) -> Any:
-    """Run a text; whatever ends it early is the text's doing."""
+    """Run a text; an early end counts against the text."""
     given.setdefault("print_callback", CollectString(_PRINTED))
     try:
         return await monty.feed_run(text, **given)

@@ -1,4 +1,4 @@
-"""The text that runs in a sandbox: what stands in front of a program, and the program itself.
+"""The text that runs in a sandbox: the prelude and the program.
 
 What Monty lacks is rewritten into what it has, with the same meaning; CPython gets sources as they are.
 
@@ -22,7 +22,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def prelude_text(*, stand_ins: bool) -> str:
-    """Join the files that a program stands on; `stand_ins` for a tier that lacks modules."""
+    """Join the files that precede a program; `stand_ins` for a tier that lacks modules."""
     shared = (_HERE.parent / "workflow.py", _HERE.parent / "operators.py")
     files = (*shared, *((_HERE / "modules.py",) if stand_ins else ()), _HERE.parent / "prelude.py")
     trees = [strip_own(ast.parse(path.read_text(encoding="utf-8"))) for path in files]
@@ -30,7 +30,7 @@ def prelude_text(*, stand_ins: bool) -> str:
 
 
 def strip_own(tree: ast.Module) -> ast.Module:
-    """Leave out the imports of this project: the sandbox has those names already."""
+    """Remove imports of this project, because the sandbox already has those names."""
     own = ("oversight.agents.", "agents.", "__future__")
     tree.body = [
         s for s in tree.body if not (isinstance(s, ast.ImportFrom) and (s.module or "").startswith(own))

@@ -1,4 +1,4 @@
-"""Which tiers there are, and opening one."""
+"""List the tiers, and open one."""
 
 from __future__ import annotations
 

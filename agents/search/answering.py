@@ -1,4 +1,4 @@
-"""The ways from a search's programs to the models, within its budget."""
+"""Connect a search's programs with the models, within its budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from oversight.harness.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
-    """How programs are answered, and whom the optimiser asks, if there is one."""
+    """How programs are answered, and the optimiser's model, if any."""
 
     evaluate: Evaluate
     writer: Broker | None
@@ -34,14 +34,14 @@ def price_of(study: Study, name: str) -> Price | None:
 async def open_answering(
     study: Study, store: Store, context: SearchContext, sandbox: Sandbox, terms: RunTerms, *models: str
 ) -> AsyncIterator[Answering]:
-    """Open the ways to the model that answers and the one that writes, or "", within the search's budget.
+    """Open the answering model and the one that writes programs (or ""), within the search's budget.
 
     Raises
     ------
     ConfigError
         If a model, a key or a price that a budget in dollars needs is missing.
     RunHeld
-        If another process makes this search.
+        If another process runs this search.
     """
     name, writer = models
     section, price = context.section, price_of(study, name)
@@ -78,6 +78,6 @@ async def open_answering(
 
 
 def _charge_before(store: Store, search: str, price: Price | None, budget: Budget) -> None:
-    """Count what a search has used, each call at its own price; those without one at the price of now."""
+    """Count what a search has used, each call at its stored price; others at the present price."""
     usd, tokens, unpriced = store.searches.read_spent(search)
     budget.charge_amounts(usd + (0.0 if price is None else price.dollars(*unpriced)), tokens)

@@ -1,4 +1,4 @@
-"""Settings of a search that make no sense are refused before anything is stored or asked.
+"""Check the settings of a search before anything is stored or asked.
 
 Settings as published: what ``[search] parity`` means for every other setting.
 
@@ -32,12 +32,12 @@ LEAST = 30
 
 
 def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
-    """Settings that ``parity`` asks for, and in words which of them were set; unchanged without parity.
+    """Return settings that ``parity`` requires, and in words which were set; unchanged without parity.
 
     Raises
     ------
     ConfigError
-        Naming every setting of the study that contradicts.
+        If settings of the study contradict them; names all of these.
     """
     if section.parity is None:
         return section, []
@@ -45,7 +45,7 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
     if section.policy in REPLICATES:
         wanted["replicates"] = REPLICATES[section.policy]
     if "labels" in section.model_fields_set and section.labels == "no":
-        wanted["labels"] = "no"  # the other route to complementary labels alone
+        wanted["labels"] = "no"  # the other way to use complementary labels only
     wanted["split"] = _SPLIT if "split" not in section.model_fields_set else section.split
     given = {name: getattr(section, name) for name in wanted}
     wrong = [n for n in wanted if n in section.model_fields_set and given[n] != wanted[n]]
@@ -65,12 +65,12 @@ def as_published(section: SearchSection) -> tuple[SearchSection, list[str]]:
 
 
 def check_settings(section: SearchSection) -> None:
-    """Refuse settings of the split, the race and the slots that make no sense.
+    """Raise an error for impossible settings of the split, the race and the slots.
 
     Raises
     ------
     ConfigError
-        Naming the setting, its bound and its value.
+        Names the setting, its bound and its value.
     """
     s = section
     settings = {
@@ -84,7 +84,7 @@ def check_settings(section: SearchSection) -> None:
             raise ConfigError(f"search: {name} must be at least {least}, is {value}")
     if not s.rungs or s.rungs != sorted(set(s.rungs)) or s.rungs[0] < 2:
         raise ConfigError(f"search: rungs must be rising numbers of items, 2 or more, are {tuple(s.rungs)}")
-    # what is no number compares as false
+    # NaN compares as false
     if not all(0 < share <= 1 for share in s.keep) or s.keep != sorted(s.keep, reverse=True):
         raise ConfigError(f"search: keep must be falling shares in (0, 1], is {tuple(s.keep)}")
     if len(s.keep) < len(s.rungs) - 1:
@@ -94,7 +94,7 @@ def check_settings(section: SearchSection) -> None:
 
 
 def optimiser_name(study: Study, section: SearchSection) -> str:
-    """Name of the model that writes programs; empty for the policy that goes without.
+    """Name of the model that writes programs; empty for the policy without one.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""The finalists on fresh items, one winner, and what it is worth once luck is taken off.
+"""Confirm the finalists on new items, name one winner, and correct its value for selection.
 
-The winner of a search is the luckiest of many: its score overstates it by 5 to 30 points at a hundred
-labels. The finalists' shrunken values are what is believed before the confirmation items; those are
-fresh for all finalists and enter with their own precision, difference by difference, so the choice
-among the finalists is Bayes' rule with two samples and stays right for whichever comes out on top. A
-finalist that had not come so far answers the rest of the selection items first.
+The winner of a search is the luckiest of many: its score overstates it by 5 to 30 points with a hundred
+labels. The finalists' shrunken values are the prior for the confirmation items. These are new for all
+finalists and enter with their own precision, difference by difference, so the choice among the finalists is
+Bayes' rule with two samples and is right for any of them. A finalist without all selection items answers
+the rest of them first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Winner:
     Attributes
     ----------
     naive
-        Its estimate on the selection items: what a search without correction would report.
+        Its estimate on the selection items, which a search without correction would report.
     reported
         Posterior mean of its accuracy, selection and confirmation together.
     sd, low, high
@@ -45,9 +45,10 @@ class Winner:
         95 %, whose upper end allows for a breakthrough (`oversight.agents.search.fitness.breakthroughs`), and
         both for whatever failed answers would have been.
     confirmed
-        Its estimate on the confirmation items alone, still the best of the finalists'; None without.
+        Its estimate on the confirmation items only, which is still the best of the finalists'; None
+        without.
     finalists
-        Who was confirmed, best first, with their posterior means.
+        The confirmed candidates, best first, with posterior means.
     """
 
     id: str
@@ -61,14 +62,14 @@ class Winner:
 
 
 async def confirm_finalists(context: SearchContext) -> Winner:
-    """Confirm the finalists and name the winner; then answer the test items, once.
+    """Confirm the finalists and name the winner; then answer the test items once.
 
-    A winner that was named stays, whatever labels came since: another would be a second look at the test.
+    A named winner stays, whatever labels arrived since: another one would use the test twice.
 
     Raises
     ------
     TransientModelError
-        If all answers to the confirmation items failed: none is named by nothing.
+        If all answers to the confirmation items failed, so that there is nothing to decide by.
     """
     events = context.archive.events
     noted = events.get("winner")
@@ -77,7 +78,7 @@ async def confirm_finalists(context: SearchContext) -> Winner:
     items = context.items("confirm")
     if items:
         context.progress(f"{len(finalists)} finalists on {len(items)} confirmation items")
-    # failed answers are asked for again, so that as few as possible are wrong or left out
+    # failed answers are requested again, so that few are wrong or left out
     parts = (context.items("select"), items)
     await gather_all(*(context.answer(c, part) for c in finalists for part in parts))
     if items and noted is None and context.archive.table.has_failed(finalists, items).all():
@@ -98,10 +99,10 @@ async def confirm_finalists(context: SearchContext) -> Winner:
 def decide(
     context: SearchContext, finalists: list[str], tested: str | None = None, board: Board | None = None
 ) -> Winner:
-    """Weigh selection and confirmation; pure in the stored answers and the labels.
+    """Combine selection and confirmation; a pure function of stored answers and labels.
 
-    With `tested`, the winner is the one that was tested, whoever is ahead by the labels of now. `board` is
-    the context's, where it was made before.
+    With `tested`, the winner is the tested candidate, whoever leads by the present labels. `board` is the
+    context's, if it exists already.
     """
     board = board or context.board()
     chosen = [board.standing(c) for c in finalists]
@@ -139,7 +140,7 @@ def decide(
 
 
 def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -> tuple[float, float, float]:
-    """The winner as a breakthrough: its chance, mean and standard deviation, fresh scores seen."""
+    """The winner as a breakthrough: probability, mean and standard deviation, given new scores."""
     shrunk, j = board.shrunk, board.places[winner]
     found = shrunk.breakthroughs
     chance, mean = float(found.chance[j]), float(found.mean[j])
@@ -164,9 +165,9 @@ def _far(board: Board, winner: str, fresh: tuple[FloatArray, IntArray] | None) -
 def _update(
     mean: FloatArray, variance: FloatArray, level: float, fresh: tuple[FloatArray, IntArray]
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Posterior after fresh scores (finalists, items) and clusters: differences and common level apart.
+    """Posterior after new scores (finalists, items) and clusters; differences and common level separately.
 
-    A finalist without any fresh score moves with the level of the others alone.
+    A finalist without a new score moves only with the level of the others.
     """
     known = ~np.isnan(fresh[0]).all(axis=1)
     if not known.all():
@@ -189,7 +190,7 @@ def _update(
     centre, fresh_centre = mean.mean(), value.mean()
     keep = noise / (noise + variance)
     gap = keep * (mean - centre) + (1 - keep) * (value - fresh_centre)
-    # Their common level: the archive's, and that of the fresh items.
+    # Their common level: that of the archive, and that of the new items.
     prior_level = level + float(variance.mean()) / len(mean)
     together = design_effect(item_means - item_means.mean(), cluster)
     fresh_level = max(least, together * float(item_means.var(ddof=1))) / n if n > 1 else np.inf

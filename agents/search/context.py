@@ -1,4 +1,4 @@
-"""A search as all its steps see it: one object, from its settings to the way to an answer."""
+"""The context of a search for all its steps, from its settings to the answering models."""
 
 from __future__ import annotations
 
@@ -64,38 +64,38 @@ async def _accept(_: Program) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchContext:
-    """A search: what decides how it goes, what is known, and how programs are answered and tried.
+    """A search: its settings, its data, and how programs are answered and tested.
 
     Attributes
     ----------
     id
-        First 12 hexadecimal digits of the hash of all that decides how it goes.
+        First 12 hexadecimal digits of the hash of everything that determines it.
     created
         When it was first set up.
     section, seed
         Its settings, and the seed of all draws.
     programs
-        The library it starts from; the first is what the user would use without a search.
+        The library at the start; the first is what the user would use without a search.
     roles, shape
         The study's, see `oversight.agents.programs.workflow_settings`.
     archive, labels
-        All that is known: the archive, and by split the labels of the moment.
+        The archive, and the present labels by split.
     evaluate, check
-        How programs are answered and tried; without them nothing is ever asked.
+        Functions that answer and test programs; without them no call is ever made.
     doubts
-        What of the experts' answers is left out of the splits, and why they may not all be right, in words.
+        Which experts' answers are left out of the splits, and why they may be wrong, in words.
     remarks
-        What was set or left out when it was set up, in words.
+        What was set or left out at the set-up, in words.
     retell
-        How a program's calls on an item are told again; nothing is asked.
+        Replays a program's calls on an item without asking.
     progress
-        Told in words what goes on.
+        Receives progress in words.
     debug_tries
-        Repairs that a proposer may try on a program that does not run.
+        Number of repairs that a proposer may attempt on a program that does not run.
     scored
-        Scores that were worked out before.
+        Cached scores.
     by_parents
-        Whether candidates are scored with their lineage; searches of before were not, nor are published ones.
+        Whether candidates are scored with their lineage; not for older and published searches.
     """
 
     id: str = ""
@@ -133,11 +133,11 @@ class SearchContext:
 
     @property
     def in_flight(self) -> int:
-        """Slots under way at once."""
+        """Number of slots at once."""
         return FEWEST if self.section.in_flight is None else self.section.in_flight
 
     def ended_before(self, slot: int) -> list[str]:
-        """The candidates that a slot sees: the library, and all slots that have ended for certain."""
+        """The candidates that a slot sees: the library, and all slots that have certainly ended."""
         last = slot - self.in_flight
         return [name for name, c in self.archive.candidates.items() if c.slot <= max(last, -1)]
 
@@ -155,12 +155,12 @@ class SearchContext:
         )
 
     async def answer(self, candidate: str, items: Sequence[Item], replicate: int | None = None) -> None:
-        """Have a candidate answer what it has not answered yet, in all replicates or in one."""
+        """Answer a candidate's open items, in all replicates or in one."""
         for run in range(self.section.replicates) if replicate is None else (replicate,):
             if todo := self.archive.to_ask(candidate, run, items):
                 try:
                     found = await self.evaluate(self.archive.candidates[candidate].program, todo, run)
-                except ProgramRefused as error:  # a gate has become stricter since it was taken in
+                except ProgramRefused as error:  # a gate has become stricter since it was added
                     wrong = PredictionStatus.UNREADABLE
                     found = [Prediction(item.id, None, wrong, str(error), sample=run) for item in todo]
                 self.archive.record(candidate, run, found)
@@ -168,17 +168,17 @@ class SearchContext:
                     self.progress(f"{len(failed)} of {len(found)} answers failed, the last: {failed[-1]}")
 
     def complete(self, candidate: str) -> bool:
-        """Whether a candidate was answered on all selection items."""
+        """Whether a candidate has answers to all selection items."""
         return candidate in self.find_complete([candidate])
 
     def find_complete(self, ids: Sequence[str]) -> set[str]:
-        """Those of the candidates that were answered on all selection items."""
+        """Return the candidates with answers to all selection items."""
         items, runs = self.items("select"), range(self.section.replicates)
         fewest = np.min([self.archive.count_answers(ids, items, run) for run in runs], axis=0)
         return {c for c, number in zip(ids, fewest, strict=True) if number == len(items)}
 
     def find_finalists(self) -> list[str]:
-        """Those believed best; in parity mode the one of the largest score, the first of equals."""
+        """Return the candidates with the highest posterior, or the first of the largest score for parity."""
         board = self.board()
         if not self.section.parity:
             return board.ranked()[: self.section.finalists]
@@ -187,10 +187,10 @@ class SearchContext:
         return [max(whole, key=lambda c: rounded(board.standing(c).value))]
 
     async def judge(self, slot: int, candidate: str, wanted: int) -> list[JudgedAnswer]:
-        """Have a candidate answer feedback items, and hold that against what experts said.
+        """Answer feedback items with a candidate, and compare the answers with the experts'.
 
-        They come in an order of the slot's own, a portion at a time until so many are refuted as are wanted:
-        the others would be paid for and not shown.
+        Items come in the slot's random order, in portions, until the requested number is refuted: further
+        ones would be paid for and not shown.
         """
         items = self.items("feedback")
         order = [items[i] for i in self.rng("judged", slot).permutation(len(items))]
@@ -202,7 +202,7 @@ class SearchContext:
         return judged
 
     def _hold_against(self, candidate: str, portion: Sequence[Item]) -> list[JudgedAnswer]:
-        """What a candidate answered to these feedback items, beside what experts said of them."""
+        """Compare a candidate's answers to these feedback items with the experts'."""
         items, labelled = self.items("feedback"), self.labels["feedback"]
         scores = score_items(self.archive.matrix([candidate], items), labelled, OUTCOME)[0]
         row = {item.id: i for i, item in enumerate(items)}
@@ -219,22 +219,22 @@ class SearchContext:
         ]
 
     async def transcribe(self, candidate: str, item: Item) -> Replay:
-        """What a candidate asked and got on a feedback item; nothing if its program is refused by now."""
+        """Return a candidate's calls on a feedback item; empty if its program is refused now."""
         try:
             return await self.retell(self.archive.candidates[candidate].program, item)
         except ProgramRefused:
             return Replay()
 
     def rng(self, *names: object) -> np.random.Generator:
-        """Random stream of a step, by its name: the same step draws the same, resumed or not."""
+        """Random stream of a step, by name, which is the same after a resumption."""
         return np.random.default_rng(derive_seed(self.seed, *map(str, names)))
 
     def describe_labels(self) -> list[str]:
-        """What the labels of the selection items can show, and what speaks against them."""
+        """Describe the power of the selection items' labels, and doubts about them."""
         return [*measure_power(self.labels["select"]).lines(), *self.doubts]
 
     def view(self, board: Board, slot: int) -> PolicyView:
-        """What the proposer of a slot may see."""
+        """Return what the proposer of a slot may see."""
         return PolicyView(
             board=board,
             candidates=self.archive.candidates,
@@ -250,7 +250,7 @@ class SearchContext:
         )
 
     def _refused(self, slot: int) -> tuple[str, ...]:
-        """Why the last programs that a slot knows of were refused, each reason once, the latest last."""
+        """Reasons why the last programs that a slot sees were refused, without repetition, latest last."""
         ended = range(max(0, slot - self.in_flight + 1))
         noted = (self.archive.events.get(f"slot/{other}", {}) for other in ended)
         told = dict.fromkeys(str(e["refused"]) for e in reversed(list(noted)) if e.get("is_told"))
@@ -258,7 +258,7 @@ class SearchContext:
 
 
 async def gather_all(*jobs: Awaitable[T]) -> list[T]:
-    """Await all; if one fails the others still finish, so that nothing paid for is thrown away."""
+    """Await all; if one fails the others still finish, so that paid answers are kept."""
     results: list[Any] = await asyncio.gather(*jobs, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):

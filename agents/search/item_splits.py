@@ -1,4 +1,4 @@
-"""Which labelled items a search learns from, selects on, confirms on and is tested on."""
+"""Split labelled items into those for learning, selection, confirmation and test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPLITS = ("feedback", "select", "confirm", "test")
 
 
 def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
-    """The answers that splits may be drawn from while questions are open, and what was left out, in words.
+    """Return the answers available for splits while questions are open, and what was left out.
 
     Raises
     ------
@@ -43,15 +43,15 @@ def collect_labels(labels: LabelColumns) -> tuple[LabelColumns, list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerGaps:
-    """How many questions of a study were put, and how many of them have neither a yes nor a no."""
+    """Number of a study's questions, and of those with neither a yes nor a no."""
 
     asked: int
     missing: int
 
     def explain(self, value: float, low: float, high: float) -> str:
-        """Say why an interval may not hold; empty if the missing answers can hardly move the accuracy.
+        """Say why an interval may not hold; empty if missing answers can hardly move the accuracy.
 
-        Items of a search all have an answer, so what is missing concerns items like them.
+        All items of a search have an answer, so the missing ones concern similar items.
         """
         share = self.missing / max(1, self.asked)
         least, most = (1 - share) * value, (1 - share) * value + share
@@ -64,7 +64,7 @@ class AnswerGaps:
 
 
 def know_rates(labels: LabelColumns) -> tuple[LabelColumns, AnswerGaps]:
-    """Labels with the answering rate of every option in the whole study, and what is unanswered there.
+    """Return labels with every option's answering rate in the whole study, and its unanswered questions.
 
     Items of a search all have an answer, so their own questions tell no rate.
     """
@@ -83,12 +83,12 @@ FEW = 5
 
 
 def refuse_silent(answered: ClassCounts, how: str) -> None:
-    """Refuse a search by "no" alone if hardly any question about one of the classes was answered.
+    """Raise an error for a search by "no" only if hardly any question about a class was answered.
 
     Raises
     ------
     NotIdentified
-        Naming the class: nothing would refute a program that always answers with it.
+        Names the class: a program that always answers with it would never be refuted.
     """
     for name, rate in find_rates(answered).items():
         asked, said = answered[name]
@@ -101,7 +101,7 @@ def refuse_silent(answered: ClassCounts, how: str) -> None:
 
 
 def describe_rates(rates: Mapping[str, float]) -> list[str]:
-    """What unequal answering rates of classes mean for the scores, in words; nothing where they are equal."""
+    """Describe the effect of unequal answering rates on scores; empty if they are equal."""
     if not rates:
         return []
     name = min(rates, key=lambda each: rates[each])
@@ -112,7 +112,7 @@ def describe_rates(rates: Mapping[str, float]) -> list[str]:
 
 
 def refuse_unscorable(labelled: ExpertLabels) -> None:
-    """Refuse answers that could not score whatever a candidate may answer, before any is asked."""
+    """Raise an error for labels that could score no answer, before any call is made."""
     try:
         for option in range(labelled.refused.shape[1]):
             score_items(np.minimum(option, labelled.n_options - 1)[None], labelled)
@@ -121,7 +121,7 @@ def refuse_unscorable(labelled: ExpertLabels) -> None:
 
 
 def find_pool(items: Sequence[Item], labels: AnyLabels, how: str, seed: int) -> list[Item]:
-    """Items that may be in a split: without those that complementary labels alone leave out."""
+    """Return the items for splits, without those that complementary labels leave out."""
     if how == "all":
         return list(items)
     before = ExpertLabels.of_items(items, labels).answered
@@ -136,10 +136,10 @@ def draw_splits(
     seed: int,
     rungs: Sequence[int],
 ) -> dict[str, tuple[Item, ...]]:
-    """Draw which labelled items a search learns from, selects on, confirms on and is tested on.
+    """Draw the items for learning, selection, confirmation and test.
 
-    Items of one cluster are in one split, and so are copies of an item: what was learned of a patient, or
-    read in an example, would pass for more otherwise.
+    Items of one cluster, and copies of an item, are in the same split. Otherwise knowledge of a patient, or
+    of an example, would inflate the results.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def draw_splits(
     least, most = rungs[0], rungs[-1]
     said = align_models([], labels)[1]
     places = said.index.find(item.id for item in items)
-    answered = np.append(said.answered, False)[places]  # that of unknown items, at place -1
+    answered = np.append(said.answered, False)[places]  # the entry of unknown items, at index -1
     pool = sorted(
         (i for i, known in zip(items, answered, strict=True) if known),
         key=lambda i: derive_seed(seed, "split", i.id),
@@ -172,7 +172,7 @@ def draw_splits(
 
 
 def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item, ...]:
-    """Items whose answers rule out most of the wrong options come first, else as they were.
+    """Put items first whose answers rule out most wrong options; others keep their order.
 
     A yes tells two programs apart as well as about K no's, and a proposal's first items decide whether it is
     asked more. Which option was drawn has nothing to do with how hard an item is, so the first are as hard as
@@ -184,7 +184,7 @@ def order_by_worth(items: Sequence[Item], labelled: ExpertLabels) -> tuple[Item,
 
 
 def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]]:
-    """Items that stay together, as they share a cluster or are copies, in the order of the first of each."""
+    """Group items that share a cluster or are copies, in the order of the first of each."""
     found: dict[str, list[Item]] = {}
     joined: dict[tuple[str, str], str] = {}
     for item in pool:
@@ -205,7 +205,7 @@ def _group(pool: Sequence[Item], clusters: Mapping[str, str]) -> list[list[Item]
 def find_solved(
     items: Sequence[Item], labelled: ExpertLabels, most: int, max_words: int | None
 ) -> tuple[Example, ...]:
-    """Examples from items that an expert said yes to: one of each answer first, then a second…."""
+    """Return examples from items with a yes: one of each answer first, then a second, and so on."""
     by_answer: dict[str, list[Example]] = {}
     for item, option in zip(items, labelled.truth, strict=True):
         if option >= 0:

@@ -1,4 +1,4 @@
-"""Running a prepared search against its models: broker, budget, proposer."""
+"""Run a prepared search with its models: broker, budget, proposer."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ async def continue_search(
     progress: Callable[[str], None],
     terms: RunTerms = DEFAULT_TERMS,
 ) -> Ended:
-    """Run a search to its end, or until its budget ends; what was answered before is not asked again.
+    """Run a search to its end, or until its budget ends; existing answers are not requested again.
 
     Raises
     ------
     ConfigError
         If a model, a key or a price that a budget in dollars needs is missing.
     FatalModelError, SandboxError
-        What was answered is kept.
+        Existing answers are kept.
     RunHeld
-        If another process makes this search.
+        If another process runs this search.
     """
     if context.section.tokens is None and context.section.usd is None:
         cap = (await estimate_costs(study, context)).default_cap
@@ -90,7 +90,7 @@ async def continue_search(
 
 
 def _end_as_named(context: SearchContext) -> Ended | None:
-    """No more proposals where a winner was named before the last of them: none of them could win."""
+    """Stop proposing if a winner was named earlier, because no later proposal could win."""
     events = context.archive.events
     if "winner" not in events or "finalists" in events:
         return None
@@ -111,7 +111,7 @@ async def _confirm(context: SearchContext, ended: Ended) -> Ended:
 
 
 async def check_program(context: SearchContext, sandbox: Sandbox, program: Program) -> str:
-    """Why a program cannot be used: it quotes items it is judged on.
+    """Say why a program cannot be used: it quotes items that it is scored on.
 
     Raises
     ------
@@ -127,9 +127,9 @@ async def check_program(context: SearchContext, sandbox: Sandbox, program: Progr
 
 
 def find_quotation(source: str, items: Iterable[Item]) -> str:
-    """Say which item a source quotes, by its id alone; empty if none.
+    """Return which item a source quotes, by id only; empty if none.
 
-    A program may learn how to answer, never what.
+    A program may learn how to answer, but not the answers.
     """
     grams = _grams(source)
     quoted = (item.id for item in items if not grams.isdisjoint(_grams(item.text)))
@@ -143,13 +143,13 @@ def _grams(text: str) -> set[tuple[str, ...]]:
 
 
 async def try_out(context: SearchContext, sandbox: Sandbox, program: Program) -> int:
-    """Run a program for free, and return its calls per item; what is shown is no matter here."""
+    """Run a program for free, and return its calls per item."""
     shape = replace(context.shape, examples=())
     return await dry_run_program(program, sandbox=sandbox, roles=context.roles, shape=shape)
 
 
 def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None) -> Policy:
-    """Make the proposer that the settings name."""
+    """Create the proposer that the settings name."""
     if context.section.policy == "recombine" or broker is None:
         return Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     policies: dict[str, Callable[[Optimizer], Policy]] = {"adas": Adas, "aflow": AFlow, "reflect": Reflect}
@@ -165,7 +165,7 @@ def make_policy(context: SearchContext, sandbox: Sandbox, broker: Broker | None)
 
 
 def task_text(context: SearchContext) -> str:
-    """What the optimiser is told of the items: the study's words, and one item that is not judged on."""
+    """Describe the items for the optimiser: the study's words, and one item that is not scored."""
     lines = [context.section.task or "Multiple-choice questions; exactly one option is right."]
     for item in context.items("feedback")[:1]:
         lines.append(f"For example (the answer is not known):\n{item.text}")

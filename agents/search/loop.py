@@ -1,10 +1,9 @@
-"""The search: seed the archive, propose, race, confirm; policies differ in how they propose.
+"""The loop of a search: seed the archive, propose, race, confirm.
 
 Up to `in_flight` proposals are made and raced at once, and none waits for another's race: slot s sees the
-archive of the slots up to s − `in_flight`, all of which have ended by then. Everything random is drawn from a
-stream named by its step, programs are taken in in the order of their slots, and every decision is noted. So
-a search that was killed and run again makes the same archive, whatever ended first, and the answers it has
-are not asked for again.
+archive of the slots up to s − `in_flight`, all of which have ended by then. All random draws come from
+streams named by their step, programs are added in the order of their slots, and every decision is recorded.
+So a search that was killed and resumed makes the same archive, and its answers are not requested again.
 
 The race of a proposal: few items for all, many for those that may win.
 
@@ -49,7 +48,7 @@ HOPELESS = 0.05
 
 
 async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence[str]) -> None:
-    """Answer a candidate rung by rung against those that its slot sees; decisions are noted."""
+    """Answer a candidate rung by rung against those that its slot sees, and record decisions."""
     items, archive = context.items("select"), context.archive
     rungs = [n for n in context.section.rungs if n < len(items)]
     keep = context.section.keep
@@ -66,18 +65,18 @@ async def race(context: SearchContext, slot: int, candidate: str, seen: Sequence
 
 
 def rivals(context: SearchContext, seen: Sequence[str], n: int) -> list[str]:
-    """The proposals among those that a slot sees which came as far as n items."""
+    """The proposals with n answered items among those that a slot sees."""
     archive, items = context.archive, context.items("select")[:n]
     made = [c for c in seen if archive.candidates[c].slot >= 0]
     return [c for c, number in zip(made, archive.count_answers(made, items), strict=True) if number == n]
 
 
 def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, share: float) -> str:
-    """Why a candidate does not go on after n items, as that share of those there does; empty if it does."""
+    """Why a candidate stops after n items, given the share that continues; empty if it continues."""
     if candidate not in board.places:
         return "no scored answer"
     others = [c for c in board.ranked() if c != candidate]
-    # While there are fewer others than the top has places, there is no bar.
+    # With fewer others than places in the top there is no bar.
     chance = chance_above(board, candidate, others[TOP - 1]) if len(others) >= TOP else 1.0
     if chance < HOPELESS:
         return f"P(in the top {TOP}) = {chance:.3f}"
@@ -88,14 +87,14 @@ def why_dropped(board: Board, candidate: str, rivals: Sequence[str], n: int, sha
 
 
 def _value(board: Board, candidate: str, n: int) -> float:
-    """Mean score on the first n items; −∞ if none of them is scored."""
+    """Mean score on the first n items; −∞ if none is scored."""
     scores = board.scores[board.places[candidate], :n]
     scored = scores[~np.isnan(scores)]
     return float(scored.mean()) if scored.size else -math.inf
 
 
 def chance_above(board: Board, candidate: str, other: str) -> float:
-    """P(A > A_other) by their posteriors."""
+    """P(A > A_other) by the posteriors."""
     first, second = board.places[candidate], board.places[other]
     mean, sd = board.shrunk.mean, float(np.hypot(board.shrunk.sd[first], board.shrunk.sd[second]))
     if sd == 0:
@@ -114,16 +113,16 @@ _PASSING = {Fault.RATE_LIMIT, Fault.OVERLOADED, Fault.CONNECTION, Fault.LOST}
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """Why no more proposals were made.
+    """Why proposing ended.
 
     Attributes
     ----------
     reason
-        ``"done"``, ``"converged"``, or in words what ended it before.
+        ``"done"``, ``"converged"``, or in words what ended it early.
     proposals
-        How many were made.
+        Number of proposals.
     is_whole
-        Whether it came to its own end, so that a winner may be named: later proposals could not win any more.
+        Whether it ended regularly, so that a winner may be named.
     """
 
     reason: str
@@ -132,19 +131,19 @@ class Ended:
 
 
 async def search(context: SearchContext, policy: Policy) -> Ended:
-    """Run or go on with a search up to its last proposal.
+    """Run or resume a search up to its last proposal.
 
     Raises
     ------
     FatalModelError, SandboxError
-        What was answered is kept.
+        Existing answers are kept.
     """
     slots = _Slots(context, policy)
     try:
         if unreadable := await seed(context):
             return Ended(unreadable, 0, is_whole=False)
         reason = await slots.fill_all()
-        # what they answer from now on decides no more who they are
+        # later answers do not change the finalists
         context.archive.note("finalists", {"finalists": context.find_finalists()})
     except BudgetSpent as error:
         return Ended(f"{error}; {RAISE}", slots.ended, is_whole=False)
@@ -154,15 +153,15 @@ async def search(context: SearchContext, policy: Policy) -> Ended:
 
 
 async def seed(context: SearchContext) -> str:
-    """Answer the library's workflows on all selection items, and the start once more for A/A.
+    """Answer all selection items with the library's workflows, and again with the start for A/A.
 
-    The first items come first: what they show stops a search before the others are paid for.
+    The first items come first, so that a hopeless search stops before the others are paid for.
 
     Returns
     -------
     str
-        Why a search makes no sense: the start, or every other workflow of the library, has no readable
-        answer to the first items. Empty if it does.
+        Why a search is pointless: the start, or every other workflow of the library, has no readable answer
+        to the first items. Empty otherwise.
     """
     library, items = context.programs, context.items("select")
     for j, program in enumerate(library):
@@ -181,7 +180,7 @@ async def seed(context: SearchContext) -> str:
 
 
 def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence[Item]) -> str:
-    """Why nothing can be learned from these workflows' answers; empty if one answer can be read."""
+    """Say why nothing can be learned from these workflows' answers; empty if one is readable."""
     table = context.archive.table
     unreadable = (table.options(ids, items) == UNREADABLE) & ~table.has_failed(ids, items)
     if not unreadable.size or not unreadable.all():
@@ -199,12 +198,12 @@ def _find_unreadable(context: SearchContext, ids: Sequence[str], items: Sequence
 
 @dataclass(slots=True)
 class _Slots:
-    """The slots of a search, several under way at once.
+    """The slots of a search, several of them at once.
 
     Attributes
     ----------
     ended
-        How many, from the first on, have ended.
+        Number of slots, from the first on, that have ended.
     """
 
     context: SearchContext
@@ -214,7 +213,7 @@ class _Slots:
     _admitted: list[asyncio.Future[None]] = field(default_factory=list)
 
     async def fill_all(self) -> str:
-        """Fill every slot, and say why there are no more: ``"done"`` or ``"converged"``."""
+        """Fill every slot, and return why there are no more: ``"done"`` or ``"converged"``."""
         section, reason = self.context.section, "done"
         try:
             for slot in range(section.candidates):
@@ -234,12 +233,13 @@ class _Slots:
                 task.cancel()
             raise
         finally:
-            # what is under way is paid for: it ends before an error is told, but not before an interrupt
+            # calls under way are paid for, so they finish before an error is raised, but not before an
+            # interrupt
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return reason
 
     async def _fill(self, slot: int) -> None:
-        """Propose, take in after all slots before, and race."""
+        """Propose, add the candidate after all earlier slots, and race."""
         context, admitted = self.context, self._admitted[slot]
         seen = context.ended_before(slot)
         try:
@@ -262,18 +262,18 @@ class _Slots:
 
 
 def _note_leaders(context: SearchContext, view: PolicyView) -> None:
-    """Note who leads among those that a slot sees, for `converged`."""
+    """Record the leaders among the candidates that a slot sees, for `converged`."""
     leaders = list(islice(filter(context.complete, view.board.ranked()), LEADERS))
     context.archive.note(f"lead/{view.slot}", {"leaders": leaders})
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Get one proposal that runs, or one that says why there is none.
+    """Return one proposal that runs, or one with the reason why there is none.
 
     Raises
     ------
     TransientModelError
-        If the optimiser's endpoint is down: its slot is there for another time.
+        If the optimiser's endpoint is down: the slot can be filled later.
     """
     try:
         proposal = await policy.propose(view)
@@ -294,7 +294,7 @@ async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> P
         return Proposal(None, policy.name, refused=f"the optimiser's model failed: {error}")
     except OversightError:
         raise
-    except Exception as error:  # noqa: BLE001  whatever a proposal does, the search goes on
+    except Exception as error:  # noqa: BLE001  the search continues after any error of a proposal
         return Proposal(None, policy.name, refused=f"the proposal broke ({_describe(error)})")
     return proposal
 
@@ -309,7 +309,7 @@ async def refusal(context: SearchContext, program: Program) -> str:
         return str(error)
     except OversightError:
         raise
-    except Exception as error:  # noqa: BLE001  whatever a program does to its check, the search goes on
+    except Exception as error:  # noqa: BLE001  the search continues after any error of a check
         return f"its check broke ({_describe(error)})"
 
 
@@ -318,9 +318,9 @@ def _describe(error: Exception) -> str:
 
 
 def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str | None:
-    """Take a proposal into the archive, note what became of its slot, and return the candidate's id.
+    """Add a proposal to the archive, record the outcome of its slot, and return the candidate's id.
 
-    Without a proposal the slot was filled before, and the id is the one that was noted then.
+    Without a proposal the slot was filled earlier, and the recorded id is returned.
     """
     key, archive = f"slot/{slot}", context.archive
     if proposal is None:
@@ -341,7 +341,7 @@ def admit(context: SearchContext, slot: int, proposal: Proposal | None) -> str |
 
 
 def converged(context: SearchContext, slot: int) -> bool:
-    """Whether the best three stayed the same over the last `patience` slots that have ended before one."""
+    """Whether the best three stayed the same over the last `patience` ended slots."""
     patience, last = context.section.patience, slot - context.in_flight
     if not patience or last < patience:
         return False

@@ -1,4 +1,4 @@
-"""What a search would take, priced before anything is asked, and the cap of a search that names none."""
+"""Estimate the cost of a search before any call, and the default cap."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ class _Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a search would take, from free runs of its library and of children of it.
+    """Expected cost of a search, from free runs of its library and of children of it.
 
     Attributes
     ----------
     calls, tokens
-        Those of answers, for library, proposals, confirmation and test together.
+        For answers of library, proposals, confirmation and test together.
     meta_tokens
-        The optimiser's.
+        Tokens of the optimiser.
     usd
         None if a price is unknown.
     affordable
-        Proposals that the cap on tokens or dollars allows for, about; None without a cap.
+        Approximate number of proposals within the cap on tokens or dollars; None without a cap.
     """
 
     calls: int
@@ -65,7 +65,7 @@ class Costs:
 
     @property
     def default_cap(self) -> int:
-        """Tokens that a search without any cap may use."""
+        """Tokens that a search without a cap may use."""
         return DEFAULT_CAP * (self.tokens + self.meta_tokens)
 
     def lines(self) -> list[str]:
@@ -84,7 +84,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a program takes per item."""
+    """Usage of a program per item."""
 
     calls: float
     tokens: float
@@ -102,7 +102,7 @@ Calls = dict[tuple[str, str], int]
 
 
 async def estimate_costs(study: Study, context: SearchContext) -> Costs:
-    """Price a search by running its library for free on some of its items, with replies of usual length."""
+    """Estimate a search by free runs of its library on some items, with replies of typical length."""
     section = context.section
     async with open_sandbox(section.tier) as sandbox:
         sizes = [await _measure(context, sandbox, program) for program in context.programs]
@@ -139,18 +139,18 @@ async def _measure(context: SearchContext, sandbox: Sandbox, program: Program) -
 
 
 def _add_up(calls: Calls) -> Size:
-    """What calls on the sample of items take per item."""
+    """Usage of calls per item of the sample."""
     return Size(len(calls), sum(calls.values()) / _CHARACTERS_PER_TOKEN) * (1 / _SAMPLE)
 
 
 def _sample_items(context: SearchContext) -> list[Item]:
-    """Items of about the usual length."""
+    """Items of about typical length."""
     ordered = sorted(context.items("select"), key=lambda item: (len(item.text), item.id))
     return [ordered[len(ordered) * (2 * j + 1) // (2 * _SAMPLE)] for j in range(_SAMPLE)]
 
 
 def _draw_children(context: SearchContext) -> list[Program]:
-    """Children of the library as `recombine` makes them; other proposals are taken to be as large."""
+    """Children of the library by `recombine`; other proposals are assumed to be as large."""
     rng = np.random.default_rng(0)
     proposer = Recombine(Wordings.bundled().with_roles(role.text for role in context.roles))
     programs = context.programs
@@ -160,7 +160,7 @@ def _draw_children(context: SearchContext) -> list[Program]:
 
 
 def _price_once(context: SearchContext, start: Size, library: Size, child: Size) -> Size:
-    """What does not depend on the number of proposals: library, start again, confirmation and test."""
+    """Cost independent of the number of proposals: library, second start, confirmation and test."""
     section = context.section
     seeded = (library * section.replicates + start) * len(context.items("select"))
     confirmed = child * (section.finalists * len(context.items("confirm")) * section.replicates)
@@ -169,11 +169,11 @@ def _price_once(context: SearchContext, start: Size, library: Size, child: Size)
 
 
 def _count_items(context: SearchContext) -> float:
-    """Answers that one proposal takes, on average: in its race, and to feedback items for the optimiser."""
+    """Mean number of answers of one proposal, in its race and to feedback items."""
     section, n = context.section, len(context.items("select"))
     rungs = [r for r in section.rungs if r < n] + [n]
     steps = [after - before for before, after in zip((0, *rungs), rungs, strict=False)]
-    # Equal proposals go on at these shares, and those that are better than all before them always do.
+    # Equal proposals continue at these shares, and proposals better than all before always continue.
     equal = sum(step * share for step, share in zip(steps, (1.0, *section.keep), strict=False))
     raced = math.sqrt(equal * n)
     judged = min(len(context.items("feedback")), PORTION * REFUTED[section.policy])
@@ -182,7 +182,7 @@ def _count_items(context: SearchContext) -> float:
 
 
 def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
-    """The optimiser's tokens for one proposal: every call of a conversation repeats what was said before."""
+    """Tokens of the optimiser for one proposal; every call of a conversation repeats earlier turns."""
     calls = META_CALLS[context.section.policy]
     source = sum(len(program.source) for program in context.programs) / len(context.programs)
     guide = len(write_guide(sandbox.restrictions(), context.roles, context.shape))
@@ -193,7 +193,7 @@ def _count_meta_tokens(context: SearchContext, sandbox: Sandbox) -> int:
 
 
 def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int) -> _Amount:
-    """What so many tokens of the programs and of the optimiser cost; infinite dollars are unknown ones."""
+    """Cost of tokens of the programs and of the optimiser; infinite dollars are unknown."""
     used = {model_name(study, section.model): round(tokens)}
     if writer := optimiser_name(study, section):
         used[writer] = used.get(writer, 0) + meta_tokens
@@ -205,7 +205,7 @@ def _price(study: Study, section: SearchSection, tokens: float, meta_tokens: int
 
 
 def _count_affordable(section: SearchSection, once: _Amount, proposal: _Amount) -> int | None:
-    """How many proposals the caps allow for, beside what is needed once; None without a cap."""
+    """Number of proposals within the caps, after the fixed cost; None without a cap."""
     caps = ((section.usd, once.usd, proposal.usd), (section.tokens, once.tokens, proposal.tokens))
     room = [(cap - first) / each for cap, first, each in caps if cap is not None and each]
     return max(0, int(min(*room, _MANY))) if room else None

@@ -1,4 +1,4 @@
-"""A search as it stands, from its archive and the labels of the moment; nothing is asked."""
+"""Report a search from its archive and the present labels, without any call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def report_search(
 
 
 def export_winner(context: SearchContext) -> Workflow:
-    """Return the winner of a search with all that it was chosen with.
+    """Return the winner of a search with everything it was chosen with.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def export_winner(context: SearchContext) -> Workflow:
 
 
 def a_a(context: SearchContext, board: Board | None) -> str:
-    """How the gate sees the start against its own second run."""
+    """How the gate compares the start with its own second run."""
     items = context.items("select")
     pair = [context.archive.matrix([context.start], items, run) for run in (0, TWICE)]
     if board is None or context.archive.count_answers([context.start], items, TWICE)[0] < len(items):
@@ -108,7 +108,7 @@ def a_a(context: SearchContext, board: Board | None) -> str:
 def report_candidates(
     context: SearchContext, board: Board | None, *, diffs: bool = False
 ) -> list[SearchedCandidate]:
-    """All candidates in order of arrival, with the differences of their sources if those are asked for."""
+    """All candidates in order of arrival, with diffs of their sources on request."""
     archive = context.archive
     fitness = {c: board.standing(c) for c in board.ids} if board else {}
     done = context.find_complete(list(archive.candidates))
@@ -133,14 +133,14 @@ def report_candidates(
 
 
 def _within(found: _Bounded, board: Board | None) -> _Bounded:
-    """The same with an interval of accuracies that ends where accuracies do; q may lie outside 0 to 1."""
+    """Clip an interval of accuracies; q may lie outside 0 to 1."""
     if board is not None and board.scale == "q":
         return found
     return replace(found, low=min(max(found.low, 0.0), 1.0), high=max(min(found.high, 1.0), 0.0))
 
 
 def pareto(fitness: Mapping[str, Standing]) -> set[str]:
-    """Candidates that no other is better than at no more tokens."""
+    """Candidates for which no other is better with at most as many tokens."""
     return {
         a
         for a, f in fitness.items()
@@ -168,7 +168,7 @@ def report_winner(
     board: Board | None,
     truth: Mapping[str, int] | None = None,
 ) -> SearchedWinner:
-    """The winner that was named, by the labels of now; with `truth` by that, too."""
+    """The named winner under the present labels; with `truth` also its true accuracy."""
     archive, labels = context.archive, OpenStudy(study, store).labels
     whole, gaps = know_rates(labels)
     noted = archive.events["winner"]
@@ -212,7 +212,7 @@ def _test_labels(items: Sequence[Item], labels: LabelColumns) -> LabelColumns:
 def _with_tests(
     study: Study, store: Store, context: SearchContext, found: list[SearchedCandidate]
 ) -> list[SearchedCandidate]:
-    """As published, every member has an estimate on the test items, once all have answered them."""
+    """In parity mode every member has an estimate on the test items, once all are answered."""
     items = context.items("test")
     if not context.section.parity or "winner" not in context.archive.events or not items:
         return found
@@ -240,7 +240,7 @@ def _count_unanswered(winner: Sequence[Prediction], start: Sequence[Prediction])
 def _estimate(
     predictions: PredictionColumns, labels: LabelColumns, gaps: AnswerGaps
 ) -> tuple[Estimate | None, str]:
-    """Estimate the accuracy on the test items, or say why not; `why` names a check that failed."""
+    """Estimate the accuracy on the test items, or say why not; `why` names a failed check."""
     try:
         found = accuracy(predictions, labels)
     except EstimateError as error:
@@ -259,7 +259,7 @@ def find_failed_checks(predictions: PredictionColumns, labels: LabelColumns) -> 
 
 
 def _doubt_winner(archive: Archive, winner: Winner, labels: LabelColumns, gaps: AnswerGaps) -> str:
-    """Why the numbers from selection and confirmation may not hold; empty if no check speaks against them."""
+    """Why the numbers from selection and confirmation may not hold; empty if no check contradicts them."""
     items = (*archive.splits["select"], *archive.splits.get("confirm", ()))
     predictions = PredictionColumns.of(archive.predictions(winner.id, items), labels.index)
     failed = find_failed_checks(predictions, _test_labels(items, labels)) if len(predictions) else ""

@@ -1,4 +1,4 @@
-"""A study's search, opened: items split, programs loaded, the archive at hand; nothing here costs."""
+"""Open a study's search: split items, load programs and the archive, without cost."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def prepare_search(
 ) -> SearchContext:
     """Set up a search of a study, or find it: the same settings are the same search.
 
-    Caps on tokens and dollars are no part of a search's identity: one that ran out goes on with others.
+    Caps on tokens and dollars do not identify a search: it can continue with others.
 
     Raises
     ------
     BadInput
         If there are too few labelled items for the splits.
     ConfigError
-        If a setting, a model or a workflow does not exist, or is not what the search `begun` has.
+        If a setting, a model or a workflow does not exist, or differs from the search `begun`.
     NotIdentified
         If items were drawn with unequal chances: a fitness takes them as equal; if their answers cannot
         score what other models answer; or if an expert has answered nothing yet.
@@ -79,7 +79,7 @@ def prepare_search(
     section, remarks = as_published(section)
     check_settings(section)
     optimiser_name(study, section)
-    open_sandbox(section.tier)  # only made, not started: refused where there is none
+    open_sandbox(section.tier)  # only created, not started: an error if it does not exist
     programs = load_programs(section)
     if section.in_flight is None:
         section = section.model_copy(update={"in_flight": _fit_in_flight(study, section)})
@@ -130,7 +130,7 @@ def prepare_search(
 
 
 def _refuse_changed(begun: str, spec: Mapping[str, Any], was: Mapping[str, Any]) -> None:
-    """Refuse to go on with a search if anything is other than it was but how its model is asked."""
+    """Raise an error for resuming a search if anything but the way of asking its model changed."""
     now = json.loads(json.dumps(spec))
     for of in (now, was := {**was, "model": dict(was["model"])}):
         for name in _PACE:
@@ -148,18 +148,18 @@ def _identity(section: SearchSection) -> dict[str, Any]:
 
 
 def _fit_in_flight(study: Study, section: SearchSection) -> int:
-    """So many slots that their first rungs fill most of what the endpoint takes."""
+    """Number of slots whose first rungs use most of the endpoint's capacity."""
     settings = study.model(model_name(study, section.model))
     return min(_MOST, max(FEWEST, math.ceil(_FILLED * settings.concurrency / section.rungs[0])))
 
 
 def open_search(study: Study, store: Store, search: str | None) -> SearchContext:
-    """Open a search that is there, the one named or the latest, to be looked at.
+    """Open an existing search for reading, the named one or the latest.
 
     Raises
     ------
     BadInput
-        If there is none, or not this one, or its splits were drawn without regard to the study's clusters.
+        If there is none, or not this one, or its splits ignore the study's clusters.
     """
     known = {s["id"]: s for s in store.searches.read_searches()}
     if not known:
@@ -216,18 +216,18 @@ def _all_items(archive: Archive) -> list[Item]:
 
 
 def read_format(spec: Mapping[str, Any]) -> tuple[PromptFormat, tuple[Role, ...]]:
-    """How the calls of a search are worded, examples included, and its roles."""
+    """Wording of a search's calls, including examples, and its roles."""
     examples = tuple(Example(**shown) for shown in spec["shown"])
     return PromptFormat(**{**spec["shape"], "examples": examples}), tuple(Role(**r) for r in spec["roles"])
 
 
 def resume_search(study: Study, store: Store, search: str | None) -> SearchContext:
-    """Open a search to go on with it.
+    """Open a search to continue it.
 
     Raises
     ------
     ConfigError
-        If models, workflows, roles or wording are not what they were.
+        If models, workflows, roles or wording changed.
     """
     found = open_search(study, store, search)
     (spec,) = (s["spec"] for s in store.searches.read_searches() if s["id"] == found.id)
@@ -236,7 +236,7 @@ def resume_search(study: Study, store: Store, search: str | None) -> SearchConte
 
 
 def _refuse_older(search: str, spec: Mapping[str, Any]) -> None:
-    """Refuse to go on with a search whose programs would race otherwise, or make other calls."""
+    """Raise an error for a search whose programs would now race differently or make other calls."""
     changed = ""
     if spec.get("loop", 1) != _LOOP:
         changed = "proposals raced otherwise"
@@ -255,7 +255,7 @@ def load_programs(section: SearchSection) -> tuple[Program, ...]:
     Raises
     ------
     ConfigError
-        Naming the setting and what it names that is not there.
+        Names the setting and the missing workflow.
     """
     places = dict.fromkeys(section.library or NAMES, "library") | {section.start: "start"}
     programs: dict[str, Program] = {}
@@ -269,7 +269,7 @@ def load_programs(section: SearchSection) -> tuple[Program, ...]:
 
 
 def model_name(study: Study, name: str) -> str:
-    """Name of the model that answers: as given, else the first of study.toml."""
+    """Name of the answering model: as given, otherwise the first of study.toml."""
     if not study.models:
         raise ConfigError("study.toml names no model; add a [models.NAME] section")
     return name or next(iter(study.models))

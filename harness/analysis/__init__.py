@@ -1,4 +1,4 @@
-"""The use cases of the command line as calls: what a study has stored becomes estimates and reports."""
+"""The use cases of the command line as calls: a study's stored data become estimates and reports."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Results by class of a study's models: their table of costs, what they need, and their differences."""
+"""Results by class of a study's models: table of costs, requirements, and differences."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from oversight.harness.store import Store
 
 
 def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
-    """Read what every truth and prediction costs.
+    """Read the costs of every pair of truth and prediction.
 
     Parameters
     ----------
     path
-        The first column names the true class; the others, named by the predicted class, hold numbers. A
-        column ``unreadable`` says what an answer costs that names no class.
+        The first column names the true class; the others, named by predicted class, contain numbers. A
+        column ``unreadable`` has the cost of an answer without a class.
     classes
-        The study's, all of which the table must have.
+        The study's classes, all of which the table must have.
 
     Raises
     ------
     DataError
-        If a class is missing, not known or there twice, or a cost is no number; names line and column.
+        If a class is missing, unknown or repeated, or a cost is not a number; names line and column.
     """
     rows = dict[str, Row]()
     columns: Sequence[str] = ()
@@ -75,12 +75,12 @@ def read_costs(path: Path, classes: Sequence[str]) -> CostTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassTask:
-    """Which results by class are wanted, of which classes, with what costs.
+    """Requested results by class, with classes and costs.
 
     Attributes
     ----------
     errors
-        What is known of experts' errors, which results by class do not allow for; empty where nothing is.
+        Known errors of experts, which results by class do not correct; empty if none.
     """
 
     classes: tuple[str, ...]
@@ -96,7 +96,7 @@ class ClassTask:
         level: float,
         second: LabelColumns | None,
     ) -> ClassEstimates:
-        """Those of one model; all withheld where its labels contradict themselves."""
+        """Results of one model; all withheld if its labels contradict themselves."""
         try:
             found = classification_report(
                 predictions,
@@ -157,7 +157,7 @@ def compare_study_classes(
     costs: Path | None = None,
     level: float | None = None,
 ) -> ClassComparison:
-    """`oversight.harness.compare_classes` of the newest runs, or of those named; at the study's level.
+    """Run `oversight.harness.compare_classes` for the newest runs, or the named ones.
 
     Raises
     ------

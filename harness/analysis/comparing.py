@@ -1,4 +1,4 @@
-"""The models of a study compared by what its experts said."""
+"""Compare the models of a study by its experts' answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERRORS = "; those are meant that take every answer for right, not what it puts 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyComparison:
-    """The models of a study compared, and what the comparison rests on.
+    """A comparison of a study's models, with its basis.
 
     Attributes
     ----------
@@ -34,11 +34,12 @@ class StudyComparison:
     questions
         ``drawn`` and ``answered``.
     left_out
-        What is said of models that have no answers yet, and of judges.
+        Remarks on models without answers, and on judges.
     remark
-        Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without one.
+        Why a ranking's accuracies differ from those of `report_study`, or that they agree; empty without a
+        ranking.
     pool
-        How many items were drawn, and of how many; None where all are to be asked about.
+        Numbers of drawn items and of all; None if all are asked about.
     """
 
     found: ModelComparison
@@ -58,12 +59,12 @@ def compare_study(
     level: float | None = None,
     store: Store | None = None,
 ) -> StudyComparison:
-    """`oversight.harness.compare` of a study's newest runs without judges, or of those named; at its level.
+    """Run `oversight.harness.compare` for a study's newest runs without judges, or the named ones.
 
     Parameters
     ----------
     store
-        The study's database where it is open.
+        The study's database, if it is open.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def compare_study(
 def _compare(
     opened: OpenStudy, models: Mapping[str, PredictionColumns], test: str, adjustment: str, level: float
 ) -> tuple[ModelComparison, str]:
-    """The comparison, corrected for experts' errors where that is known how to; and what is said of it."""
+    """The comparison, corrected for experts' errors if possible, with remarks."""
     labels, rates, why, doubt = opened.labels, opened.rates, opened.doubt, ""
     if rates is not None and test in ("auto", "paired") and not labels.is_resolved and len(labels):
         try:
@@ -118,7 +119,7 @@ def _compare(
 
 
 def _explain(ranking: Ranking, models: Mapping[str, PredictionColumns], labels: LabelColumns) -> str:
-    """Whether the accuracies of a ranking are those of `oversight.harness.accuracy`, and else why not."""
+    """Say whether the accuracies of a ranking are those of `oversight.harness.accuracy`, or why not."""
     differ = []
     for name, value in zip(ranking.names, ranking.values, strict=True):
         try:

@@ -1,6 +1,6 @@
-"""Control questions: gold items, and what they tell of every expert.
+"""Control questions: gold items, and the results of every expert.
 
-They give experts' error rates, steadiness, agreement and drift.
+They measure experts' error rates, steadiness, agreement and drift.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ANSWERS = ("answer", "label")
 
 
 def read_gold(study: Study) -> list[GoldItem]:
-    """Read the gold items that study.toml names; none if it names none.
+    """Read the gold items of study.toml; none if it names none.
 
     A row has the item's own text and options, in columns called as the study's are or ``text, options``; or
     only the ``id`` of an item of the study. The true option's text is in ``answer`` (or ``label``). Each gets
@@ -110,7 +110,7 @@ SAID = {Verdict.YES.value: True, Verdict.NO.value: False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertQuality:
-    """One expert's answers to control questions; those of all together under the name `ALL`.
+    """One expert's results on control questions; those of all together have the name `ALL`.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class ExpertQuality:
     specificity
         Share of no on gold questions about a false option.
     steadiness
-        Share of repeats that were answered as the first time.
+        Share of repeats with the same answer as the first time.
     agreement
         Share of the expert's questions with a second expert, on either side, on which both said the same.
     drift
@@ -154,14 +154,14 @@ class _Said:
 
     @property
     def halves(self) -> tuple[list[bool], list[bool]]:
-        """Which answers to gold are right, in the first half and in the rest."""
+        """Return which gold answers are right, in the first half and in the second."""
         right = [ok for _, ok in self.gold]
         return right[: len(right) // 2], right[len(right) // 2 :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlAnswers:
-    """Control questions with what was said to them and to the questions that they put again.
+    """Control questions with their replies, and replies to the repeated questions.
 
     Attributes
     ----------
@@ -170,11 +170,11 @@ class ControlAnswers:
     replies
         Control question → reply, in order of arrival.
     originals
-        Question of the study → reply, of those that were put again.
+        Repeated question of the study → reply.
     truth
         Gold item → true option.
     takers
-        Control question → who is to answer it, of those that were handed over.
+        Control question → its new expert, for reassigned ones.
     """
 
     controls: Sequence[ControlQuestion]
@@ -184,7 +184,7 @@ class ControlAnswers:
     takers: Mapping[str, str] = field(default_factory=dict)
 
     def report(self, level: float = 0.95) -> tuple[ExpertQuality, ...]:
-        """Every expert with a control question, by name, and `ALL` behind them; each rate at this level."""
+        """Results of every expert with a control question, by name, and `ALL` last; rates at this level."""
         asked = defaultdict[str, list[ControlQuestion]](list)
         for control in self.controls:
             reply = self.replies.get(control.id)
@@ -199,17 +199,17 @@ class ControlAnswers:
         return tuple(rows)
 
     def count_gold(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Right and wrong answers of all experts to gold: about the true option, and about a false one."""
+        """Right and wrong gold answers of all experts, about true and about false options."""
         found = Counter(pair for said in self._read().values() for pair in said.gold)
         return (found[True, True], found[True, False]), (found[False, True], found[False, False])
 
     def find_second(self, index: ItemIndex) -> IntArray:
-        """Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none."""
+        """Shape (items,): second expert's answer to the item's question: 1, 0, or −1 for none."""
         second = np.full(index.size, -1)
         for control in self.controls:
             reply, first = self.replies.get(control.id), self.originals.get(control.original)
             said = None if reply is None else SAID.get(reply.value)
-            # whoever took a question over may be the one who answered it first
+            # the new expert of a question may have answered it first
             is_other = reply is not None and (first is None or first.expert != reply.expert)
             if control.kind is ControlKind.OVERLAP and said is not None and is_other:
                 second[index.places[control.item_id]] = int(said)
@@ -239,7 +239,7 @@ class ControlAnswers:
 
 
 def read_control_answers(store: Store) -> ControlAnswers | None:
-    """What experts said to control questions; None if none was drawn."""
+    """Read the answers to control questions; None if none was drawn."""
     controls = store.controls.read_controls()
     if not controls:
         return None
@@ -254,7 +254,7 @@ def read_control_answers(store: Store) -> ControlAnswers | None:
 
 
 def read_quality(study: Study, store: Store) -> tuple[ExpertQuality, ...]:
-    """What control questions tell of the experts of a study, at its level; empty without any."""
+    """Results of the experts on a study's control questions, at its level; empty without any."""
     answers = read_control_answers(store)
     return answers.report(study.estimate.level) if answers else ()
 
@@ -266,7 +266,7 @@ def _describe(
     replies: Mapping[str, Response],
     level: float,
 ) -> ExpertQuality:
-    """One expert, or all together: halves are then those of each, and a pair counts once."""
+    """Results of one expert, or of all together, where a pair counts once."""
     from oversight.harness.estimate import compare_rates
 
     gold = [pair for one in said for pair in one.gold]

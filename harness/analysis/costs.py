@@ -1,4 +1,4 @@
-"""Dollars that stored runs cost, and that a right answer costs."""
+"""Costs in dollars of stored runs and of a right answer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from oversight.harness.types import Estimate, Usage
 
 
 def study_prices(study: Study) -> PriceTable:
-    """Read the price table of a study; an empty one if it has none."""
+    """Read the price table of a study; empty if it has none."""
     return read_prices(study.path("prices.toml"), required=False)
 
 
 def run_cost(store: Store, prices: PriceTable, run: Mapping[str, Any], used: Sequence[Usage]) -> float | None:
-    """Return what a run cost in dollars; None if its model's price is unknown.
+    """Return the cost of a run in dollars; None if its model's price is unknown.
 
-    A run without a noted price, as of an older version, is priced by the table.
+    A run without a stored price, of an older version, uses the table.
     """
     endpoint = str(run["spec"]["endpoint"])
     free = endpoint == LOCAL_ENDPOINT or endpoint.startswith(("python ", "command "))

@@ -1,4 +1,4 @@
-"""Whether this machine, a study and the endpoints it names are fit for work."""
+"""Check this machine, a study and its endpoints."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _EXTRAS = {
 
 
 def diagnose(study_file: str) -> list[Finding]:
-    """Look at the machine, the sandbox, the study with its models, and the Label Studio server."""
-    # Named as strings: the packages above are not imported from here.
+    """Check the machine, the sandbox, the study with its models, and the Label Studio server."""
+    # Named as strings, because upper packages must not be imported here.
     labels: list[Finding] = load_module(
         "oversight.protocols.collect.label_studio.server.connection"
     ).check_server()
@@ -88,7 +88,7 @@ def _store(study: Study) -> str:
 
 
 def _ask(model: ModelSection) -> str:
-    """Send one short question: URL, key and model name are right only if an answer comes."""
+    """Send one short question, which checks URL, key and model name together."""
     import asyncio
 
     from oversight.harness.llm import Request, make_model

@@ -1,4 +1,4 @@
-"""Answers that another program has, brought into a study; items made of its log; all answers, exported."""
+"""Import answers of other programs, make items from logs, and export all answers."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ from oversight.harness.types import ForeignAnswer, Item, PredictionStatus, fold_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
-    """What an import stored.
+    """Result of an import.
 
     Attributes
     ----------
     run
         Id of the run.
     answers
-        Answers of the log; several to an item are put to a vote.
+        Number of the log's answers; several per item are put to a vote.
     items
-        Items of the study that have a prediction by it.
+        Number of the study's items with a prediction.
     missing
-        Items of the study that have none.
+        Number of the study's items without one.
     by_status
         Number of predictions of each status.
     errors, error
-        How many answers of the log ended with an error, and the first kind of it.
+        Number of the log's answers that ended with an error, and the first kind of error.
     ended
-        How the other program's run ended, where that was before its end; empty otherwise.
+        How the other program's run ended, if it did not finish; otherwise empty.
     left_out
-        How many samples of the log are no answers of their own, by the reason.
+        Number of samples that are not separate answers, by reason.
     checked, unchecked
-        How many texts of the log were compared with the items', and how many could not be.
+        Number of the log's texts that were compared with the items', and that could not be.
     read_by
         Step that read an answer → number of answers, see `oversight.harness.llm.reading.Step`.
     """
@@ -74,13 +74,13 @@ class ImportedRun:
 
 
 def import_predictions(study: Study, file: str, model: str, kind: str | None = None) -> ImportedRun:
-    """Store all answers of a log as those of a model, or none; the same log again changes nothing.
+    """Store all answers of a log as a model's answers, or none; repeating it changes nothing.
 
     Raises
     ------
     DataError
-        Naming file, line and field of what cannot be read, or belongs to no item; or the texts of the log
-        that are not those of the items with the same ids.
+        If a field cannot be read or belongs to no item, or texts of the log differ from those of the items
+        with the same ids; names file, line and field.
     """
     refuse_mark(study.store_url)
     kind = kind or format_of(file)
@@ -89,14 +89,14 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
     with (
         pause_collector(),
         Store(study.store_url) as store,
-        # the same log, in one transaction, does no harm twice
+        # the same log twice in one transaction is harmless
         store.locks.hold({run: model}, take_over=True),
     ):
         asked = ReplyForm(pattern=study.prompt.pattern)
         left_out, texts = Counter[str](), TextCheck(partial(_read_texts, store))
         read = iterate_foreign(file, kind, model, left_out)
         found = partial(_match, store, read, file, texts, left_out, asked)
-        # Items that are to be stored with the answers or not at all have to be there to be looked up.
+        # Items must be stored before lookups; the transaction removes them again on failure.
         known = None if items else read_stored_items(study, store)
         ahead = None if known is None else read_ahead(found(set(known)))
         counts, most = Counter[str](), 0
@@ -108,7 +108,7 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
                 counts.update([status for _, _, status, *_ in predictions])
                 most = max(most, *[sample for _, _, _, _, sample, *_ in predictions])
         answers, failed = counts.total(), PredictionStatus.FAILED
-        if most or store.runs.count_predictions(run) != answers:  # not each of another item
+        if most or store.runs.count_predictions(run) != answers:  # several answers to one item
             by_status = store.runs.count_statuses(run)
         else:
             by_status = {status: counts[status] for status in PredictionStatus}
@@ -127,14 +127,14 @@ def import_predictions(study: Study, file: str, model: str, kind: str | None = N
         ended=how_log_ended(file) if kind == "inspect" else "",
         left_out=left_out,
         checked=texts.checked,
-        # A table may do without texts; in a log of another tool they were not found.
+        # A table may lack texts; in another tool's log they were not found.
         unchecked=answers if kind != "table" and not texts.checked else texts.unchecked,
         read_by=read_by,
     )
 
 
 def _describe_log(file: str, model: str, kind: str) -> RunSpec:
-    """The spec of a run whose answers come from a log."""
+    """Return the spec of a run whose answers come from a log."""
     return RunSpec(
         name=model,
         model=model,
@@ -167,14 +167,14 @@ def _match(
     asked: ReplyForm,
     ids: Set[str],
 ) -> Iterator[list[ImportedFields]]:
-    """What is stored of answers to the study's items, a portion at a time; `texts` are checked on the way."""
+    """Yield the predictions of answers to the study's items in portions, checking `texts`."""
 
     @cache
     def by_text() -> dict[str, Item]:
         return {fold_text(item.text): item for item in store.content.read_items() if item.id in ids}
 
     classes = store.columns.read_classes()
-    found = set[tuple[str, int]]()  # items found by their text, and samples: a later answer takes the place
+    found = set[tuple[str, int]]()  # items found by text, and samples: a later answer replaces an earlier one
 
     def match(answer: ForeignAnswer, offered: tuple[str, ...] | None) -> ImportedFields:
         name = answer.id
@@ -201,14 +201,14 @@ def _match(
         try:
             matched = iter([match(answer, options.get(answer.id)) for answer in left])
         except DataError:
-            texts.refuse(file)  # answers to other questions have other options, too
+            texts.refuse(file)  # answers to other questions also have other options
             raise
         yield [row or next(matched) for row in rows]
     texts.refuse(file)
 
 
 def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str], texts: TextCheck) -> None:
-    """Compare the texts of answers with those of the items that have their ids, if there are texts."""
+    """Compare the texts of answers with those of the items with their ids, if there are texts."""
     has_texts = any(answer.text for answer in portion)
     told = [answer for answer in portion if answer.id in ids] if has_texts else []
     items = store.content.find_items({answer.id for answer in told}) if told else {}
@@ -219,7 +219,7 @@ def _compare_texts(store: Store, portion: Sequence[ForeignAnswer], ids: Set[str]
 def _match_named(
     portion: Sequence[ForeignAnswer], classes: tuple[str, ...] | None, ids: Set[str]
 ) -> list[ImportedFields | None]:
-    """What is stored of answers that plainly name one of the classes; None of those to be looked at."""
+    """Return the predictions of answers that name a class literally; None for others."""
     _, names, _, offered, said, raw, errors, _, samples, *used, _, statuses, _, _, _, _ = zip(
         *portion, strict=True
     )
@@ -233,7 +233,7 @@ def _match_named(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogItems:
-    """How many items were made of a log's samples, and how many of these were left out, by the reason."""
+    """Number of items made from a log's samples, and of left-out samples by reason."""
 
     items: int
     answers: int
@@ -241,14 +241,14 @@ class LogItems:
 
 
 def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogItems:
-    """Write an items file from a log, so that a study needs nothing but labels.
+    """Write an items file from a log, so that a study needs only labels.
 
     Raises
     ------
     BadInput
-        If the file to write is there already.
+        If the output file exists.
     DataError
-        Naming file, line and field of what the log does not hold.
+        If the log lacks something; names file, line and field.
     """
     left_out = Counter[str]()
     answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))
@@ -268,7 +268,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
 
 
 def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict[str, Any]:
-    """Make an item of a sample; raises `DataError` where something is not in the log."""
+    """Make an item of a sample; raises `DataError` if something is missing in the log."""
     if answer.gap:
         raise DataError(answer.gap, file=file, line=answer.line, field="text")
     record: dict[str, Any] = {"id": answer.id, "text": answer.text}
@@ -281,7 +281,7 @@ def _make_record(answer: ForeignAnswer, file: str, *, has_options: bool) -> dict
 
 
 def export_predictions(study: Study, file: str) -> int:
-    """Write every stored answer of every run, in the format of the name's ending; how many rows.
+    """Write every stored answer of every run, in the format of the file's ending; return how many.
 
     Raises
     ------

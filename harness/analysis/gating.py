@@ -1,7 +1,7 @@
-"""Whether the models of a study reach a bar: the gate that `oversight gate` is.
+"""Compare the models of a study with bars, for `oversight gate`.
 
-A verdict needs more than its test: a run that is finished, calls that did not fail, checks of the
-assumptions that do not speak against the answers. Where one is missing it is undecided, never pass.
+A verdict needs more than its test: a finished run, no failed calls, and checks of the assumptions that do
+not contradict the answers. If one of these is missing the verdict is undecided, never pass.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _MANY_FAILED = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bars:
-    """What models must reach.
+    """The bars that models must reach.
 
     Attributes
     ----------
     at_least
         Accuracy, in (0, 1); None without this bar.
     baseline, margin
-        Model than which none may be worse by more than the margin, in (0, 1); None without this bar.
+        Model by which none may be worse than the margin, in (0, 1); None without this bar.
     look
-        Look J of L planned ones; None for a gate that may be asked any time.
+        Interim analysis J of L planned ones; None for a gate that may be evaluated at any time.
     """
 
     at_least: float | None = None
@@ -65,7 +65,7 @@ class Bars:
     look: tuple[int, int] | None = None
 
     def check(self) -> None:
-        """Refuse bars that are none. Raises BadInput."""
+        """Raise BadInput for invalid bars."""
         if self.at_least is None and self.baseline is None:
             raise BadInput("a gate needs a bar: give --at-least, or --not-worse-than and --margin")
         if (self.baseline is None) != (self.margin is None):
@@ -77,14 +77,14 @@ class Bars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCheck:
-    """One bar that one model must reach, and whether it does.
+    """One bar for one model, with the verdict.
 
     Attributes
     ----------
     baseline
-        Model compared with; empty where the bar is an accuracy.
+        Model compared with; empty if the bar is an accuracy.
     remarks
-        What a reader must know, in words.
+        Remarks in words.
     """
 
     model: str
@@ -113,7 +113,7 @@ class GateReport(Shown):
     picture: ClassVar[str] = "gate"
 
     def __str__(self) -> str:
-        """The verdict, then one line a bar."""
+        """The verdict, then one line per bar."""
         lines = [
             f"{check.model} {check.baseline and f'− {check.baseline} '}{check.verdict}"
             for check in self.checks
@@ -135,7 +135,7 @@ class GateReport(Shown):
 
     @property
     def verdict(self) -> str:
-        """Fail if one fails, else undecided if one is, else pass."""
+        """Fail if one fails, otherwise undecided if one is, otherwise pass."""
         found = {check.verdict.verdict for check in self.checks}
         return next(word for word in (FAIL, UNDECIDED, PASS) if word in found)
 
@@ -143,29 +143,29 @@ class GateReport(Shown):
 def gate_study(
     study: Study, bars: Bars, *, names: Sequence[str] | None = None, level: float | None = None
 ) -> GateReport:
-    """Hold the newest runs of models against bars.
+    """Compare the newest runs of models with bars.
 
     Parameters
     ----------
     names
-        Models; None for the only one that is not the baseline.
+        Models; None for the only one besides the baseline.
 
     Raises
     ------
     BadInput
-        If a bar is invalid, a model was not run, several models were run and none is named, or a look is not
-        the next one of its plan.
+        If a bar is invalid, a model was not run, several models were run and none is named, or an interim
+        analysis is not the next one of its plan.
     """
     bars.check()
     level = study.estimate.level if level is None else level
     check_level(level)
     if bars.look is not None:
-        obrien_fleming_level(*bars.look, level)  # which refuses a look beyond its plan
+        obrien_fleming_level(*bars.look, level)  # raises an error for an analysis beyond the plan
     refuse_panel(study, "gate")
     with Store(study.store_url) as store:
         opened = OpenStudy(study, store)
         models = opened.predict(opened.choose(_name_models(opened, bars.baseline, names)))
-        # the checks hold answers against all models of the study
+        # the checks compare answers with all models of the study
         others = [name for name in opened.choose().names if name not in models]
         every = (*models.values(), *(opened.runs[name] for name in others))
         labels = replace(opened.labels, models=every)
@@ -196,7 +196,7 @@ def gate_study(
 
 
 def _name_models(opened: OpenStudy, baseline: str | None, names: Sequence[str] | None) -> list[str]:
-    """Names of the models asked for, and of the baseline."""
+    """Return the names of the requested models, and of the baseline."""
     if names is None:
         names = [name for name in opened.choose().names if name != baseline]
         if len(names) != 1:
@@ -226,7 +226,7 @@ def _hold(
     level: float,
     errors: ErrorRanges | None,
 ) -> GateCheck:
-    """One bar for one model, or for a model and its baseline."""
+    """Check one bar for one model, or for a model and its baseline."""
     names, columns = list(models), list(models.values())
     try:
         if bars.look is not None:
@@ -252,7 +252,7 @@ def _hold(
 
 
 def _add(check: GateCheck, whys: Sequence[str], remarks: Sequence[str]) -> GateCheck:
-    """The check with further remarks; undecided if there are reasons, for these and those before."""
+    """Add remarks to a check; it becomes undecided if there are reasons."""
     verdict = check.verdict
     if whys:
         verdict = verdict.withheld("; ".join(filter(None, [verdict.why, *whys])))
@@ -284,7 +284,7 @@ def _find_doubts(
 
 
 def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns) -> list[str]:
-    """What was left out and on what assumption."""
+    """Remarks on what was left out and on the assumptions."""
     remarks = []
     if silent := int(np.count_nonzero(labels.kind == ABSTAINED)):
         remarks.append(f"abstentions: {silent}, which count for the other side")
@@ -295,7 +295,7 @@ def _write_remarks(models: Mapping[str, PredictionColumns], labels: LabelColumns
 
 
 def _name_unused(study: Study) -> list[str]:
-    """What study.toml says of estimates that a gate has no use for, whose bets are on all items alike."""
+    """Name settings of study.toml that a gate does not use, because its bets weigh items equally."""
     section = study.estimate.model_dump(exclude={"level"}, exclude_defaults=True)
     return [
         f"estimate.{name} = {value!r} is not used: a gate holds all items together against its bar"

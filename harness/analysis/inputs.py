@@ -1,4 +1,4 @@
-"""The things that a study.toml names, read: items, the sealed key to them, prompts."""
+"""Read the inputs that study.toml names: items, the sealed key, prompts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MANY = 10_000
 
 
 def study_clusters(study: Study) -> dict[str, str]:
-    """Cluster of every item by id, from the column that study.toml names; empty without one.
+    """Return the cluster of every item by id, from the column of study.toml; empty without one.
 
     Clusters are read from the items' own source, so that a study may name the column after it was begun. With
     ``"@text"`` the digest of an item's text and options is its cluster.
@@ -74,7 +74,7 @@ def _cluster_by_text(study: Study) -> dict[str, str]:
 
 
 def advise_on_texts(study: Study) -> str:
-    """What to do about texts that several items have."""
+    """Return advice on texts that several items share."""
     if study.items.cluster is None:
         return f'cluster = "{TEXT_CLUSTER}" under [items] makes the items of a text one unit'
     if study.items.cluster == TEXT_CLUSTER:
@@ -88,20 +88,20 @@ def study_items(study: Study) -> list[Item]:
 
 
 def stream_items(study: Study) -> Iterator[Item]:
-    """Read the same items one by one; the last may not be good although the first were."""
+    """Yield the items one by one; the last may be bad although the first were good."""
     return (Item(*fields) for portion in stream_fields(study) for fields in portion)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsAhead:
-    """Items that were read to the last one, to be stored later.
+    """Items that were read to the end, to be stored later.
 
     Attributes
     ----------
     digest
-        Hash of what they are made of, from before they were read; None if that is no file.
+        Hash of the source, computed before reading; None if it is not a file.
     portions
-        The items, to be gone through once; until then they take no memory.
+        The items, to be iterated once; they take no memory until then.
     """
 
     digest: str | None
@@ -109,9 +109,9 @@ class ItemsAhead:
 
 
 def read_items_ahead(study: Study) -> ItemsAhead:
-    """Read the same to the last item, so that nobody waits meanwhile and a bad one leaves nothing behind.
+    """Read all items before the database is opened, so that a bad one leaves nothing behind.
 
-    How many rows were left out is told.
+    The number of left-out rows is reported.
     """
     digest, bad = digest_source(study), BadRows()
     fields = read_ahead(stream_fields(study, bad))
@@ -121,7 +121,7 @@ def read_items_ahead(study: Study) -> ItemsAhead:
 
 
 def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[ItemFields]]:
-    """Read the same as fields, a portion at a time; wrong rows that are left out are put into `bad`."""
+    """Yield the items as fields in portions; bad rows that are left out are added to `bad`."""
     section = study.items
     if section.preset:
         items = load_study_preset(study).items
@@ -140,7 +140,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
     )
     portions, source = _source_portions(study)
     found = iterate_fields(portions, mapping, source, bad)
-    # Beyond the limit all are looked at: a bad row counts wherever it stands.
+    # All rows are checked beyond the limit, because a bad row counts anywhere.
     left = section.limit
     for portion in found:
         yield portion[:left]
@@ -148,7 +148,7 @@ def stream_fields(study: Study, bad: BadRows | None = None) -> Iterator[list[Ite
 
 
 def _source_portions(study: Study) -> tuple[Iterable[Portion], str]:
-    """The rows of a file or of a data set on the hub, and the name of the source."""
+    """Return the rows of a file or of a hub data set, and the name of the source."""
     section = study.items
     if section.file:
         path = study.path(section.file)
@@ -159,12 +159,12 @@ def _source_portions(study: Study) -> tuple[Iterable[Portion], str]:
 
 
 def read_new_items(study: Study) -> ItemsAhead | None:
-    """Read the items ahead if the study has no database yet, so that bad ones leave none behind."""
+    """Read the items if the study has no database yet, so that bad ones do not create it."""
     return None if has_database(study.store_url) else read_items_ahead(study)
 
 
 def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str]:
-    """Store the items that study.toml describes; return their ids. Many of one file are read only once.
+    """Store the items of study.toml; return their ids. A large unchanged file is read only once.
 
     Parameters
     ----------
@@ -185,19 +185,19 @@ def store_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> 
 
 
 def read_stored_items(study: Study, store: Store, ahead: ItemsAhead | None = None) -> list[str] | None:
-    """Ids of the study's items if they were noted to be stored; None if they are to be read."""
+    """Return the ids of the study's items if they are recorded as stored; None if they must be read."""
     digest = ahead.digest if ahead else digest_source(study)
     return store.content.read_source(digest) if digest else None
 
 
 def digest_source(study: Study) -> str | None:
-    """Hash of all that the items of a study are made of; None if that is no file, or answers are open."""
+    """Hash everything that determines the items of a study; None if it is not a file, or answers are open."""
     path = study.path(study.items.file) if study.items.file else None
     if path is None or not path.is_file() or study.is_open:  # units are stored among open items
         return None
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-    # so that what was noted before it counts on
+    # so that earlier records remain valid
     late = {"skip_bad", "revision", "answers"} - study.items.model_fields_set
     digest.update(f"{study.items.model_dump_json(exclude=late)}\x1f{study.study.seed}".encode())
     return digest.hexdigest()
@@ -206,7 +206,7 @@ def digest_source(study: Study) -> str | None:
 def note_source(
     study: Study, store: Store, digest: str | None, ids: list[str], *, are_all: bool = False
 ) -> None:
-    """Note which items came of a source, if they are many and it did not change; `digest` is from before.
+    """Record the source of the items, if they are many and it did not change; `digest` is from before.
 
     `are_all` if there were none before, so that they need not be compared with what is stored.
     """
@@ -233,7 +233,7 @@ def find_missing_items(study: Study) -> list[str]:
             stored = [name for name in stored if not name.startswith(UNIT_PREFIX)]
         return [name for name in stored if name not in there]
     except (OSError, OversightError, sqlite3.Error):
-        return []  # whoever needs the file or the database says what is wrong with it
+        return []  # code that needs the file or the database reports its faults
 
 
 def _read_stored_ids(study: Study) -> list[str]:
@@ -244,7 +244,7 @@ def _read_stored_ids(study: Study) -> list[str]:
 
 
 def read_meta(study: Study, store: Store, column: str) -> ItemValues:
-    """What every item has in a column; one named in [items] meta after items were stored is read from there.
+    """Return every item's value in a column, read from the source if it was added later.
 
     Errors as of reading items.
     """
@@ -256,7 +256,7 @@ def read_meta(study: Study, store: Store, column: str) -> ItemValues:
 
 
 def study_truth(study: Study, key_file: str | None, items: list[Item]) -> dict[str, int]:
-    """Open the sealed key: a file, or the answers a preset comes with.
+    """Open the sealed key: a file, or the answers of a preset.
 
     The file's column of ids is ``id``, or what it is called among the items.
 
@@ -284,7 +284,7 @@ def load_study_preset(study: Study) -> PresetReading:
     Raises
     ------
     ConfigError
-        If a setting of [items] is one that the benchmark settles.
+        If a setting of [items] contradicts the benchmark.
     BadInput
         As of reading a preset.
     """
@@ -308,7 +308,7 @@ _SETTLED = ("id", "text", "classes", "options", "shuffle", "skip_bad")
 
 
 def template_of(study: Study) -> str:
-    """Read and check the template file that study.toml names, or return the built-in one.
+    """Read and check the template file of study.toml, or return the built-in one.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def template_of(study: Study) -> str:
     ConfigError
         If a field of it is unknown.
     """
-    from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # with what reads answers
+    from oversight.harness.llm import DEFAULT_TEMPLATE, check_template  # imports the reader of answers
 
     if study.prompt.template is None:
         return "$text" if study.is_open else DEFAULT_TEMPLATE
@@ -325,7 +325,7 @@ def template_of(study: Study) -> str:
 
 
 def system_of(study: Study) -> str:
-    """Read the file of the system prompt that study.toml names; empty if it names none. Raises DataError."""
+    """Read the file with the system prompt; empty if study.toml names none. Raises DataError."""
     return "" if study.prompt.system is None else _read_prompt(study, study.prompt.system, "system prompt")
 
 

@@ -1,8 +1,9 @@
-"""What a score's metadata carry: an item's prediction and answers, so that the estimate can be made again.
+"""Scores for inspect-ai whose metadata carry predictions and answers, so that metrics can estimate.
 
-inspect-ai hands a metric the scored samples alone. An answer that refutes another option than the predicted
-one scores no sample, but counts in the estimate; such items, and those without an answer, ride in shares
-with the scored ones. Every score says how many there are, since an estimate from some of them is another's.
+inspect-ai passes only scored samples to a metric. An answer that refutes an option other than the predicted
+one scores no sample, but counts in the estimate. Such items, and those without an answer, are distributed
+over the metadata of scored ones. Every score has the total number, because an estimate from a part would be
+wrong.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ _KEY = "oversight"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedQuestion:
-    """A question about an item, and what came of it.
+    """A question about an item, with its answer.
 
     Attributes
     ----------
     option, propensity, propensities, protocol
         As in `oversight.harness.types.Question`.
     expert
-        Number of who was asked: names stay in the study.
+        Number of the asked expert; names stay in the study.
     place
-        In the order of the draw, from 0.
+        Position in the draw, from 0.
     verdict
-        None where there is no answer yet.
+        None without an answer.
     arrived
-        In the order of arrival, from 0; None where there is no answer yet.
+        Position in the order of arrival, from 0; None without an answer.
     handed_out
         `oversight.harness.types.Question.place`.
     """
@@ -61,18 +62,18 @@ class CarriedQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedItem:
-    """An item as an estimate takes it.
+    """An item in the form that estimates need.
 
     Attributes
     ----------
     id, n_options
         Of the item.
     prediction, status, confidence
-        The model's; the status is None where it was not asked.
+        The model's prediction; the status is None if the model was not asked.
     questions
-        All about the item.
+        All questions about the item.
     cluster, stratum
-        Its own, where the study has such.
+        Its cluster and stratum, if the study has them.
     """
 
     id: str
@@ -124,7 +125,7 @@ _READ = TypeAdapter(_Carried)
 
 
 def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> dict[str, dict[str, Any]]:
-    """Metadata of every score by item; the items without a score are shared out among them."""
+    """Return the metadata of every score by item, with the items without a score distributed over them."""
     scored = [item for item in items if item.is_right is not None]
     rest = [item for item in items if item.is_right is None]
     n = len(scored)
@@ -138,12 +139,12 @@ def _pack_scores(items: Sequence[CarriedItem], settings: EstimateSettings) -> di
 def unpack_scores(
     metadata: Iterable[Mapping[str, Any] | None],
 ) -> tuple[list[CarriedItem], EstimateSettings]:
-    """The items that scores carry, each once, and how the study estimates.
+    """Return the items in scores, each once, and how the study estimates.
 
     Raises
     ------
     BadInput
-        If a score carries nothing, some are missing, or they are of several studies.
+        If a score has no such metadata, some are missing, or they belong to several studies.
     """
     found, settings, wanted = dict[str, _Carried](), set[EstimateSettings](), set[int]()
     for number, fields in enumerate(metadata, start=1):
@@ -226,16 +227,16 @@ def _question(carried: CarriedQuestion, item: CarriedItem) -> Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenScores:
-    """What was written.
+    """Result of writing scores.
 
     Attributes
     ----------
     right, wrong
-        Samples that the experts' answers confirm and refute.
+        Number of samples that experts' answers confirm, and refute.
     unscored
-        Items of the study that they leave open.
+        Number of the study's items that they leave open.
     estimate
-        The accuracy that a metric finds from the file.
+        The accuracy that a metric computes from the file.
     """
 
     right: int
@@ -245,7 +246,7 @@ class WrittenScores:
 
 
 def write_scores(study: Study, file: str, model: str) -> WrittenScores:
-    """Write one JSON line a sample that the answers confirm or refute, with all that the estimate needs.
+    """Write one JSON line per confirmed or refuted sample, with all data for the estimate.
 
     Raises
     ------
@@ -279,7 +280,7 @@ def write_scores(study: Study, file: str, model: str) -> WrittenScores:
 
 
 def _carry(study: Study, store: Store, items: list[Item], model: str) -> list[CarriedItem]:
-    """Every item that was asked about or predicted."""
+    """Return every item with a question or a prediction."""
     (run,) = find_newest_runs(store, [model]).runs
     predicted = {p.item_id: p for p in store.runs.read_predictions(run["id"])}
     clusters, strata = study_clusters(study), _read_strata(study, items)

@@ -1,4 +1,4 @@
-"""Items that change while a study goes on: removed, corrected, or missing from their file."""
+"""Change items during a study: remove, correct, or find missing ones."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from oversight.harness.types import Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedItem:
-    """What became of a study when an item was removed or corrected.
+    """Result of removing or correcting an item.
 
     Attributes
     ----------
     item
         Id of the item.
     questions, answers, predictions
-        How many questions are about it; how many answers and predictions were taken back.
+        Number of questions about it, and of withdrawn answers and predictions.
     left
-        Number of items that the study has now.
+        Number of items in the study now.
     """
 
     item: str
@@ -45,19 +45,19 @@ class ChangedItem:
 
 
 def remove_item(study: Study, item_id: str, reason: str, *, erase: bool = False) -> ChangedItem:
-    """Take an item out of a study: its questions, answers and predictions.
+    """Remove an item with its questions, answers and predictions.
 
     Parameters
     ----------
     reason
-        Why; it is kept in the audit trail as a comment, which can be forgotten.
+        The reason, kept in the audit trail as a comment, which can be erased.
     erase
-        Whether to erase the item's text and its answers from the trail, too. Otherwise the trail keeps them.
+        Whether to erase the item's text and answers from the trail as well.
 
     Raises
     ------
     BadInput
-        If the study has no such item, or the reason is empty.
+        If the item does not exist, or the reason is empty.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         item, before = _find(store, item_id), count_findings(study, store)
@@ -85,13 +85,12 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
     Parameters
     ----------
     ask_again
-        Whether answers and predictions about it are taken back, so that experts and models are asked again.
-        Otherwise they stay.
+        Whether answers and predictions about it are withdrawn, so that experts and models are asked again.
 
     Raises
     ------
     BadInput
-        If the study has no such item, the file has none or the same one, or options were added or removed.
+        If the item does not exist, the file lacks it or has it unchanged, or options were added or removed.
     """
     with _open(study, reason) as store, store.together(exclusive=True):
         old, before = _find(store, item_id), count_findings(study, store)
@@ -123,7 +122,7 @@ def correct_item(study: Study, item_id: str, reason: str, *, ask_again: bool) ->
 
 
 def scrub(study: Study) -> None:
-    """Overwrite what was erased in the study's file; a server does so by itself (VACUUM)."""
+    """Overwrite erased content in the study's file; a server does so itself (VACUUM)."""
     if not study.has_server:
         scrub_file(study.store_url.removeprefix("sqlite:///"))
 
@@ -157,7 +156,7 @@ def _note(
 
 
 def _erase_events(store: Store, item_id: str, done: Withdrawn) -> None:
-    """Erase what was answered, and earlier texts of the item, from the trail."""
+    """Erase answers and former texts of the item from the trail."""
     asked = set(done.questions)
 
     def tells(record: AuditRecord) -> bool:

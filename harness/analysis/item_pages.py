@@ -1,7 +1,7 @@
-"""The items of a study page by page: by position, forward and backward, each page as fast as the first.
+"""Pages of a study's items by position, forward and backward, each as fast as the first.
 
-A page is found by the position where the last one ended, never by a number of items to leave out. So pages
-that follow one another hold every item once although items are stored meanwhile.
+A page begins at the position where the last one ended, not after a number of items. So consecutive pages
+contain every item once, even if items are stored meanwhile.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPEN = -2
 
 
 class ItemVerdict(StrEnum):
-    """What became of a question about an item."""
+    """Outcome of a question about an item."""
 
     CONFIRMED = "confirmed"
     """The expert said yes."""
@@ -48,7 +48,7 @@ class ItemVerdict(StrEnum):
 
 
 class ModelOutcome(StrEnum):
-    """What became of a model's prediction about an item."""
+    """Outcome of a model's prediction about an item."""
 
     CONFIRMED = "confirmed"
     """An expert said yes to the option it names."""
@@ -62,20 +62,20 @@ class ModelOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:
-    """Conditions that all hold of every item that is found; without any, all items are.
+    """Conditions on items, all of which must hold; without conditions, all items are found.
 
     Attributes
     ----------
     words
-        Each is a word of the item's id, text or options; see `Store.words`. Blank asks for nothing.
+        Each is a word of the item's id, text or options; see `Store.words`. Empty means no condition.
     stratum
         A further column of the items' source, and the item's value there.
     expert, asked, verdict
-        One and the same question was put to this expert, about this class, and this became of it.
+        One question was put to this expert, about this class, with this outcome.
     model, outcome
-        This model was asked about the item, and this became of its prediction; without a model, that of any.
+        This model was asked about the item, with this outcome; without a model, any model.
     disagreed
-        Of these models, at least two, some name different options; empty asks for nothing.
+        Some of these models, at least two, name different options; empty means no condition.
     """
 
     words: str = ""
@@ -105,9 +105,9 @@ class AskedQuestions:
     Attributes
     ----------
     item, option
-        Place of the item, and the option asked about; shape (R,).
+        Position of the item, and the asked option; shape (R,).
     expert
-        Place of the person in `experts`.
+        Position of the person in `experts`.
     said
         1 yes, 0 no, −1 abstained, −2 not answered yet.
     """
@@ -120,7 +120,7 @@ class AskedQuestions:
 
     @classmethod
     def of(cls, labels: LabelColumns) -> Self:
-        """From labels that come with the questions they answer."""
+        """Make them from labels that include the questions."""
         drawn = labels.drawn or labels.questions
         said = np.full(len(drawn), _OPEN, np.int8)
         keys = _number(drawn)
@@ -137,14 +137,14 @@ class AskedQuestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemColumns:
-    """N items, what experts were asked about them, and what models predict.
+    """N items with the questions about them and the models' predictions.
 
     Attributes
     ----------
     predictions
         Name of the model → shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
     classes
-        The options of all items; empty where items have options of their own.
+        The options of all items; empty if items have different options.
     """
 
     size: int
@@ -159,12 +159,12 @@ def _number(questions: QuestionColumns) -> AnyIntArray:
 
 
 def _match_columns(wanted: ItemFilter, columns: ItemColumns) -> BoolArray:
-    """Shape (N,): the items that meet all that a filter asks of questions and predictions.
+    """Shape (N,): items that meet all conditions on questions and predictions.
 
     Raises
     ------
     BadInput
-        If an expert, a class, a verdict, a model or an outcome is unknown; names those that there are.
+        If an expert, a class, a verdict, a model or an outcome is unknown; names the existing ones.
     """
     found = np.ones(columns.size, np.bool_)
     for condition in (*_match_questions(wanted, columns), *_match_predictions(wanted, columns)):
@@ -173,12 +173,12 @@ def _match_columns(wanted: ItemFilter, columns: ItemColumns) -> BoolArray:
 
 
 def _find_name(name: str, names: Sequence[str], what: str) -> int:
-    """Place of a name among those that there are; `what` it is a name of.
+    """Position of a name among the existing ones; `what` describes it in the message.
 
     Raises
     ------
     BadInput
-        If it is none of them.
+        If it does not exist.
     """
     if name in names:
         return names.index(name)
@@ -233,7 +233,7 @@ def _became(outcome: ModelOutcome, option: AnyIntArray, questions: AskedQuestion
 
 
 def _disagree(models: Sequence[AnyIntArray]) -> BoolArray:
-    """Whether two models name different options; who names none disagrees with nobody."""
+    """Whether two models name different options; a model without an option never disagrees."""
     lowest = np.full(len(models[0]), np.iinfo(np.int16).max, np.int16)
     highest = np.full(len(models[0]), -1, np.int16)
     for option in models:
@@ -254,14 +254,14 @@ class PagedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPage:
-    """Some of the items that a filter finds, in source order.
+    """One page of the items that a filter finds, in source order.
 
     Attributes
     ----------
     matches, of
-        How many items the filter finds, of how many there were when the columns were read.
+        Number of items that the filter finds, and of all when the columns were read.
     before
-        The page in front of this one ends before this position; None if there is none.
+        Position before which the previous page ends; None if there is none.
     after
         Position after which the next page begins; None on the last page.
     """
@@ -274,7 +274,7 @@ class ItemPage:
 
 
 class StudyItems:
-    """The items of a study with the columns that filters are evaluated on, as they were when read.
+    """The items of a study with the columns for filters, as of the time of reading.
 
     The columns take 13 bytes a question and two a prediction for as long as this is kept, and more while they
     are read, as an estimate does. A column of strata is read when it is first asked for, and kept: 8 bytes an
@@ -283,11 +283,11 @@ class StudyItems:
     Parameters
     ----------
     store
-        The study's database; the words of items and the rows of a page are read there.
+        The study's database, for words and rows.
     columns
-        What was asked and predicted.
+        Questions and predictions.
     strata
-        Columns of strata that were read before, by name.
+        Columns of strata read before, by name.
     """
 
     def __init__(
@@ -298,22 +298,22 @@ class StudyItems:
 
     @classmethod
     def read(cls, store: Store) -> Self:
-        """Read what was asked and answered, and the newest run of every model."""
+        """Read questions, answers, and the newest run of every model."""
         return cls(store, _read_columns(store))
 
     def read_again(self) -> Self:
-        """The same as it is now; columns of strata are kept, as items never change."""
+        """Read again; columns of strata are kept, because items do not change."""
         columns = _read_columns(self._store)
         return type(self)(self._store, columns, self._strata if columns.size == self._columns.size else None)
 
     def find(self, wanted: ItemFilter) -> IntArray:
-        """Positions of all items that a filter finds, in order.
+        """Return the positions of all items that a filter finds, in order.
 
         Raises
         ------
         BadInput
-            If the filter names an expert, a class, a model or a stratum that is not there; names those that
-            are.
+            If the filter names an expert, a class, a model or a stratum that does not exist; names the
+            existing ones.
         """
         found = _match_columns(wanted, self._columns)
         if wanted.stratum is not None:
@@ -326,14 +326,14 @@ class StudyItems:
     def read_page(
         self, wanted: ItemFilter, *, after: int | None = None, before: int | None = None, limit: int = 50
     ) -> ItemPage:
-        """The first items that a filter finds after a position, or the last ones before one.
+        """Return the first items after a position, or the last ones before one, that a filter finds.
 
         Parameters
         ----------
         after, before
-            A position, of which one at most is given; without any, the page is the first.
+            A position; at most one is given. Without one, the first page is returned.
         limit
-            Most items on it, 1 to 500.
+            Largest number of items, 1 to 500.
 
         Raises
         ------
@@ -365,12 +365,12 @@ class StudyItems:
         )
 
     def read_column(self, column: str) -> ItemValues:
-        """A column of strata, read once.
+        """Return a column of strata, cached.
 
         Raises
         ------
         BadInput
-            If no item has it; names those that there are.
+            If no item has it; names the existing ones.
         """
         values = self._strata.get(column)
         if values is None:

@@ -1,4 +1,4 @@
-"""What the items of a study look like, before any is stored; and these items as files, their key apart."""
+"""Summarise the items of a study before they are stored, and write them with their key as files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from oversight.harness.types import Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemsOverview:
-    """What the items of a study look like.
+    """Summary of the items of a study.
 
     Attributes
     ----------
@@ -34,15 +34,15 @@ class ItemsOverview:
     by_options
         Number of items by number of options.
     median_words, longest_words
-        Words of an item's text.
+        Number of words per item's text.
     repeated
-        How many items have the text and options of another one.
+        Number of items with the text and options of another one.
     first
         The first item.
     bad
-        Rows that are left out, and what is wrong with them.
+        Left-out rows, with their faults.
     preset
-        What became of the rows of a public benchmark; None if the items are of none.
+        Counts of a public benchmark's rows; None for other items.
     """
 
     items: int
@@ -56,7 +56,7 @@ class ItemsOverview:
 
 
 def check_items(study: Study) -> ItemsOverview:
-    """Read the items and the prompt of a study; nothing is stored. Errors as in reading them."""
+    """Read the items and the prompt of a study without storing them; raises the reader's errors."""
     bad = BadRows()
     preset = load_study_preset(study) if study.items.preset else None
     fields = chain.from_iterable(() if preset else stream_fields(study, bad))
@@ -82,15 +82,15 @@ def check_items(study: Study) -> ItemsOverview:
 
 
 def write_items(study: Study, file: str, key_file: str | None) -> int:
-    """Write the items of a study as JSON Lines, and the key that a preset brings to a file apart; how many.
+    """Write the items of a study as JSON Lines, and a preset's key to a separate file; return how many.
 
-    Options are in the order in which they are shown, so that none stands where the source has the true ones;
-    the key has columns ``id,label``.
+    Options are in display order, so that their positions do not reveal the true ones; the key has columns
+    ``id,label``.
 
     Raises
     ------
     BadInput
-        If a file is there already or meant for both, or a key is asked for where no preset brings one.
+        If a file exists or is named for both, or a key is requested without a preset.
     """
     if there := [name for name in (file, key_file) if name and Path(name).exists()]:
         raise BadInput(f"{there[0]} is there already; give another name")

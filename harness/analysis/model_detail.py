@@ -1,4 +1,4 @@
-"""One model in detail: its interval as labels come in, and its accuracy in every stratum and cluster."""
+"""One model in detail: its interval as labels arrive, and its accuracy in every stratum and cluster."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ _MOST_STRATA = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """A model's estimate from the first so many labels in the order of the draw.
+    """A model's estimates from growing numbers of labels in the order of the draw.
 
     Attributes
     ----------
     points
         Number of labels, and the estimate from them.
     watchable
-        Whether the intervals hold at all looks at once; else each holds at one number fixed beforehand.
+        Whether the intervals hold at all analyses at once; otherwise each holds at one number fixed in
+        advance.
     why
-        Why there is no interval that holds at all looks; empty where there is.
+        Why there is no interval that holds at all analyses; empty if there is one.
     """
 
     points: tuple[tuple[int, Estimate], ...]
@@ -53,9 +54,9 @@ class StratumAccuracy:
     Attributes
     ----------
     items, predicted, answered
-        Items of the stratum; those the model answered; those of them that an expert answered.
+        Number of items of the stratum; with an answer of the model; of these, with an expert's answer.
     estimate
-        None where it is undefined, with the reason in `why`.
+        None if it is undefined, with the reason in `why`.
     """
 
     stratum: str
@@ -67,7 +68,7 @@ class StratumAccuracy:
 
 
 def close_interval(study: Study, store: Store, model: str) -> Closing:
-    """How a model's interval closes, by the interval for looking on where the draw allows one.
+    """Compute how a model's interval closes, with anytime intervals if the draw allows them.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def close_interval(study: Study, store: Store, model: str) -> Closing:
 def estimate_strata(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, tuple[StratumAccuracy, ...]]:
-    """Models' accuracies in every stratum of a column of the items, each at the study's level by itself.
+    """Models' accuracies in every stratum of a column, each at the study's level.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def estimate_strata(
             f"the column {column!r} has {len(values.names)} values; {_MOST_STRATA} are shown at most"
         )
     found: dict[str, list[StratumAccuracy]] = {model: [] for model in models}
-    # a group's labels are gathered once for all models that have predictions of all of them
+    # a group's labels are collected once for all models with predictions for all of them
     for labels in dict.fromkeys(labels for _, labels in columns.values()):
         for group in split_items(values, labels):
             for model, (predictions, own) in columns.items():

@@ -1,4 +1,4 @@
-"""Asking the models of a study: run, forecast, batches, and what a run has so far."""
+"""Run the models of a study: calls, forecasts, batches, summaries."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from oversight.harness.store import Store, Uncertain, refuse_mark
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Which of a study's models are asked about what.
+    """Which of a study's models are asked about which items.
 
     Attributes
     ----------
     names
-        Of models; None is all.
+        Names of models; None for all.
     retry_failed
         Whether items on which calls failed are asked again.
     sample
-        Ask about so many items, drawn at random with the study's seed; None asks about all.
+        Number of items to ask about, drawn at random with the study's seed; None for all.
     """
 
     names: Sequence[str] | None = None
@@ -50,18 +50,18 @@ class Asking:
 
 
 def run_study(study: Study, asking: Asking, *, terms: RunTerms = DEFAULT_TERMS) -> dict[str, dict[str, Any]]:
-    """Ask the models about every item that is not answered yet; name → `summarise_run`.
+    """Ask the models about every item without an answer; name → `summarise_run`.
 
-    What stopped a model before its last item is under ``stopped``; all others are asked to the end.
+    An error that stops a model early is under ``stopped``; the other models continue.
 
     Raises
     ------
     ConfigError
-        If study.toml names no model, or not this one; if the prompt cannot be filled in.
+        If study.toml has no model, or not this one; if the prompt cannot be filled in.
     ModelError
         If no model can be asked.
     RunHeld
-        If another process asks the same.
+        If another process runs the same model.
     """
     with _opened(study, asking) as (wanted, targets, prices):
         done = run_alone(wanted, targets, prices=prices, terms=terms)
@@ -77,7 +77,7 @@ def _describe_result(store: Store, result: RunResult) -> dict[str, Any]:
 
 
 def forecast_study(study: Study, asking: Asking) -> list[Forecast]:
-    """What `run_study` would send, in calls, tokens and dollars; nothing is sent."""
+    """Return what `run_study` would send, in calls, tokens and dollars; sends nothing."""
     with _opened(study, asking, sends=False) as (wanted, targets, prices):
         return [forecast(wanted, target, prices) for target in targets]
 
@@ -91,9 +91,9 @@ def batch_study(
     take_over: bool = False,
     uncertain: Uncertain | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """`run_study` by the Batch API; ``under_way`` counts what is still there. See `run_batches`."""
+    """Run `run_study` with the Batch API; ``under_way`` counts pending requests. See `run_batches`."""
     from oversight.harness.llm import (
-        run_batches,  # and with it the SDK, which takes longer to load than to ask
+        run_batches,  # imports the SDK, which takes longer than a call
     )
 
     with _opened(study, asking) as (wanted, targets, prices):
@@ -119,7 +119,7 @@ def give_up_batches(
     uncertain: Uncertain | None = None,
     take_over: bool = False,
 ) -> int:
-    """Cancel the batches under way and store what they had answered. Returns how many there were."""
+    """Cancel the batches under way and store their answers. Returns how many there were."""
     from oversight.harness.llm import cancel_batches
 
     with _opened(study, Asking(names=names)) as (wanted, targets, _):
@@ -130,7 +130,7 @@ def give_up_batches(
 def _opened(
     study: Study, asking: Asking, *, sends: bool = True
 ) -> Iterator[tuple[Wanted, list[Target], PriceTable]]:
-    """The study's items, stored now, the models to ask about them, and prices."""
+    """Store the study's items; return them, the models to ask about them, and prices."""
     if sends:
         refuse_mark(study.store_url)
     if not study.models:
@@ -171,7 +171,7 @@ def _describe_sample(wanted: Wanted) -> dict[str, Any]:
 
 
 def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
-    """Count what a run has so far, by status and kind; `asked` is how many were asked just now."""
+    """Count a run's answers by status and kind; `asked` is the number of answers asked for just now."""
     runs, run = store.runs, target.spec.id
     usage, (by_status, guessed) = runs.sum_usage(run), runs.count_samples(run)
     limit = target.spec.max_tokens
@@ -193,6 +193,6 @@ def summarise_run(store: Store, target: Target, asked: int) -> dict[str, Any]:
         "output_tokens": sum(u.output_tokens for u in usage),
         "guessed": guessed,
         "unfinished": store.calls.read_charge(target.spec.id).answers,
-        "late": 0,  # of the format: one process makes a run, so no answer comes after another was asked for
+        "late": 0,  # kept for the format: one process makes a run, so no answer is late
         "usd": dollars(target.price, usage, runs.read_prices(run)),
     }

@@ -1,4 +1,4 @@
-"""A study to start from: a proposal from a file of items, a commented study.toml, a roster and a prompt."""
+"""Begin a study: propose settings from a file of items, and write study.toml, roster and prompt."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ _MOST_LOOKED_AT = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyProposal:
-    """What a file looks like as the items of a study.
+    """Proposed meaning of a file's columns as items of a study.
 
     Attributes
     ----------
     rows
-        Number of rows looked at.
+        Number of rows that were read.
     columns
         Names of all columns.
     id, text
-        Columns with an id and with what is asked; empty where none looks like it.
+        Columns with an id and with the text; empty if none fits.
     options
-        A column with lists, or several columns with an option each; empty where there are none.
+        A column with lists, or several columns with an option each; empty if there are none.
     classes
-        Fixed classes: those given, else the values of the label column where no options are there.
+        Fixed classes: the given ones, otherwise the values of the label column if there are no options.
     label
-        A column that holds the truth; it is kept out of the study. Empty if none looks like it.
+        Column with the truth, which is kept out of the study. Empty if none fits.
     meta
-        Columns of few different values, to keep for strata.
+        Columns with few different values, kept for stratification.
     max_tokens
         A limit that an answer in the format of the prompt does not reach.
     """
@@ -86,14 +86,14 @@ class StudyProposal:
 
 
 def find_item_files(folder: str | Path) -> list[str]:
-    """Names of the files in a folder that could hold items, in alphabetical order."""
+    """Return the files in a folder that may contain items, in alphabetical order."""
     path = Path(folder)
     found = path.iterdir() if path.is_dir() else ()
     return sorted(p.name for p in found if p.is_file() and p.name.lower().endswith(_ENDINGS))
 
 
 def propose(path: str | Path, classes: Sequence[str] = ()) -> StudyProposal:
-    """Look at a file and propose what each column is.
+    """Read a file and propose the meaning of each column.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def limit_tokens(longest: int) -> int:
 
 
 def _find_options(looks: Mapping[str, ColumnLook], rows: int) -> str | tuple[str, ...]:
-    """A column of lists, one that is named so first; else columns that a letter or number ends."""
+    """Find a column of lists, preferably named so; otherwise columns that end with a letter or number."""
     lists = [name for name, look in looks.items() if look.lists == rows > 0]
     if lists:
         return next((name for name in lists if name.lower() in _LISTS), lists[0])
@@ -156,9 +156,9 @@ def _find_label(looks: Mapping[str, ColumnLook], classes: Sequence[str], *, own:
 
 
 def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
-    """Whether a column seems to hold the truth: by its name, or as all its values are options' letters.
+    """Whether a column seems to contain the truth: by its name, or because all values are letters of options.
 
-    Where items have options of their own (`own`), their class or category is a subject.
+    If items have different options (`own`), their class or category is a subject.
     """
     if own and name.lower() in _SUBJECTS:
         return False
@@ -166,7 +166,7 @@ def _tells(name: str, look: ColumnLook, *, own: bool) -> bool:
 
 
 def _find_text(looks: Mapping[str, ColumnLook]) -> str:
-    """A column that is named like it, else the one of the longest texts if they are more than words."""
+    """Find a column with a fitting name, otherwise the one with the longest texts, if longer than words."""
     by_name = {name.lower(): name for name, look in looks.items() if look.filled and not look.lists}
     for known in (*_TEXT, *(f"{name}s" for name in _TEXT)):
         if known in by_name:
@@ -177,7 +177,7 @@ def _find_text(looks: Mapping[str, ColumnLook]) -> str:
 
 
 def _find_id(looks: Mapping[str, ColumnLook], rows: int) -> str:
-    """A column of different values that is named like it, else the file's first, if short."""
+    """Find a column of unique values with a fitting name, otherwise the file's first, if short."""
     good = [name for name, look in looks.items() if look.unique and look.filled == rows and not look.lists]
     named = [name for name in good if _ID.fullmatch(name)]
     first = [name for name in good[:1] if name == next(iter(looks)) and looks[name].longest <= _LONGEST_ID]
@@ -191,20 +191,20 @@ def _longest(looks: Mapping[str, ColumnLook], options: str | tuple[str, ...]) ->
 
 @dataclass(slots=True)
 class ColumnLook:
-    """What was seen of a column.
+    """Statistics of a column.
 
     Attributes
     ----------
     filled
         Number of rows in which it is not empty.
     lists
-        Number of rows in which it holds a list, also one written as JSON.
+        Number of rows in which it contains a list, possibly as JSON.
     length, longest
-        Characters of all its texts together, and of the longest text or list entry.
+        Total number of characters, and that of the longest text or list entry.
     values
         Its different texts, in the order of the file; some are missing if there are more than `_MOST_VALUES`.
     unique
-        Whether no value came twice.
+        Whether no value occurs twice.
     """
 
     filled: int = 0
@@ -216,7 +216,7 @@ class ColumnLook:
     _seen: set[int] = field(default_factory=set)
 
     def see(self, value: Any) -> None:
-        """Take in one row's value."""
+        """Add one row's value."""
         found = _as_list(value)
         if found is not None:
             self.filled, self.lists = self.filled + 1, self.lists + 1
@@ -236,14 +236,14 @@ class ColumnLook:
 
     @property
     def is_few(self) -> bool:
-        """Whether a handful of values come again and again."""
+        """Whether a few values recur."""
         return (
             2 <= len(self.values) <= _MOST_VALUES and len(self.values) * 3 <= self.filled and not self.lists
         )
 
 
 def _look_at_columns(path: Path) -> tuple[int, Mapping[str, ColumnLook]]:
-    """Number of rows looked at, and what their columns look like; rows that cannot be read are passed over.
+    """Return the number of rows and statistics of their columns; unreadable rows are skipped.
 
     Raises
     ------
@@ -478,12 +478,12 @@ def begin_study(
 
 
 def refuse_study(folder: str | Path) -> Path:
-    """Where a folder's study file goes.
+    """Return the path of a folder's study file.
 
     Raises
     ------
     BadInput
-        If there is one already.
+        If it exists.
     """
     target = Path(folder) / STUDY_FILE
     if target.exists():
@@ -492,12 +492,12 @@ def refuse_study(folder: str | Path) -> Path:
 
 
 def check_proposal(proposal: StudyProposal, items: str) -> None:
-    """Refuse what no study can be made of; says what to give.
+    """Raise an error for an unusable proposal, saying what to give.
 
     Raises
     ------
     BadInput
-        If there is no row, no column holds the text, or there are neither classes nor options.
+        If there is no row, no column has the text, or there are neither classes nor options.
     """
     if not proposal.rows:
         raise BadInput(f"{items}: there are no rows in it")
@@ -534,12 +534,12 @@ def _describe_model(model: str, endpoint: str) -> str:
 
 
 def _set(key: str, value: str | Sequence[str], example: str | Sequence[str]) -> str:
-    """A line that sets a key, or shows in a comment how it would be set."""
+    """Return a line that sets a key, or shows in a comment how to set it."""
     return _pad(f"{key} = {_value(value)}" if value else f"# {key} = {_value(example)}")
 
 
 def _pad(line: str) -> str:
-    """A line as wide as the comments behind the others allow for."""
+    """Pad a line to the column of the comments."""
     return f"{line} ".ljust(31)
 
 
@@ -556,5 +556,5 @@ def _value(value: str | Sequence[str]) -> str:
 
 
 def _toml(text: str) -> str:
-    """A text in TOML, whose basic strings are written as JSON's."""
+    """Write a text in TOML, whose basic strings are written as in JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

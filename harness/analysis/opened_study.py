@@ -72,22 +72,22 @@ def refuse_panel(study: Study, use: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateOptions:
-    """How to estimate.
+    """Options of estimates.
 
     Attributes
     ----------
     interval, level, published
         As in `oversight.harness.accuracy`.
     look, looks
-        The look at the data this is, of how many planned ones (O'Brien–Fleming); 0 for one look.
+        Number of this interim analysis, and of planned ones (O'Brien–Fleming); 0 for a single analysis.
     anytime
-        Whether to add the interval that may be watched at all times.
+        Whether to add the interval that holds at all times.
     gold
-        Experts' answers to items of known truth, to correct for their errors.
+        Experts' answers to items with known truth, to correct for their errors.
     joint
-        Whether the intervals of all models are to hold together.
+        Whether the intervals of all models must hold together.
     metrics, costs
-        Results by class to add, and the file that says what every truth and prediction costs.
+        Results by class to add, and the file with costs.
     """
 
     interval: str | None = None
@@ -103,12 +103,12 @@ class EstimateOptions:
 
     @property
     def by_class(self) -> bool:
-        """Whether results by class are wanted."""
+        """Whether results by class are requested."""
         return bool(self.metrics) or self.costs is not None
 
     @classmethod
     def of_study(cls, study: Study) -> EstimateOptions:
-        """The study's own settings; the default interval is no request for it where there is another."""
+        """The study's own settings; the default interval counts as not requested."""
         section = study.estimate
         return cls(
             interval=requested_interval(study),
@@ -119,7 +119,7 @@ class EstimateOptions:
 
     @property
     def level_now(self) -> float:
-        """Level of the interval at this look."""
+        """Level of the interval at this analysis."""
         return obrien_fleming_level(self.look, self.looks, self.level) if self.looks else self.level
 
     @property
@@ -130,7 +130,7 @@ class EstimateOptions:
 
     @property
     def given(self) -> list[str]:
-        """Options that were given, by their names on the command line."""
+        """Given options by their names on the command line."""
         found = {
             "interval": self.interval is not None,
             "estimators": self.published,
@@ -142,12 +142,12 @@ class EstimateOptions:
         return [name for name, is_given in found.items() if is_given]
 
     def check_effect(self, labels: LabelColumns, *, strata: bool) -> None:
-        """Refuse options that have no effect on these labels; estimators refuse further ones.
+        """Raise an error for options without effect on these labels; estimators check others.
 
         Raises
         ------
         BadInput
-            Naming the options.
+            If there are any; names them.
         """
         if self.joint and self.anytime:
             raise BadInput(
@@ -168,13 +168,13 @@ FARTHEST = 0.1
 
 
 def check_look(study: Study, store: Store, look: PlannedLook) -> None:
-    """Refuse a look that is not the next one of the plan.
+    """Raise an error for an interim analysis that is not the next one of the plan.
 
     Raises
     ------
     BadInput
-        If the study plans another number, the share of the drawn questions answered does not fit, or looks
-        taken before contradict it.
+        If the study plans another number, the share of answered questions does not match, or earlier
+        analyses contradict it.
     """
     name = f"--look {look.look}/{look.looks}"
     if study.estimate.looks not in (None, look.looks):
@@ -203,7 +203,7 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
 
 
 def note_look(store: Store, look: PlannedLook) -> None:
-    """Note that a look was taken, in the audit trail, too; again it is the same look."""
+    """Record an interim analysis, also in the audit trail; repeating it is the same analysis."""
     store.content.add_look(look)
     detail = asdict(look)
     store.audit.append([AuditEvent(kind="look", way="command", key=f"look {look.look}", detail=detail)])
@@ -211,18 +211,18 @@ def note_look(store: Store, look: PlannedLook) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What is known of experts' errors without a hand-made file, and how estimates use it.
+    """Knowledge of experts' errors, and how estimates use it.
 
     Attributes
     ----------
     gold
-        Answers to gold, where they tell both error rates: the estimate is ``corrected``.
+        Answers to gold, if they determine both error rates: the estimate is ``corrected``.
     second, known
-        Otherwise second experts' answers, and what is known of the rates: ``hui_walter`` or ``bounded``.
+        Otherwise second experts' answers, and known ranges of the rates: ``hui_walter`` or ``bounded``.
     name
-        Of these estimates; empty where nothing is known.
+        Name of these estimates; empty if nothing is known.
     errors
-        What experts were seen to do wrong, in words; empty where they were not.
+        Observed errors of experts, in words; empty if none.
     """
 
     gold: GoldCounts | None
@@ -232,14 +232,14 @@ class Correction:
     errors: str
 
     def put_first(self, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-        """Those that allow for errors first; where errors were seen, the others say so."""
+        """Put estimates that allow for errors first; if errors were observed, add a reason to the others."""
         first = {name: e for name, e in estimates.items() if name in CORRECTED}
         others = {name: e for name, e in estimates.items() if name not in CORRECTED}
         return first | {name: replace(e, why=e.why or self.errors) for name, e in others.items()}
 
 
 def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelColumns) -> Correction | None:
-    """How a study's estimates allow for errors; None where nothing is known of them."""
+    """Find how a study's estimates can allow for errors; None if nothing is known about them."""
     section = study.experts
     if labels.is_resolved or not labels.tells_accuracy or not (answers or section.knows_errors):
         return None
@@ -255,7 +255,7 @@ def find_correction(study: Study, answers: ControlAnswers | None, labels: LabelC
 
 
 def find_rates(study: Study, answers: ControlAnswers | None) -> ErrorRanges | None:
-    """What gold and study.toml tell of the error rates; None where neither does."""
+    """Error rates known from gold and study.toml; None without either."""
     section = study.experts
     true, false = answers.count_gold() if answers else ((0, 0), (0, 0))
     if not section.knows_errors and sum(true) + sum(false) == 0:
@@ -269,7 +269,7 @@ def find_rates(study: Study, answers: ControlAnswers | None) -> ErrorRanges | No
 
 
 def describe_rates(known: ErrorRanges) -> str:
-    """What is known of the rates, in words: ``by gold (27 of 30 true options confirmed, …)``."""
+    """Describe the known rates: ``by gold (27 of 30 true options confirmed, …)``."""
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
     told = []
     if right + missed:
@@ -283,7 +283,7 @@ def describe_rates(known: ErrorRanges) -> str:
 
 
 def describe_errors(answers: ControlAnswers | None) -> str:
-    """Why what takes every answer for right may not hold; empty where no error was seen."""
+    """Why estimates without correction may not hold; empty if no error was observed."""
     quality = answers.report() if answers else ()
     if not quality:
         return ""
@@ -298,7 +298,7 @@ def describe_errors(answers: ControlAnswers | None) -> str:
 
 
 def doubt_answers(study: Study, answers: ControlAnswers | None) -> str:
-    """`describe_errors`, or that study.toml says that experts may err; empty where neither is so."""
+    """`describe_errors`, or that study.toml says that experts may err; empty if neither applies."""
     known = "experts may err at the rates that study.toml gives, which is not allowed for here"
     return describe_errors(answers) or (known if study.experts.knows_errors else "")
 
@@ -309,14 +309,14 @@ def _fill(text: str, rate: Rate) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldOnItems:
-    """Yes and no to gold questions about items of the study.
+    """Answers to gold questions about items of the study.
 
     Attributes
     ----------
     item, option
-        Place of the study's item that has the gold item's text and options, and the option asked about.
+        Position of the study's item with the gold item's text and options, and the asked option.
     about_truth, is_right
-        Whether each question asks about the true option, and whether its answer is right.
+        Whether each question is about the true option, and whether its answer is right.
     """
 
     item: IntArray
@@ -325,7 +325,7 @@ class GoldOnItems:
     is_right: BoolArray
 
     def answers_for(self, predictions: PredictionColumns) -> list[GoldAnswer]:
-        """The answers about items that a model predicts."""
+        """Return the answers about items with a prediction of a model."""
         predicted = predictions.option[self.item]
         rows = np.flatnonzero(predicted >= 0)
         own = predicted[rows] == self.option[rows]
@@ -372,7 +372,7 @@ def _read_said(answers: ControlAnswers) -> dict[str, bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenRuns:
-    """Runs with answers, and remarks on those left out: without an answer yet, and of judges."""
+    """Runs with answers, and remarks on those left out (without answers, or of judges)."""
 
     runs: Sequence[dict[str, Any]]
     left_out: Sequence[str]
@@ -390,14 +390,14 @@ class ChosenRuns:
 
 
 def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collection[str] = ()) -> ChosenRuns:
-    """Find the newest run of every model that has answers, or of those named.
+    """Find the newest run of every model with answers, or of the named ones.
 
     Parameters
     ----------
     names
-        Models; None takes all but the judges.
+        Models; None for all except judges.
     judges
-        Models that are no candidates unless they are named.
+        Models that are left out unless they are named.
 
     Raises
     ------
@@ -428,7 +428,7 @@ def find_newest_runs(store: Store, names: Sequence[str] | None, judges: Collecti
 
 
 class StoredRuns(Mapping[str, PredictionColumns]):
-    """Runs by the names of their models: predictions of all items, each run read when it is first used."""
+    """Predictions of runs by model name, each read when first used."""
 
     def __init__(self, store: Store, runs: Sequence[Mapping[str, Any]], index: ItemIndex) -> None:
         self.runs = {run["name"]: run for run in runs}
@@ -436,7 +436,7 @@ class StoredRuns(Mapping[str, PredictionColumns]):
         self._read = dict[str, RunColumns]()
 
     def answered(self, name: str) -> RunColumns:
-        """All that the run of a model has answered, with its usage."""
+        """Return all answers of a model's run, with its usage."""
         if name not in self._read:
             self._read[name] = self._store.run_columns.read_run(self.runs[name]["id"], self._index)
         return self._read[name]
@@ -455,14 +455,14 @@ FIRST_ONLY = "results by class use first answers only"
 
 
 class OpenStudy:
-    """A study and its open database. Each part is read when it is first used, and kept."""
+    """A study and its open database. Each part is read when first used, and cached."""
 
     def __init__(self, study: Study, store: Store) -> None:
         self.study, self.store = study, store
 
     @cached_property
     def index(self) -> ItemIndex:
-        """The items by place."""
+        """The items by position."""
         return self.store.columns.read_index()
 
     @cached_property
@@ -483,7 +483,7 @@ class OpenStudy:
 
     @cached_property
     def second_labels(self) -> LabelColumns | None:
-        """Second questions about the same items and their answers; None without any."""
+        """Second questions about the same items with their answers; None without any."""
         second = self.store.columns.read_labels(self.index, second=True)
         return second if second.drawn is not None else None
 
@@ -500,11 +500,11 @@ class OpenStudy:
 
     @cached_property
     def runs(self) -> StoredRuns:
-        """The newest runs of all models that have answers, judges among them."""
+        """The newest runs of all models with answers, including judges."""
         return StoredRuns(self.store, find_newest_runs(self.store, None).runs, self.index)
 
     def choose(self, names: Sequence[str] | None = None) -> ChosenRuns:
-        """Choose the newest runs of the models named, or of all but the judges; see `find_newest_runs`."""
+        """Choose the newest runs of the named models, or of all except judges; see `find_newest_runs`."""
         return find_newest_runs(self.store, names, self.study.judges)
 
     def predict(self, chosen: ChosenRuns) -> dict[str, PredictionColumns]:
@@ -534,12 +534,12 @@ class OpenStudy:
 
     @cached_property
     def rates(self) -> ErrorRanges | None:
-        """What gold and study.toml tell of experts' error rates; None if neither does."""
+        """Error rates of experts known from gold and study.toml; None without either."""
         return find_rates(self.study, self.controls)
 
     @cached_property
     def doubt(self) -> str:
-        """Why estimates that take every answer for right may not hold; empty if no error is known."""
+        """Why uncorrected estimates may not hold; empty if no error is known."""
         return doubt_answers(self.study, self.controls)
 
     @cached_property
@@ -566,7 +566,7 @@ class OpenStudy:
 
     @property
     def pool(self) -> tuple[int, int] | None:
-        """Number of items drawn, and of items in all; None if all are to be asked about."""
+        """Numbers of drawn items and of all; None if all are asked about."""
         pool = self.labels.pool
         return None if pool is None else (pool.number, pool.size)
 

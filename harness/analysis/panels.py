@@ -1,4 +1,4 @@
-"""Panels of several annotators: from files and values of Python, or from a study's database."""
+"""Panels of several annotators, from files, from values in Python, or from a study's database."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ AnyChoices: TypeAlias = "Source | Mapping[str, str | None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelStudy:
-    """Where a panel's ratings are, and what the columns of files beside them are called.
+    """Location of a panel's ratings, and the column names of its files.
 
     Attributes
     ----------
     ratings
-        File or frame of ratings; None takes those of the study.
+        File or frame of ratings; None for those of the study.
     database
-        URL of the study's database, where there is no file of ratings.
+        URL of the study's database, if there is no file of ratings.
     item, annotator, label
         Columns of every file.
     classes
-        All classes in their order; None takes those seen, of a study the options of its items.
+        All classes in order; None for those that occur, or for the options of the study's items.
     clusters
         Cluster of every item by name; empty if items are independent.
     reference
-        File of labels by experts who are none of the panel, if the study names one.
+        File of labels by experts outside the panel, if the study names one.
     """
 
     ratings: Source | None = None
@@ -77,7 +77,7 @@ class PanelStudy:
         Raises
         ------
         DataError
-            If a file is wrong, named by line and field.
+            If a file is wrong; names line and field.
         BadInput
             If the study has no ratings.
         EstimateError
@@ -88,13 +88,13 @@ class PanelStudy:
                 self.ratings, item=self.item, annotator=self.annotator, label=self.label, classes=self.classes
             )
             return make_panel(found, self.classes).clustered(self.clusters)
-        from oversight.harness.store import Store  # a third of a second, which files need not pay
+        from oversight.harness.store import Store  # takes a third of a second, which is not needed for files
 
         with Store(self.database) as store:
             return read_study_panel(store, self.classes, self.clusters)
 
     def read_model(self, panel: Panel, model: str) -> IntArray:
-        """Class that a model gives every item of the panel, −1 where unreadable.
+        """Return the class that a model gives every item of the panel, −1 if unreadable.
 
         Parameters
         ----------
@@ -106,9 +106,9 @@ class PanelStudy:
         DataError
             Naming file, line and field.
         BadInput
-            If there is neither such a file nor such a run.
+            If neither such a file nor such a run exists.
         EstimateError
-            Naming the item that has no prediction.
+            If an item has no prediction; names it.
         """
         if self.ratings is not None or Path(model).exists():
             return self.read_labels(panel, model, "predictions")
@@ -118,23 +118,23 @@ class PanelStudy:
             return read_study_model(store, panel, model)
 
     def read_labels(self, panel: Panel, path: Source, name: str, *, partial: bool = False) -> IntArray:
-        """Class that a file or frame gives every item of the panel, −1 where it is empty.
+        """Return the class that a file or frame gives every item of the panel, −1 if empty.
 
         Parameters
         ----------
         name
-            What the labels are, for messages: ``"predictions"``, ``"oracle"``.
+            Name of the labels in messages: ``"predictions"``, ``"oracle"``.
         partial
-            Whether the file may leave items out (an oracle on some), −1 for them, and name others.
+            Whether the file may leave out items (an oracle for some), which get −1, and contain others.
 
         Raises
         ------
         DataError
             Naming file, line and field.
         BadInput
-            Naming the item that nobody rated.
+            If nobody rated an item; names it.
         EstimateError
-            Naming the item that is left out.
+            If an item is left out; names it.
         """
         found = read_choices(path, item=self.item, label=self.label, classes=panel.classes)
         if partial:
@@ -148,7 +148,7 @@ class PanelStudy:
 
 
 def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapping[str, str]) -> Panel:
-    """The ratings that a study has stored; arguments as the attributes of `PanelStudy`.
+    """Read the stored ratings of a study; arguments as the attributes of `PanelStudy`.
 
     Raises
     ------
@@ -161,23 +161,23 @@ def read_study_panel(store: Store, classes: Sequence[str] | None, clusters: Mapp
     if not ratings:
         raise BadInput("the study has no ratings; give a file, or collect them: oversight label --help")
     panel = make_panel(ratings, classes or list(dict.fromkeys(o for i in items for o in i.options)))
-    if not classes:  # numbers have an order of their own, and options that differ by item have none
+    if not classes:  # numbers have their own order, and options that differ by item have none
         are_words = any(parse_number(name) is None for name in panel.classes)
         panel = replace(panel, ordered=are_words and len({i.options for i in items}) == 1)
     return panel.clustered(clusters)
 
 
 def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
-    """Class that the newest run of a model gives every item of the panel, −1 where unreadable.
+    """Return the class that a model's newest run gives every item of the panel, −1 if unreadable.
 
     Raises
     ------
     BadInput
         If there is no such run.
     EstimateError
-        Naming the item that has no prediction.
+        If an item has no prediction; names it.
     """
-    # with the store, a third of a second, which files need not pay
+    # imports the store, which takes a third of a second and is not needed for files
     from oversight.harness.analysis.opened_study import find_newest_runs
 
     (run,) = find_newest_runs(store, [model]).runs
@@ -193,14 +193,14 @@ def read_study_model(store: Store, panel: Panel, model: str) -> IntArray:
 def compare_with_reference(
     panel: Panel, predicted: IntArray, reference: IntArray, humans: Sequence[str]
 ) -> HumanLevel:
-    """Human-level indices of one model among some annotators, all held against a reference.
+    """Human-level indices of one model among some annotators, all compared with a reference.
 
     Parameters
     ----------
     predicted, reference
-        Shape (N,): class of every item, negative where unreadable or unknown.
+        Shape (N,): class of every item, negative if unreadable or unknown.
     humans
-        Annotators the model is ranked among; none of them made the reference.
+        Annotators that the model is ranked among; none of them contributed to the reference.
     """
     grid = panel.grid()
     people = {n: grid[:, j] for n, j in zip(humans, panel.positions(humans), strict=True)}
@@ -208,7 +208,7 @@ def compare_with_reference(
 
 
 def class_values(panel: Panel, measurement: str, option: str) -> FloatArray | None:
-    """What the classes measure (`find_class_values`); `option` is named where a class is no number.
+    """Numbers of the classes (`find_class_values`); the message names `option`.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def agree(
     level: float = 0.95,
     **columns: Any,
 ) -> AgreementReport:
-    """Measure how well annotators agree: Krippendorff's α with its interval, κ's, AC1, classes, people.
+    """Measure annotators' agreement: Krippendorff's α with its interval, κ, AC1, classes, people.
 
     Parameters
     ----------
@@ -240,7 +240,8 @@ def agree(
         ``"nominal"``; ``"ordinal"`` (by the order of `classes`, without them of labels that are numbers);
         ``"interval"`` or ``"ratio"`` (of labels that are numbers).
     bootstrap, seed, level
-        Draws of weights of items or clusters, the seed of the draw, and the confidence level of the interval.
+        Number of draws of weights of items or clusters, seed of the draws, and confidence level of the
+        interval.
     **columns
         ``item``, ``annotator``, ``label``: what these columns are called; ``classes``: all classes in their
         order; ``clusters``: cluster of every item by name.
@@ -248,7 +249,7 @@ def agree(
     Raises
     ------
     DataError
-        Naming file and line, or row and column of the frame.
+        If the ratings are wrong; names file and line, or row and column of the frame.
     BadInput
         If a label is a word at a measurement that needs numbers or an order.
     EstimateError
@@ -274,7 +275,7 @@ def certify(
     level: float = 0.95,
     **columns: Any,
 ) -> Superhuman:
-    """Decide whether a model beats the average annotator, at any number of items, without a truth.
+    """Decide whether a model beats the average annotator without ground truth.
 
     Parameters
     ----------
@@ -283,14 +284,14 @@ def certify(
     predicted
         The model's label of every item, with the columns ``item`` and ``label``.
     oracle
-        True labels of some items, which check the assumptions.
+        True labels of some items, used to test the assumptions.
     aggregate, weights, pool, test, seed, level
         As in `oversight.harness.panel.assess_superhuman`.
 
     Raises
     ------
     DataError
-        Naming file and line, or row and column of the frame.
+        If an input is wrong; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, or an argument is out of range.
     """
@@ -324,7 +325,7 @@ def parity(
     level: float = 0.95,
     **columns: Any,
 ) -> Parity:
-    """Compare people and a model where the vote is certain and where it is not.
+    """Compare people and a model by certainty of the vote.
 
     Parameters
     ----------
@@ -338,7 +339,7 @@ def parity(
     Raises
     ------
     DataError
-        Naming file and line, or row and column of the frame.
+        If an input is wrong; names file and line, or row and column of the frame.
     EstimateError
         If an item has no prediction, a name is unknown, or no item has two voters.
     """
@@ -361,7 +362,7 @@ def parity(
 
 
 def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[PanelStudy, Panel]:
-    """How columns are called, and the panel."""
+    """Return the column names and the panel."""
     if is_frame(ratings) or isinstance(ratings, str | os.PathLike):
         study = PanelStudy(ratings=ratings, **columns)
         return study, study.read_panel()
@@ -378,7 +379,7 @@ def _read_ratings(ratings: AnyRatings, columns: Mapping[str, Any]) -> tuple[Pane
 def _read_labels(
     study: PanelStudy, panel: Panel, given: AnyChoices, name: str, *, partial: bool = False
 ) -> IntArray:
-    """Class of every item of the panel, −1 where there is none."""
+    """Return the class of every item of the panel, −1 if there is none."""
     if not isinstance(given, Mapping):
         return study.read_labels(panel, given, name, partial=partial)
     return panel.codes(name, {item: given.get(item) for item in panel.items} if partial else dict(given))

@@ -1,4 +1,4 @@
-"""What further questions of a study will buy, from its runs and the answers that it has."""
+"""Plan further questions of a study from its runs and answers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def plan_study(
     questions: int | None = None,
     level: float | None = None,
 ) -> PilotPlan:
-    """Plan by a study's answers so far; all its runs vote, its judges judge.
+    """Plan with a study's answers so far; all its runs vote, and its judges judge.
 
     Parameters
     ----------
     runs
-        Names of models; None takes those that the study's questions look at, by default all but the judges.
+        Names of models; None for those that the study's questions use, by default all except judges.
     protocol
-        Of the study to plan; None takes the study's own.
+        Protocol of the planned study; None for the study's own.
     half_width, questions, level
         As of `plan_from_pilot`; the level is the study's by default.
 

@@ -1,4 +1,4 @@
-"""Reading stored replies again with the present reader: what would change, and writing it."""
+"""Read stored replies again with the present reader, and report or store the changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NO_RUN = "no model was run yet; see: oversight run --help"
 
 @dataclass(slots=True)
 class RunRereading:
-    """What reading a run's replies again changes.
+    """Changes from reading a run's replies again.
 
     Attributes
     ----------
@@ -30,12 +30,12 @@ class RunRereading:
     answers
         Number of replies that were read again.
     left
-        Number of answers that were not read again: failed or filtered ones, those that another program read,
+        Number of answers that were not read again: failed or filtered ones, those read by another program,
         and those of workflows and logs.
     changes
         ``"unreadable → option"``, ``"option → unreadable"``, ``"option → another option"`` → number.
     noted
-        Number of answers of which only the step or the reason of the reading is new.
+        Number of answers for which only the step or the reason changed.
     examples
         The first changes, each with the item's id, both readings and the reply.
     """
@@ -69,10 +69,10 @@ def reread_study(
     Parameters
     ----------
     name
-        The model whose runs are read; None reads all.
+        The model whose runs are read; None for all.
     pattern
-        A pattern to read with, in place of the study's own; then replies of imported tables are read again
-        even if another program has read them.
+        A pattern that replaces the study's own; with it, replies of imported tables are read again even if
+        another program read them.
     write
         Whether to store the new readings.
 
@@ -118,10 +118,10 @@ def _pairs(store: Store, run_id: str) -> Iterator[tuple[Item, Prediction]]:
 
 
 def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm | None:
-    """What a run's answers were asked to be; None if its replies cannot be read again.
+    """Return the requested form of a run's answers; None if its replies cannot be read again.
 
-    A workflow's program made the answer of its replies. A log of another tool may have shown the options in
-    an order of its own, which is not stored; to read it again, import it again.
+    A workflow's program made the answer from its replies. Another tool's log may have shown the options in
+    an order that is not stored; to read it again, import it again.
     """
     pattern = pattern or study.prompt.pattern
     if str(spec["endpoint"]).startswith("import "):
@@ -132,7 +132,7 @@ def _asked(study: Study, spec: dict[str, Any], pattern: str | None) -> ReplyForm
 
 
 def _is_ours(prediction: Prediction, pattern: str | None) -> bool:
-    """Whether a reply is there to be read, and was read here."""
+    """Whether a reply is stored and was read by this project."""
     if prediction.status is PredictionStatus.FAILED or prediction.reason == "content filter":
         return False
     is_foreign = prediction.source is Source.IMPORT and prediction.step in ("", Step.LOG)

@@ -1,4 +1,4 @@
-"""The report of a study: what it has stored, estimated model by model, for a table or a page."""
+"""The report of a study: estimates of every model from the stored data, for tables and pages."""
 
 from __future__ import annotations
 
@@ -81,28 +81,28 @@ from oversight.harness.types import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemCounts:
-    """What became of the study's items with one model.
+    """Numbers of the study's items by their state for one model.
 
     Attributes
     ----------
     of
-        Items of the study: predicted, failed and unpredicted ones together.
+        All items of the study: predicted, failed and unpredicted ones.
     predicted
         Items that the model answered, readable or not.
     unreadable
-        Those among them whose answer named no option.
+        Predicted items whose answer named no option.
     failed
-        Items on which every try failed.
+        Items on which every attempt failed.
     unpredicted
         Items that the model was not asked yet.
     labelled
         Predicted items that an expert answered with yes or no.
     abstained
-        Predicted items of which experts said only that they cannot tell.
+        Predicted items for which experts only said that they cannot tell.
     unlabelled
         Predicted items whose questions are all open.
     unasked
-        Predicted items without a question; of those drawn, where items were drawn from a pool.
+        Predicted items without a question; if items were drawn from a pool, of the drawn ones.
     """
 
     of: int
@@ -123,21 +123,21 @@ class ModelReport:
     Attributes
     ----------
     estimates
-        Estimator name → estimate; those undefined for the data are in `undefined` with the reason.
+        Estimator name → estimate; undefined ones are in `undefined` with the reason.
     unusable
-        Why nothing can be estimated from the model's data; empty where something can.
+        Why the model's data allow no estimate; empty if they allow one.
     unreadable, failed
         Kind of reason → number of predictions.
     refuted
         Items whose prediction an expert's answer contradicts.
     usd
-        What the run cost; None if the price is unknown.
+        Cost of the run; None if the price is unknown.
     usd_per_correct
         Dollars per right answer and the ends of its interval (None: no upper end); None without a cost.
     truth
-        Accuracy by the sealed key, where it was opened.
+        Accuracy by the sealed key, if it was opened.
     classes
-        Results by class, where they are wanted.
+        Results by class, if requested.
     steps
         Step that read an answer → number of predictions, see `oversight.harness.llm.reading.Step`.
     """
@@ -169,7 +169,7 @@ class ModelReport:
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:
-        """The same, with `why` in every estimate that has no reason of its own."""
+        """Return the report with `why` in every estimate without a reason."""
         classes = self.classes
         if classes is not None:
             classes = ClassEstimates(_doubt(classes, why), classes.undefined)
@@ -224,7 +224,7 @@ def report_model(
     *,
     unusable: str = "",
 ) -> ModelReport:
-    """Report one run with its estimates; `usd` is its cost, None if that is not known."""
+    """Report one run with its estimates; `usd` is its cost, None if unknown."""
     every = answered.predictions
     predictions = keep_drawn(every, evidence.labels)
     labels = keep_predicted(evidence.labels, predictions)
@@ -261,7 +261,7 @@ def report_model(
 
 
 def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str, Estimate]:
-    """Estimates in the order in which they are shown; side information of other packages comes last."""
+    """Sort estimates for display; side information of other packages comes last."""
     known = [name for name in ESTIMATOR_NAMES if name in made]
     in_order = {name: made[name] for name in dict.fromkeys([*known, *made])}
     return in_order if correction is None else correction.put_first(in_order)
@@ -270,15 +270,15 @@ def _order_estimates(made: Estimates, correction: Correction | None) -> dict[str
 def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: Strata) -> tuple[Check, ...]:
     """Run the checks on the labels that estimates are made of.
 
-    While no estimate can be made, since experts have not begun, a check that fails for want of their answers
-    says nothing of an assumption: it counts as not made.
+    While no estimate is possible, because experts have not begun, a check that fails for lack of their
+    answers says nothing about an assumption: it counts as not made.
     """
     try:
         return run_checks(predictions, collected_part(labels, predictions.is_there)[0], strata=strata)
     except EstimateError as error:
         return tuple(
             Check.not_made(check.name, str(error))
-            # a stratum is small by the number of its labels, whoever gave them
+            # a stratum is small if it has few labels, by any expert
             if check.state == "failed" and check.name != "small_strata"
             else check
             for check in run_checks(predictions, labels, strata=strata)
@@ -286,14 +286,14 @@ def _run_checks(predictions: PredictionColumns, labels: LabelColumns, strata: St
 
 
 def _check_gold(predictions: PredictionColumns, evidence: StudyEvidence) -> tuple[Check, ...]:
-    """The check of gold answers by agreement with the model; none if nothing is corrected by gold."""
+    """Check gold answers by agreement with the model; none if nothing is corrected by gold."""
     if evidence.gold is None:
         return ()
     return (gold_errors(evidence.gold.answers_for(predictions), len(evidence.labels.models)),)
 
 
 def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimates:
-    """The same, with a reason why the estimate corrected by gold may not hold if its check failed."""
+    """Add a reason to the estimate corrected by gold if its check failed."""
     failed = "; ".join(f"check {c.name!r} failed: {c.message}" for c in gold if c.passed is False)
     if not failed or "corrected" not in estimates:
         return estimates
@@ -305,7 +305,7 @@ def _doubt_correction(estimates: Estimates, gold: tuple[Check, ...]) -> Estimate
 def _count_items(
     predictions: PredictionColumns, drawn: BoolArray, labels: LabelColumns, asked: BoolArray
 ) -> ItemCounts:
-    """Counts of all items, and of what experts said on the predicted ones that were `drawn`."""
+    """Count all items, and the experts' answers on the predicted ones that were `drawn`."""
     ran, failed = predictions.ran, predictions.has_failed
     said = labels.answered & drawn
     silent = labels.labelled & drawn & ~said
@@ -377,13 +377,13 @@ class StudyReport(Shown):
     Attributes
     ----------
     clusters
-        Number of clusters of items and size of the largest; None where items are independent.
+        Number of clusters and size of the largest; None if items are independent.
     pool
-        How many items were drawn, and of how many; None where all are to be asked about.
+        Numbers of drawn items and of all; None if all are asked about.
     left_out
-        What is said of models that have no answers yet, and of judges.
+        Remarks on models without answers, and on judges.
     quality
-        What control questions tell of the experts; empty where there are none.
+        Experts' results on control questions; empty without any.
     """
 
     name: str
@@ -406,13 +406,13 @@ class StudyReport(Shown):
     picture: ClassVar[str] = "estimates"
 
     def __str__(self) -> str:
-        """The number of answers, then one line a model with the estimate to quote."""
+        """The number of answers, then one line per model with the estimate to quote."""
         head = f"{self.name}: {self.n_answers:,} of {self.n_questions:,} questions answered"
         made = (f"{m.name}: {Estimates(m.estimates, m.undefined).headline}" for m in self.models)
         return "\n".join([head, *made])
 
     def records(self) -> list[dict[str, Any]]:
-        """A row an estimate of a model; the truth beside it where the key was opened."""
+        """One row per estimate of a model, with the truth if the key was opened."""
         return [
             {"model": model.name} | row | ({"truth": model.truth} if self.opened else {})
             for model in self.models
@@ -420,7 +420,7 @@ class StudyReport(Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: the accuracy of every model, then all estimates of each."""
+        """HTML shown in a notebook: the accuracy of every model, then all estimates of each."""
         accuracy = [_accuracy_row(model) for model in self.models]
         first = HtmlTable(columns=("model", "accuracy", "interval"), rows=accuracy)
         tables = [
@@ -458,9 +458,9 @@ def report_study(
     Parameters
     ----------
     runs
-        Names of models; None takes the newest run of each but the judges.
+        Names of models; None for the newest run of each except judges.
     options
-        How to estimate; None takes the study's settings.
+        Options of the estimates; None for the study's settings.
     truth
         True option by item id, to show the true accuracy beside each estimate; None if the key stays sealed.
 
@@ -552,9 +552,9 @@ def _second_by_class(opened: OpenStudy, strata: Strata) -> LabelColumns | None:
 
 
 def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]:
-    """Votes of every model's newest run, whichever are shown, and what else the study has.
+    """Votes of every model's newest run, and the other side information of the study.
 
-    Gold corrects for experts' errors by itself, so nothing else does.
+    If gold corrects for experts' errors, nothing else does.
     """
     kinds: list[SideInformation] = []
     errors = None if gold else opened.correction
@@ -568,7 +568,7 @@ def _side_information(opened: OpenStudy, *, gold: bool) -> list[SideInformation]
 
 
 def _read_judges(opened: OpenStudy) -> Judges:
-    """What the study's judges say; or why they say nothing."""
+    """Return the opinions of the study's judges, or why there are none."""
     try:
         judges = opened.read_judges()
     except BadInput as error:
@@ -580,7 +580,7 @@ def _read_judges(opened: OpenStudy) -> Judges:
 def _summarise(
     opened: OpenStudy, models: tuple[ModelReport, ...], left_out: Sequence[str], level: float
 ) -> StudyReport:
-    """All models' reports with what they share; rates of experts at a level."""
+    """Combine all models' reports with the shared data; experts' rates have a level."""
     study, store, labels = opened.study, opened.store, opened.labels
     assumed = (a for m in models for e in m.estimates.values() for a in e.assumptions)
     return StudyReport(
@@ -604,7 +604,7 @@ def _summarise(
 
 
 def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
-    """The report of every expert who was asked anything, by name."""
+    """Return the report of every expert with a question, by name."""
     drawn = labels.drawn or labels.questions
     number = len(drawn.experts)
     asked, expected = (np.bincount(drawn.expert, w, number) for w in (None, 1 / drawn.n_options))
@@ -626,7 +626,7 @@ def _report_experts(labels: LabelColumns) -> tuple[ExpertReport, ...]:
 
 
 def _read_versions() -> dict[str, str]:
-    """Versions of this project and of what it computes with, as far as it is installed."""
+    """Return the versions of this project and of its numerical libraries."""
     found = {"oversight": VERSION}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -635,12 +635,12 @@ def _read_versions() -> dict[str, str]:
 
 
 def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) -> None:
-    """Refuse an interval for looking on that this draw allows for none of the models.
+    """Raise an error if this draw allows an anytime interval for none of the models.
 
     Raises
     ------
     BadInput
-        Saying why.
+        If so; says why.
     """
     reasons = []
     for predictions in models:
@@ -654,7 +654,7 @@ def _check_watchable(models: Sequence[PredictionColumns], labels: LabelColumns) 
 
 
 def _strata(opened: OpenStudy) -> Strata:
-    """By a column, by a panel, or by the model's confidence unless the items have a column of that name."""
+    """Stratify by a column, by a panel, or by the model's confidence unless items have such a column."""
     study, index = opened.study, opened.index
     column = study.estimate.strata
     if study.estimate.panel is not None:

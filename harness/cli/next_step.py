@@ -46,16 +46,16 @@ def _find_step(study: Study) -> str:
         return "no question is drawn yet.\nNext: draw them (oversight label route)."
     told = f"{answered} of {counted(asked, 'question')} answered, {counted(runs, 'run')} of models"
     if not runs:
-        return f"{told}.\nNext: ask the models (oversight run)."
-    if answered < asked:
+        step = "ask the models (oversight run)"
+    elif answered < asked:
         look = (
             "agreement so far: oversight panel agree" if panel else "the accuracy so far: oversight estimate"
         )
-        return f"{told}.\nNext: have the rest answered (oversight label status shows who is missing); {look}."
-    if panel:
-        return (
-            f"{told}.\nNext: oversight panel agree, then oversight panel certify and oversight panel parity."
-        )
-    if study.is_open:
-        return f"{told}.\nNext: oversight label route (questions may follow), then oversight estimate."
-    return f"{told}.\nNext: oversight estimate, then oversight compare or oversight view."
+        step = f"have the rest answered (oversight label status shows who is missing); {look}"
+    elif panel:
+        step = "oversight panel agree, then oversight panel certify and oversight panel parity"
+    elif study.is_open:
+        step = "oversight label route (questions may follow), then oversight estimate"
+    else:
+        step = "oversight estimate, then oversight compare or oversight view"
+    return f"{told}.\nNext: {step}."

@@ -1,4 +1,4 @@
-"""A study's questions, answers and predictions as columns over its items: arrays in place of objects."""
+"""A study's questions, answers and predictions as arrays over its items."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""The table of a study: items by place, what was asked about them, what came back, what models predict.
+"""The table of a study as arrays: items, questions, answers, and models' predictions.
 
 Records become arrays over one index of items (`ItemIndex`). `LabelColumns` holds questions, answers and the
 design they were collected by; `PredictionColumns` holds what one model predicts.
@@ -56,14 +56,14 @@ from oversight.harness.types import (
 
 
 class ItemIndex:
-    """Items by place, from 0; columns over one index belong together.
+    """Items by position, from 0; columns over the same index belong together.
 
     Parameters
     ----------
     size
         Number of items, N.
     read_ids
-        Returns their N ids in order; called when the first is needed, as most work needs none.
+        Returns their N ids in order; called when the first is needed, because most work needs none.
     """
 
     def __init__(self, size: int, read_ids: Callable[[], Sequence[str]]) -> None:
@@ -72,7 +72,7 @@ class ItemIndex:
 
     @classmethod
     def of(cls, ids: Sequence[str]) -> ItemIndex:
-        """The index of ids that are known."""
+        """Make the index of known ids."""
         return cls(len(ids), lambda: ids)
 
     @cached_property
@@ -82,25 +82,25 @@ class ItemIndex:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Place of every id."""
+        """Position of every id."""
         return {name: place for place, name in enumerate(self.ids)}
 
     def find(self, ids: Iterable[str]) -> IntArray:
-        """Places of ids; −1 for an unknown one."""
+        """Positions of ids; −1 for an unknown one."""
         places = self.places
         return np.array([places.get(name, -1) for name in ids], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemValues:
-    """Names of items.
+    """Text values of items, as codes.
 
     Attributes
     ----------
     code
-        Shape (N,): place of the item's name in `names`, −1 for an item without one.
+        Shape (N,): position of the item's value in `names`, −1 for an item without one.
     names
-        In alphabetical order.
+        The values in alphabetical order.
     """
 
     code: IntArray
@@ -108,21 +108,21 @@ class ItemValues:
 
     @classmethod
     def of(cls, values: Mapping[str, str], index: ItemIndex) -> ItemValues:
-        """Names by id as codes by place; those of other items are left out."""
+        """Encode values given by id; those of other items are left out."""
         found = [values.get(name) for name in index.ids]
         names = sorted({name for name in found if name is not None})
         places: dict[str | None, int] = {name: place for place, name in enumerate(names)}
         return cls(code=np.array([places.get(name, -1) for name in found], dtype=np.int64), names=names)
 
     def by_id(self, index: ItemIndex) -> dict[str, str]:
-        """Names by id, of the items that have one."""
+        """Values by id, for items that have one."""
         codes = zip(index.ids, self.code.tolist(), strict=True)
         return {name: self.names[code] for name, code in codes if code >= 0}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemPool:
-    """Items drawn from a pool: each with the same probability, in proportion within strata, or with weights.
+    """Items drawn from a pool: with equal probabilities, in proportion within strata, or with weights.
 
     Without weights the mean of anything over the drawn items is an unbiased estimate of its mean over the
     pool; strata that tell it apart make it more exact than as many items drawn at random.
@@ -134,8 +134,8 @@ class ItemPool:
     size
         Number of items of the pool.
     weight
-        Shape (N,): how many items of the pool every drawn item stands for, at least 1, 0 for an item that was
-        not drawn; None where all stand for equally many (`weigh_draws`).
+        Shape (N,): number of pool items that every drawn item represents, at least 1, and 0 for an item
+        that was not drawn; None if all are equal (`weigh_draws`).
     chance, batch
         Shape (N,): probability with which a drawn item was drawn of what remained, NaN where all were equal,
         and number of its draw, 0 for an item that was not drawn; None of weights that came without draws.
@@ -154,19 +154,19 @@ class ItemPool:
 
     @cached_property
     def number(self) -> int:
-        """How many items were drawn."""
+        """Number of drawn items."""
         return int(np.count_nonzero(self.drawn))
 
 
 def share_of_draw(number: int, before: int, remaining: int, pool: int) -> float:
-    """λ of a draw of `number` of the `remaining` items among all up to it; `before` were drawn before."""
+    """λ of a draw of `number` of the `remaining` items; `before` items were drawn earlier."""
     return pool * number / ((before + number) * remaining)
 
 
 def weigh_draws(chance: FloatArray, batch: IntArray, pool: int) -> FloatArray:
-    """How many items of the pool every drawn one stands for, shape (n,).
+    """Number of pool items that every drawn one represents, shape (n,).
 
-    At least 1 where every draw kept chances up to its `share_of_draw`.
+    At least 1 if every draw limited its probabilities to `share_of_draw`.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ ABSENT = -3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictionColumns:
-    """What a model predicts of every item.
+    """A model's predictions for every item.
 
     Attributes
     ----------
@@ -203,8 +203,8 @@ class PredictionColumns:
     option
         Shape (N,): the option, from 0; −1 unreadable, −2 failed, −3 not asked.
     confidence
-        Shape (N,), in [0, 1]: what the model gave to its own option, NaN where it said nothing; None if
-        it never did.
+        Shape (N,), in [0, 1]: the model's probability of its own option, NaN if unknown; None if there is
+        none at all.
     """
 
     index: ItemIndex
@@ -213,7 +213,7 @@ class PredictionColumns:
 
     @classmethod
     def of(cls, predictions: Sequence[Prediction], index: ItemIndex) -> PredictionColumns:
-        """From records about items of the index.
+        """Make columns from records about items of the index.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class PredictionColumns:
 
     @cached_property
     def ran(self) -> BoolArray:
-        """Items of which an answer came, readable or not, shape (N,)."""
+        """Items with an answer, readable or not, shape (N,)."""
         return np.asarray(self.option >= UNREADABLE)
 
     @property
@@ -251,7 +251,7 @@ class PredictionColumns:
         return np.asarray(self.option == UNREADABLE)
 
     def on(self, items: BoolArray) -> PredictionColumns:
-        """The predictions of these items, shape (N,), as if the model was not asked about the others."""
+        """Predictions of these items only, shape (N,), as if the model was not asked about the others."""
         if not (self.is_there & ~items).any():
             return self
         return replace(self, option=np.where(items, self.option, ABSENT))
@@ -285,7 +285,7 @@ def _refuse_double(predictions: Sequence[Prediction], place: AnyIntArray, size: 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OfferedOptions:
-    """The propensities of all options of R questions; a question may have none recorded.
+    """Propensities of all options of R questions; a question may have none recorded.
 
     Attributes
     ----------
@@ -300,41 +300,41 @@ class OfferedOptions:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[float]]) -> OfferedOptions:
-        """From one sequence a question, empty where none are recorded."""
+        """Make them from one sequence per question, empty if none is recorded."""
         start = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
         return cls(start=start, values=np.array([pi for row in rows for pi in row], dtype=np.float64))
 
     @property
     def number(self) -> IntArray:
-        """Options of every question, 0 where none are recorded; shape (R,)."""
+        """Number of options of every question, 0 if none is recorded; shape (R,)."""
         return np.diff(self.start)
 
     @property
     def least(self) -> FloatArray:
-        """The least propensity of every question, which all must have recorded; shape (R,)."""
+        """Smallest propensity of every question, all of which must be recorded; shape (R,)."""
         found: FloatArray = np.minimum.reduceat(self.values, self.start[:-1])
         return found
 
     @property
     def greatest(self) -> FloatArray:
-        """The greatest propensity of every question, which all must have recorded; shape (R,)."""
+        """Largest propensity of every question, all of which must be recorded; shape (R,)."""
         found: FloatArray = np.maximum.reduceat(self.values, self.start[:-1])
         return found
 
     def take(self, rows: AnyIntArray) -> OfferedOptions:
-        """Those of some questions."""
+        """Select some questions."""
         number = self.number[rows]
         start = np.concatenate([[0], np.cumsum(number, dtype=np.int64)])
         inside = np.arange(start[-1]) - np.repeat(start[:-1], number)
         return OfferedOptions(start=start, values=self.values[np.repeat(self.start[rows], number) + inside])
 
     def join(self, other: OfferedOptions) -> OfferedOptions:
-        """Those of these questions, followed by those of others."""
+        """Append the propensities of other questions."""
         start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
         return OfferedOptions(start=start, values=np.concatenate([self.values, other.values]))
 
     def of_option(self, option: AnyIntArray) -> FloatArray:
-        """The propensity of one option of every question, which all must have recorded; shape (R,)."""
+        """Propensity of one option of every question, all of which must be recorded; shape (R,)."""
         found: FloatArray = self.values[self.start[:-1] + option]
         return found
 
@@ -344,24 +344,24 @@ _OPTION_BITS = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class QuestionColumns:
-    """R questions, one an entry.
+    """R questions, one per entry.
 
     Attributes
     ----------
     index
         The items.
     item, option
-        Place of the item, and the option asked about.
+        Position of the item, and the option asked about.
     n_options
         K of the item.
     propensity
-        With which the option was asked about, in (0, 1].
+        Propensity of the option, in (0, 1].
     expert
-        Place of the person in `experts`.
+        Position of the person in `experts`.
     offered
         Propensities of all options.
     place
-        Number by which the expert's questions are handed out; −1 if the order is not known.
+        Place of the question in its expert's queue; −1 if the order is unknown.
     """
 
     index: ItemIndex
@@ -376,7 +376,7 @@ class QuestionColumns:
 
     @classmethod
     def of(cls, rows: Sequence[Question | Label], index: ItemIndex) -> QuestionColumns:
-        """From records about items of the index."""
+        """Make columns from records about items of the index."""
         experts = list(dict.fromkeys(row.expert for row in rows))
         places = {name: place for place, name in enumerate(experts)}
         return cls(
@@ -395,7 +395,7 @@ class QuestionColumns:
         return len(self.item)
 
     def take(self, rows: AnyIntArray) -> QuestionColumns:
-        """Some of the questions."""
+        """Select some questions."""
         found = replace(
             self,
             item=self.item[rows],
@@ -406,14 +406,14 @@ class QuestionColumns:
             offered=self.offered.take(rows),
             place=self.place[rows],
         )
-        # dear to make, and each question keeps its own
+        # expensive to compute, so it is cached per question
         vars(found).update(
             {name: vars(self)[name][rows] for name in ("order", "item_order") if name in vars(self)}
         )
         return found
 
     def join(self, other: QuestionColumns) -> QuestionColumns:
-        """These questions, followed by others about items of the same index."""
+        """Append other questions about items of the same index."""
         names = ("item", "option", "n_options", "propensity", "place")
         joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
         experts = list(dict.fromkeys([*self.experts, *other.experts]))
@@ -429,13 +429,13 @@ class QuestionColumns:
 
     @cached_property
     def order(self) -> NDArray[np.uint64]:
-        """Places of the questions in an order that neither items nor experts chose, shape (R,)."""
+        """Positions of the questions in an order independent of items and experts, shape (R,)."""
         ids, pairs = self.index.ids, zip(self.item.tolist(), self.option.tolist(), strict=True)
         return np.array([derive_seed(0, "drawn", ids[i], str(k)) for i, k in pairs], dtype=np.uint64)
 
     @cached_property
     def item_order(self) -> NDArray[np.uint64]:
-        """The same of their items, so that the questions of one stay together."""
+        """Positions of the questions in such an order that keeps an item's questions together."""
         ids = self.index.ids
         items, which = np.unique(self.item, return_inverse=True)
         order = [derive_seed(0, "drawn", ids[i]) for i in items.tolist()]
@@ -458,32 +458,32 @@ _KIND = {LabelKind.ORDINARY: YES, LabelKind.COMPLEMENTARY: NO, LabelKind.ABSTAIN
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelColumns:
-    """L labels in the order of their answers, with the design they were collected by.
+    """L labels in the order of their answers, with the design by which they were collected.
 
     Attributes
     ----------
     questions
-        What the labels answer.
+        The answered questions.
     kind
         1 yes, 0 no, −1 abstained; shape (L,).
     statements
-        Those of every protocol that drew one of the questions.
+        Statements of every protocol that drew one of the questions.
     drawn
-        All questions, answered or not; None where only answers are known.
+        All questions, answered or not; None if only answers are known.
     asked
-        Whether the item has a question, shape (N,); all False where that is not known.
+        Whether the item has a question, shape (N,); all False if unknown.
     cluster
         Cluster of every item; None if items are independent.
     pool
-        The items that were drawn from a larger pool; None where all were meant to be asked about.
+        The items drawn from a larger pool; None if all were meant to be asked about.
     passed
-        Whether each abstention stands for an open question that its expert passed over, shape (L,); None
-        if there are none.
+        Whether each abstention represents a question that its expert passed over, shape (L,); None if there
+        are none.
     models
-        Predictions of all models of the study, against which checks hold the answers; may be empty.
+        Predictions of all models of the study, which checks compare with the answers; may be empty.
     rates
-        Share of the questions about each option that was answered, shape (K,), if it is known from more
-        questions than these labels are about; else None.
+        Share of the questions about each option that was answered, shape (K,), if known from more questions
+        than these labels are about; otherwise None.
     """
 
     questions: QuestionColumns
@@ -499,7 +499,7 @@ class LabelColumns:
 
     @classmethod
     def of(cls, labels: Sequence[Label], index: ItemIndex) -> LabelColumns:
-        """From labels of items of the index, with their design if they carry one."""
+        """Make columns from labels of items of the index, with their design if they have one."""
         design = design_of(labels)
         return cls(
             questions=QuestionColumns.of(labels, index),
@@ -518,7 +518,7 @@ class LabelColumns:
 
     @property
     def item(self) -> IntArray:
-        """Place of every label's item, shape (L,)."""
+        """Position of every label's item, shape (L,)."""
         return self.questions.item
 
     @property
@@ -528,12 +528,12 @@ class LabelColumns:
 
     @property
     def statement(self) -> ProtocolStatement:
-        """The one that decides, see `oversight.harness.types.deciding_statement`; there must be one."""
+        """The deciding statement, see `oversight.harness.types.deciding_statement`; there must be one."""
         return deciding_statement(self.statements)
 
     @property
     def is_uniform(self) -> bool:
-        """Whether the protocol drew options uniformly; labels of no stated protocol are taken for such."""
+        """Whether the protocol drew options uniformly; assumed for labels without a stated protocol."""
         return not self.statements or self.statement.estimator == "likelihood"
 
     @property
@@ -553,7 +553,7 @@ class LabelColumns:
 
     @property
     def tells_accuracy(self) -> bool:
-        """Whether the protocol tells one model's accuracy."""
+        """Whether the protocol identifies one model's accuracy."""
         return not self.statements or "accuracy" in self.statement.answers
 
     @property
@@ -578,7 +578,7 @@ class LabelColumns:
 
     @cached_property
     def labelled(self) -> BoolArray:
-        """Whether an item has a label, an abstention too; shape (N,)."""
+        """Whether an item has a label, including abstentions; shape (N,)."""
         return mark(self.item, self.index.size)
 
     @cached_property
@@ -588,12 +588,12 @@ class LabelColumns:
 
     @cached_property
     def places(self) -> IntArray:
-        """Places of the items that have a label, in order."""
+        """Positions of the items with a label, in order."""
         return np.flatnonzero(self.labelled)
 
     @cached_property
     def rank(self) -> IntArray:
-        """Which of `places` the item of every label is, shape (L,)."""
+        """Index in `places` of every label's item, shape (L,)."""
         found: IntArray = (np.cumsum(self.labelled) - 1)[self.item]
         return found
 
@@ -619,24 +619,24 @@ class LabelColumns:
 
     @property
     def asked_items(self) -> BoolArray:
-        """Items that have a question; where that is not known, those with a label."""
+        """Items with a question; if unknown, items with a label."""
         return self.asked if self.asked.any() else self.labelled
 
     @property
     def number_answered(self) -> int:
-        """Labels that are answers: questions that were passed over are none."""
+        """Number of labels that are answers; passed-over questions are not."""
         return len(self) - (0 if self.passed is None else int(np.count_nonzero(self.passed)))
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def take(self, rows: AnyIntArray) -> LabelColumns:
-        """Some of the labels, with the same design."""
+        """Select labels and keep the design."""
         passed = None if self.passed is None else self.passed[rows]
         return replace(self, questions=self.questions.take(rows), kind=self.kind[rows], passed=passed)
 
     def pass_over(self, questions: QuestionColumns) -> LabelColumns:
-        """The same labels, followed by an abstention for every question that was passed over."""
+        """Append an abstention for every passed-over question."""
         if not len(questions):
             return self
         kind = np.concatenate([self.kind, np.full(len(questions), ABSTAINED)])
@@ -699,7 +699,7 @@ def align_pool(
     EstimateError
         If an item is predicted twice, or an option is missing; names the row.
     WrongType
-        If one is no list of predictions or labels.
+        If one is not a list of predictions or labels.
     TypeError
         If records meet columns, or columns are of several indexes.
     """
@@ -729,33 +729,33 @@ def align_pool(
 
 
 def keep_drawn(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """The predictions of the items that were drawn from a pool; all where there was no such draw.
+    """Predictions of the items drawn from a pool; all predictions without such a draw.
 
-    What a model predicts of an item that nobody means to ask about is neither wrong nor waiting.
+    A prediction for an item that will not be asked about is neither wrong nor waiting.
     """
     return predictions if labels.pool is None else predictions.on(labels.pool.drawn)
 
 
 def keep_predicted(labels: LabelColumns, predictions: PredictionColumns) -> LabelColumns:
-    """The labels of items that have a prediction, with their design: a run under way has fewer items."""
+    """Labels of items with a prediction, with their design: a run under way has fewer items."""
     kept = predictions.is_there[labels.item]
     return labels if kept.all() else labels.take(np.flatnonzero(kept))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemGroup:
-    """Items of a study by themselves.
+    """A group of items as a separate study.
 
     Attributes
     ----------
     name
-        Their stratum, say.
+        Name, for example of their stratum.
     places
-        Where they stand among all items.
+        Their positions among all items.
     index
-        An index of their own, in the same order.
+        A separate index in the same order.
     labels
-        What was asked and said of them, as if of no others.
+        Their questions and answers, as if there were no others.
     """
 
     name: str
@@ -764,7 +764,7 @@ class ItemGroup:
     labels: LabelColumns
 
     def take(self, predictions: PredictionColumns) -> PredictionColumns:
-        """A model's predictions of them."""
+        """Select a model's predictions for the group."""
         confidence = predictions.confidence
         return PredictionColumns(
             index=self.index,
@@ -774,7 +774,7 @@ class ItemGroup:
 
 
 def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]:
-    """Every group of items; all together take little more time than the whole.
+    """Return every group of items, in little more time than for the whole.
 
     Items without a group are in none.
     """
@@ -800,7 +800,7 @@ def split_items(groups: ItemValues, labels: LabelColumns) -> Iterator[ItemGroup]
 
 
 def _move_pool(pool: ItemPool | None, places: IntArray) -> ItemPool | None:
-    """The drawn items of a group, as one stratum: how many fell into the group was left to chance."""
+    """Return the drawn items of a group as one stratum, because their number was random."""
     if pool is None:
         return None
     weight = None if pool.weight is None else pool.weight[places]
@@ -831,7 +831,7 @@ CHANCE = 0.05
 def answering_rates(
     asked: Sequence[int] | AnyIntArray, answered: Sequence[int] | AnyIntArray, *, chance: float = CHANCE
 ) -> FloatArray:
-    """Share of the questions about each class that was answered, in [0, 1]; the same for all without proof.
+    """Share of answered questions about each class, in [0, 1]; equal unless a test shows a difference.
 
     Parameters
     ----------
@@ -868,7 +868,7 @@ def answering_rates(
 
 
 def read_questions(labels: LabelColumns, *, with_open: bool = True) -> tuple[QuestionColumns, BoolArray]:
-    """All questions, and which have a yes or a no; with those that have no answer yet, if they are known."""
+    """All questions, and whether they have a yes or a no; includes open ones if they are known."""
     if labels.drawn is None or not with_open:
         return labels.questions, np.asarray(labels.kind != ABSTAINED)
     row = labels.answers
@@ -883,7 +883,7 @@ RELEVANT_EXCESS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedTexts:
-    """How many of some items repeat the text of another one.
+    """Numbers of items that repeat another item's text.
 
     Attributes
     ----------
@@ -902,7 +902,7 @@ class RepeatedTexts:
 
 
 def digest_text(text: str, options: Sequence[str]) -> int:
-    """Return a number below 2⁶³ that items with an equal text and equal options share.
+    """Return a number below 2⁶³ that items with equal text and equal options share.
 
     Examples
     --------
@@ -914,7 +914,7 @@ def digest_text(text: str, options: Sequence[str]) -> int:
 
 
 def count_repeated(digest: IntArray, cluster: IntArray | None = None) -> RepeatedTexts:
-    """Count items whose text another item has, too.
+    """Count items whose text occurs more than once.
 
     Parameters
     ----------

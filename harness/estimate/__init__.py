@@ -1,7 +1,6 @@
 """Accuracy and its uncertainty from expert labels: pure functions, arrays in, `Estimate` out.
 
-No network, SQL or data frame is imported here. `accuracy`, `accuracies` and `compare` are the calls
-that most users need; the folders below hold what they are made of.
+No network, SQL or data frame is imported here. Most users need only `accuracy`, `accuracies` and `compare`.
 """
 
 import lazy_loader

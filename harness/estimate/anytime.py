@@ -1,19 +1,19 @@
 """Intervals for looking at the result while answers still come in.
 
-A fixed 95 % interval that is looked at again and again misses the truth far more often than 5 %:
-with a look every 10 labels up to 1000, about every third time. Two remedies, from narrow to wide:
-a number of looks planned beforehand (O'Brien–Fleming), and a confidence sequence from the likelihood,
-valid at all times at once.
+A fixed 95 % interval that is computed repeatedly misses the truth far more often than 5 %: with an analysis
+every 10 labels up to 1000, about every third time. There are two remedies, from narrow to wide: a planned
+number of interim analyses (O'Brien–Fleming), and a confidence sequence from the likelihood, valid at all
+times at once.
 
-Looking on while answers come in about items drawn with unequal, recorded chances, in one draw or several.
+Confidence sequences for items drawn with unequal, recorded probabilities, in one draw or several.
 
-The b-th draw takes n_b of the N_b items that remain, item i with chance ρ_i. In random order its answers
-have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i) at the true share m of what remains, whatever earlier
-answers made of the chances. So Π (1 + λ v_i (g_i − m)) with λ > 0 shows by Ville's inequality that the share
-is above m, with λ < 0 that it is below; a mixture over λ stands in for the best one (Waudby-Smith & Ramdas
-2024, J. R. Stat. Soc. B 86). Of the items drawn before, the sum of truths lies between those known right and
-those not known wrong, so that an accuracy A of the pool leaves a range for m, whose nearer end the draw has
-to refute.
+The b-th draw takes n_b of the N_b items that remain, item i with probability ρ_i. In random order its
+answers have E v_i (g_i − m) = 0 with v_i = n_b/(N_b ρ_i) at the true share m of the remaining items,
+however the probabilities depend on earlier answers. By Ville's inequality Π (1 + λ v_i (g_i − m)) with λ >
+0 shows that the share is above m, and with λ < 0 that it is below; a mixture over λ approximates the best
+one (Waudby-Smith & Ramdas 2024, J. R. Stat. Soc. B 86). For the items drawn before, the number of right
+ones lies between those known right and those not known wrong. So an accuracy A of the pool implies a range
+for m, and the draw has to refute the nearer end of it.
 
 The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the
 prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
@@ -38,7 +38,7 @@ from oversight.harness.types import Counts, Estimate, Interval
 
 @lru_cache(maxsize=64)
 def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
-    """C such that P(|z_j| ≤ c √(L/j) for all j = 1..L) = level, for L equally spaced looks.
+    """C such that P(|z_j| ≤ c √(L/j) for all j = 1..L) = level, for L equally spaced analyses.
 
     O'Brien & Fleming (1979, Biometrics 35). Since z_j √j is a random walk with unit normal steps the
     bound is the constant ±c√L, and the survival probability follows by repeated numerical
@@ -57,10 +57,10 @@ def obrien_fleming_constant(looks: int, level: float = 0.95) -> float:
 
 
 def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
-    """Level at which to compute *any* fixed-sample interval at look j of L: 2Φ(c √(L/j)) − 1.
+    """Level at which to compute *any* fixed-sample interval at analysis j of L: 2Φ(c √(L/j)) − 1.
 
-    Valid jointly at all planned looks for estimates that are asymptotically normal with independent
-    increments, which all estimators here are.
+    Valid jointly at all planned analyses for estimates that are asymptotically normal with independent
+    increments, as all estimators here are.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def obrien_fleming_level(look: int, looks: int, level: float = 0.95) -> float:
     if not 1 <= look <= looks:
         raise EstimateError(f"look must lie in 1..{looks}, is {look}")
     z = obrien_fleming_constant(looks, level) * np.sqrt(looks / look)
-    # The first of many looks has a level so near 1 that rounding would make it 1.
+    # The first of many analyses has a level so close to 1 that it would round to 1.
     return float(min(1 - 2 * ndtr(-z), 1 - 1e-15))
 
 
@@ -137,7 +137,7 @@ def likelihood_sequence(
 
 
 def _answers(yes_hits: int, errors: int, no_misses: Sequence[int], effective_K: Sequence[float]) -> int:
-    """Number of answers, after a check of every count."""
+    """Check all counts and return the number of answers."""
     if len(no_misses) != len(effective_K):
         raise EstimateError(
             f"no_misses and effective_K differ in length: {len(no_misses)}, {len(effective_K)}"
@@ -174,7 +174,7 @@ def _density(x: FloatArray) -> FloatArray:
 def _crossings(
     log_likelihood: Callable[[FloatArray], FloatArray], bound: float, inside: float
 ) -> tuple[float, float]:
-    """Where the concave log-likelihood falls to the bound below and above a point inside; else 0 and 1."""
+    """Return where the concave log-likelihood crosses the bound on both sides; 0 and 1 if it does not."""
     far: FloatArray = np.array([0.0, 1.0])
     near: FloatArray = np.where(log_likelihood(far) >= bound, far, inside)
     for _ in range(60):
@@ -198,7 +198,7 @@ def score_betting_sequence(
     largest: int,
     level: float = 0.95,
 ) -> Interval:
-    """Confidence sequence from bets on the likelihood's score, clusters being the independent units.
+    """Confidence sequence from bets on the score of the likelihood, with clusters as independent units.
 
     At the true accuracy A each item's score, 1/A if it is seen right, −1/(1 − A) if seen wrong and
     1/(A + K' − 2) if an option other than the prediction was refused, has mean 0 whatever the items of
@@ -247,22 +247,22 @@ _DRAW_BETS = np.geomspace(1e-3, 0.999, 12)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnAnswers:
-    """What one draw has told so far of its n answered items; arrays have shape (n,).
+    """Answers of one draw so far, for n answered items; arrays have shape (n,).
 
     Attributes
     ----------
     n_options
-        K; 1 where the prediction itself was asked about for certain.
+        K; 1 if the prediction itself was asked about with certainty.
     readable, own, yes
-        Whether the item's prediction is readable, whether it was asked about, and the answer.
+        Whether the prediction is readable, whether it was asked about, and whether the answer was yes.
     scale
-        v of each.
+        v of each item.
     largest
-        K → the largest v of the draw's items of so many options, answered or not.
+        K → the largest v of the draw's items with this number of options, answered or not.
     remaining
         N_b.
     known_right, known_wrong
-        How many of the items drawn before are known to be.
+        Number of earlier drawn items that are known to be right, and wrong.
     """
 
     n_options: IntArray
@@ -284,7 +284,7 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: fl
     for draw in draws:
         over, under = _bet(draw, grid)
         least, most = _remaining_share(draw, size, grid)
-        # the next share on the grid that is no nearer to what was seen
+        # the next share on the grid that is not closer to the observed one
         above += over[np.searchsorted(grid, most - 1e-12)]
         below += under[np.searchsorted(grid, least + 1e-12, side="right") - 1]
     evidence = np.logaddexp(above, below) - np.log(2)
@@ -294,7 +294,7 @@ def draw_betting_sequence(draws: Sequence[DrawnAnswers], size: int, *, level: fl
 
 
 def draw_wealth(draws: Sequence[DrawnAnswers], size: int, share: float) -> tuple[float, float]:
-    """Return what bets win against "the share of right predictions is at most `share`", and "at least".
+    """Return the wealth of bets against "the share of right predictions is at most `share`", and "at least".
 
     Each reaches 1/α with probability at most α if what it bets against is true, however often one looks.
     """
@@ -312,7 +312,7 @@ def weigh_outcomes(draws: Sequence[DrawnAnswers], share: float) -> FloatArray:
 
 
 def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Least and greatest share of right ones among what remained before the draw, by a share of the pool."""
+    """Smallest and largest share of right items before the draw that a share of the pool allows."""
     right_at_most = size - draw.remaining - draw.known_wrong
     most = np.clip((size * share - draw.known_right) / draw.remaining, 0, 1)
     least = np.clip((size * share - right_at_most) / draw.remaining, 0, 1)
@@ -320,7 +320,7 @@ def _remaining_share(draw: DrawnAnswers, size: int, share: FloatArray) -> tuple[
 
 
 def _bet(draw: DrawnAnswers, grid: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of what bets win against "the share is m, or less", and "m, or more", for every m."""
+    """Log wealth of bets against "the share is m or less" and "m or more", for every m."""
     over, under = np.zeros(len(grid)), np.zeros(len(grid))
     if not len(draw.scale):
         return over, under
@@ -344,7 +344,7 @@ def _outcomes(draw: DrawnAnswers, m: float) -> FloatArray:
 
 
 def _reach(K: int, m: float, v: float) -> tuple[float, float]:
-    """How far v g may lie below v m and above it, with K options."""
+    """Largest distances of v g below and above v m with K options."""
     if K == 1:
         return v * m, v * (1 - m)
     C, other = m * (K - 1) / (m * K + K - 2), (1 - m) / (K - 1)

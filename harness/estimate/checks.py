@@ -1,11 +1,12 @@
-"""Checks that belong with every estimate: whether the data look as the estimators suppose.
+"""Checks of the estimators' assumptions on the data.
 
-Checks of routing that followed predictions: what was asked about, against the recorded propensities.
+Checks of draws that followed predictions: which options were asked about, compared with the recorded
+propensities.
 
 A question is evidence of the draw whether it was answered or not, so these look at the questions where
 they are known. A model's own prediction ŷ must have been asked about as often as its propensities say.
 
-Checks of experts: nobody says yes far more rarely or often than others, or errs with a model.
+Checks of experts: nobody says yes much more rarely or often than others, or errs together with a model.
 
 Experts judge different classes, and a model may be far better on one class than on another. So an expert
 fails only if the odds of a yes are more than `TOLERATED` times those of other experts on like questions,
@@ -65,12 +66,12 @@ NEGLIGIBLE = 0.1
 
 
 def is_negligible(least: float, value: float, most: float, width: float) -> bool:
-    """Whether missing data that move a value to between `least` and `most` leave its interval's coverage.
+    """Whether missing data that move a value to between `least` and `most` barely change the coverage.
 
     Parameters
     ----------
     width
-        Of the interval. A shift by a tenth of its half lowers a coverage of 95 % to 94.6 %.
+        Width of the interval. A shift by a tenth of half the width lowers a coverage of 95 % to 94.6 %.
 
     Examples
     --------
@@ -82,19 +83,18 @@ def is_negligible(least: float, value: float, most: float, width: float) -> bool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Outcome of one check.
+    """Result of one check.
 
     Attributes
     ----------
     name
-        What was checked.
+        Name of the check.
     passed
-        False if the data speak against an assumption of the estimates; None if there was nothing to
-        look at, so that the check was not made.
+        False if the data contradict an assumption of the estimates; None if there were no data to check.
     statistic, p_value
-        Those of the test; None where there is none.
+        Statistic and p-value of the test; None if there is none.
     message
-        What was seen and what it means, or why nothing was looked at, in a line.
+        The finding and its meaning, or why nothing was checked, on one line.
     """
 
     name: str
@@ -112,14 +112,14 @@ class Check:
     def of_test(
         cls, name: str, statistic: float | None, p_value: float, alpha: float, text: str, odd: str = ""
     ) -> Check:
-        """Report a test, which fails if its p-value is below `alpha`; `odd` is then added to the text."""
+        """Make the result of a test, which fails if its p-value is below `alpha`; `odd` is then appended."""
         passed = p_value >= alpha
         message = text if passed else text + odd
         return cls(name=name, passed=passed, statistic=statistic, p_value=p_value, message=message)
 
     @classmethod
     def not_made(cls, name: str, why: str) -> Check:
-        """Report a check that has nothing to look at."""
+        """Make the result of a check without data."""
         return cls(name=name, passed=None, statistic=None, p_value=None, message=why)
 
 
@@ -136,7 +136,7 @@ _STUDY_ALPHA, _MODEL_ALPHA = 0.019, 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLevels:
-    """Levels of the tests of one kind of study; with `asked_options` and gold they sum to 5 %.
+    """Levels of the tests of a study; with `asked_options` and gold they sum to 5 %.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class FamilyLevels:
 
 
 def split_levels(names: Collection[str], n_models: int) -> FamilyLevels:
-    """Share the level of the whole family among the tests of a study (Bonferroni).
+    """Split the level of the whole family among the tests of a study (Bonferroni).
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ _EQUAL = 1e-6
 
 
 def uniform_single(labels: LabelColumns) -> BoolArray:
-    """Labels that are the only question of their item, asked with propensity 1/K."""
+    """Labels whose question is the only one about its item, asked with propensity 1/K."""
     alone = np.bincount(labels.item)[labels.item] == 1
     chosen: BoolArray = alone & (
         np.abs(labels.questions.propensity * labels.questions.n_options - 1) < _EQUAL
@@ -182,7 +182,7 @@ def uniform_single(labels: LabelColumns) -> BoolArray:
 
 
 def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
-    """P(k = ŷ) = 1/K under uniform routing; fails if somebody asked what the model had said.
+    """P(k = ŷ) = 1/K under uniform routing; fails if questions followed the model's predictions.
 
     Counts every question put, answered or not. z-test on the sum; power .98 for a rate 10 points
     too high at 300 questions.
@@ -194,7 +194,7 @@ def asked_predicted(predictions: PredictionColumns, labels: LabelColumns, alpha:
 
 
 def yes_rate(labels: LabelColumns, alpha: float) -> Check:
-    """P(yes) = 1/K under uniform routing; fails if yes is missed or given falsely on balance."""
+    """P(yes) = 1/K under uniform routing; fails if missed or false yes answers prevail."""
     text = "{hits} yes among {n} answers, expected {expected:.1f}"
     odd = "; too few: truths were missed, too many: false yes (which ruins ord and ml)"
     answered, yes = labels.kind != ABSTAINED, labels.kind == YES
@@ -210,7 +210,7 @@ def _one_in_k(
     text: str,
     odd: str = "",
 ) -> Check:
-    """z-test that usable single questions hit with probability 1/K; `odd` is added where it fails."""
+    """z-test that single questions hit with probability 1/K; `odd` is appended if it fails."""
     mine = uniform_single(labels) & usable
     if not mine.any():
         return Check.not_made(name, "no item with one uniformly drawn question")
@@ -222,9 +222,9 @@ def _one_in_k(
 
 
 def asked_options(labels: LabelColumns) -> Check:
-    """Each option (so each expert) asked equally often under uniform routing: χ² with Σ(K − 1) df.
+    """Every option was asked about equally often under uniform routing: χ² with Σ(K − 1) df.
 
-    Blind to questions chosen by difficulty; `asked_predicted` sees those.
+    It does not see questions chosen by difficulty; `asked_predicted` does.
     """
     name = "asked_options"
     mine, n_options = uniform_single(labels), labels.questions.n_options
@@ -247,7 +247,7 @@ _NOTHING = "no item has one question whose option was drawn with unequal chances
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnOptions:
-    """The one option of each of n items that was drawn, and what the model predicts there.
+    """The one drawn option of each of n items, and the model's prediction there.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ class DrawnOptions:
     predicted: IntArray
 
     def take(self, rows: AnyIntArray) -> DrawnOptions:
-        """Some of the items."""
+        """Select some of the items."""
         return DrawnOptions(asked=self.asked.take(rows), predicted=self.predicted[rows])
 
     @property
@@ -279,7 +279,7 @@ class DrawnOptions:
 
     @property
     def recorded(self) -> BoolArray:
-        """Whether the propensities of all options are, shape (n,)."""
+        """Whether the propensities of all options are recorded, shape (n,)."""
         return np.asarray(self.asked.offered.number > 0)
 
     @property
@@ -298,7 +298,7 @@ def find_drawn(predictions: PredictionColumns, labels: LabelColumns) -> DrawnOpt
 
 
 def propensities(drawn: DrawnOptions, alpha: float) -> Check:
-    """Recorded propensities against what was drawn, in two ways, each at `alpha` / 2.
+    """Compare recorded propensities with the drawn options, by two tests at `alpha` / 2 each.
 
     Σ (1{asked = ŷ} − π_ŷ) has mean 0 and variance Σ π_ŷ (1 − π_ŷ); 1/(K π) of what was asked has the mean
     (options that could be asked)/K. Fails if the propensities are not those of the draw.
@@ -335,7 +335,7 @@ def _sum_weights(chance: QuestionColumns) -> tuple[float, float, float]:
     k, values, start = chance.n_options, chance.offered.values, chance.offered.start[:-1]
     able = np.add.reduceat((values > 0).astype(np.int64), start)
     inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
-    # in a longer format, as the terms of one question differ by orders of magnitude
+    # in extended precision, because the terms differ by orders of magnitude
     each = np.add.reduceat(inverse.astype(np.longdouble), start).astype(np.float64)
     spread = each / k**2 - (able / k) ** 2
     weight = 1 / (k * chance.offered.of_option(chance.option))
@@ -348,7 +348,7 @@ def _add(values: FloatArray) -> float:
 
 
 def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
-    """E[1/(K π)] = 1 where only the propensity of what was asked is known, its variance as observed."""
+    """Test E[1/(K π)] = 1 if only the propensity of the asked option is known, with the observed variance."""
     uneven = np.abs(drawn.asked.propensity * drawn.asked.n_options - 1) >= _EQUAL
     pi = drawn.asked.propensity[uneven]
     if pi.size < 2 or pi.min() >= 1 - _EQUAL:
@@ -361,10 +361,10 @@ def _weights_alone(name: str, drawn: DrawnOptions, alpha: float) -> Check:
 
 
 def routed_for(drawn: DrawnOptions) -> Check:
-    """The questions were drawn with this model's predictions in view.
+    """Whether the questions were drawn with knowledge of this model's predictions.
 
-    An option that no model predicted has the least propensity ε/K, which every item with such an option
-    shows. A model whose predictions stand there was not looked at: its few answers weigh much.
+    An option that no model predicted has the smallest propensity ε/K, which every item with such an option
+    shows. A model that predicts such options was not used in the draw: its few answers have large weights.
     """
     name, readable = "routed_for", drawn.take(np.flatnonzero(drawn.readable))
     n, offered = len(readable), readable.asked.offered
@@ -381,7 +381,7 @@ def routed_for(drawn: DrawnOptions) -> Check:
 
 
 def coin(drawn: DrawnOptions, alpha: float) -> Check:
-    """Which of two models' predictions was asked about, against ½: exact binomial test."""
+    """Test which of two models' predictions was asked about against ½: exact binomial test."""
     name, readable = "coin", drawn.take(np.flatnonzero(drawn.readable))
     tossed = readable.take(np.flatnonzero(np.abs(readable.own - 0.5) < _EQUAL))
     n = len(tossed)
@@ -399,12 +399,12 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True)
 class ModelVotes:
-    """Predictions of all models of a study, beside the answers of its experts.
+    """Predictions of all models of a study together with the experts' answers.
 
     Attributes
     ----------
     models
-        The models, in any order: nothing here depends on it.
+        The models in any order, which affects nothing here.
     labels
         Labels over the same items.
     """
@@ -439,10 +439,10 @@ class ModelVotes:
 
     @cached_property
     def usable(self) -> IntArray:
-        """Rows whose answer says whether votes are right, in order.
+        """Rows of the answers that show whether votes are right, in order.
 
-        The first answer about an item if its protocol asks on, since later questions follow from answers;
-        else the answer to the only question about an item.
+        For a sequential protocol the first answer about an item, because later questions depend on answers;
+        otherwise the answer to the only question about an item.
         """
         labels = self.labels
         if labels.is_resolved:
@@ -454,7 +454,7 @@ class ModelVotes:
 
     @cached_property
     def lacks_models(self) -> bool:
-        """Whether questions were drawn for other models, too.
+        """Whether questions were also drawn for other models.
 
         Then an option that none of these models predicts was more likely to be asked about than the least
         likely option of its item.
@@ -473,7 +473,7 @@ class ModelVotes:
     def kappa(self) -> float:
         """Mean agreement of two models beyond chance, at most 1; 0 without two models.
 
-        Chance is what the frequencies of the options that models predict imply, for each number of options
+        Chance agreement follows from the frequencies of the predicted options, for each number of options
         (Cohen's κ over all pairs of models).
         """
         rows, count = self.usable, len(self.models)
@@ -501,21 +501,22 @@ class ModelVotes:
 
     @property
     def is_alike(self) -> bool:
-        """Whether every usable answer is the same."""
+        """Whether all usable answers are the same."""
         said = self.labels.kind[self.usable]
         return bool((said == NO).all() or (said == YES).all())
 
 
 def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
-    """Yes is neither rarer than if models guessed, nor more frequent than the draw allows.
+    """Test that yes answers are not rarer than for guessing models, nor more frequent than possible.
 
-    Exactly one option of an item is true. So the chance of a yes is at most the greatest propensity of the
-    item's options, whatever the models predict. Where questions are about predicted options, it is at least
-    1/K unless models are worse than guesses. The number of yes is a sum of independent outcomes, whose tails
-    are at most those of the binomial with the mean chance (Hoeffding 1956); twice the smaller one.
+    Exactly one option of an item is true. So the probability of a yes is at most the largest propensity of
+    the item's options, whatever the models predict. If questions are about predicted options, it is at
+    least 1/K unless models are worse than guessing. The number of yes answers is a sum of independent
+    outcomes, whose tails are at most those of the binomial with the mean probability (Hoeffding 1956). The
+    p-value is twice the smaller tail.
 
-    Experts who say yes to everything look like those of perfect models where every question was certain to
-    be asked: with one model, or where items are asked about until they are resolved.
+    If every question was certain to be asked, experts who always say yes look like those of perfect models:
+    with one model, or if items are asked about until they are resolved.
     """
     name, rows, labels = "yes_rate", votes.usable, votes.labels
     n = rows.size
@@ -535,7 +536,7 @@ def routed_yes_rate(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _greatest_propensity(labels: LabelColumns) -> float:
-    """Mean over labels of the greatest propensity of the item's options; 1 where it is not recorded."""
+    """Mean over labels of the largest propensity of the item's options; 1 if it is not recorded."""
     offered = labels.questions.offered
     if labels.is_resolved or not (offered.number > 0).all():
         return 1.0
@@ -548,7 +549,7 @@ _EVEN = 1e-6
 
 
 def agreement(votes: ModelVotes, alpha: float) -> Check:
-    """Experts confirm options that more models predict more often than options that fewer predict.
+    """Test that experts confirm options with more votes more often than options with fewer.
 
     One-sided score test of Σ (yes − mean) (v − mean), v the number of models that predict the option asked
     about, within each K. With one model it fails if predicted options are confirmed more rarely than others,
@@ -577,7 +578,7 @@ def agreement(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _centre(values: FloatArray, k: IntArray) -> FloatArray:
-    """Values less the mean of those with the same number of options."""
+    """Subtract the mean of the values with the same number of options."""
     which = np.unique(k, return_inverse=True)[1]
     means = np.bincount(which, values) / np.bincount(which)
     found: FloatArray = values - means[which]
@@ -585,7 +586,7 @@ def _centre(values: FloatArray, k: IntArray) -> FloatArray:
 
 
 def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
-    """Σ P(yes) (v − mean) for independent models that agree as often as these; 0 for one model."""
+    """Σ P(yes) (v − mean) for independent models with the observed agreement; 0 for one model."""
     if votes.kappa <= 0:
         return 0.0
     asked, item = votes.labels.questions.take(rows), votes.labels.item[rows]
@@ -600,15 +601,15 @@ def _implied(votes: ModelVotes, rows: IntArray, v: FloatArray) -> float:
 def seen_answers(
     drawn: DrawnOptions, labels: LabelColumns, others: Sequence[PredictionColumns], alpha: float
 ) -> Check:
-    """A uniform draw is unrelated to how far other models support a model's predictions.
+    """Test that a uniform draw is unrelated to other models' support of a model's predictions.
 
-    The draw knows neither predictions nor truth, so asking about ŷ and hearing yes have probability 1/K each,
-    whatever the models predict. A model that has seen answers follows confirmed options, which others predict
-    as well, and leaves refuted ones, which fewer predict. One-sided z-test of
-    Σ g (1{asked = ŷ} + 1{yes} − 2/K), g the number of other models that predict ŷ less that of their
-    favourite, centred.
+    The draw uses neither predictions nor truth, so asking about ŷ and a yes answer have probability 1/K
+    each, whatever the models predict. A model that has seen answers follows confirmed options, which others
+    predict as well, and avoids refuted ones, which fewer predict. One-sided z-test of Σ g (1{asked = ŷ} +
+    1{yes} − 2/K), where g is the number of other models that predict ŷ minus that of their favourite,
+    centred.
 
-    With one model nothing shows it. With several it shows in large studies only.
+    With one model it has no power. With several it has power in large studies only.
     """
     name = "seen_answers"
     if not others:
@@ -640,7 +641,7 @@ def seen_answers(
 
 
 def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatArray:
-    """How many other models predict ŷ, less how many predict their favourite; shape (n,)."""
+    """Number of other models that predict ŷ, minus the number that predict their favourite; shape (n,)."""
     n = len(drawn)
     width = int(drawn.asked.n_options.max(initial=2))
     votes = np.zeros((n, width + 1), np.int64)
@@ -652,7 +653,7 @@ def _support(drawn: DrawnOptions, others: Sequence[PredictionColumns]) -> FloatA
 
 
 def _excess_of_yes(drawn: DrawnOptions, labels: LabelColumns) -> FloatArray:
-    """1{yes} − 1/K of items that were answered, else 0; shape (n,)."""
+    """1{yes} − 1/K for answered items, otherwise 0; shape (n,)."""
     said = np.full(labels.index.size, ABSTAINED)
     said[labels.item] = labels.kind
     kind = said[drawn.asked.item]
@@ -667,7 +668,7 @@ _NAME = "yes_rate_by_expert"
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Numbers of answers and of yes by kind of question, option and expert; one cell an entry."""
+    """Numbers of answers and of yes answers by kind of question, option and expert; one entry per cell."""
 
     kind: IntArray
     option: IntArray
@@ -677,7 +678,7 @@ class _Cells:
 
 
 def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
-    """Every expert says yes about as often as others do on questions like theirs.
+    """Test that every expert says yes about as often as others do on similar questions.
 
     Questions are alike if they have the same K, the same chance of being asked (by quarters), as many models
     that predict the option (by thirds), and the same place in the order of an item's questions. The test of
@@ -701,7 +702,7 @@ def yes_rate_by_expert(votes: ModelVotes, alpha: float) -> Check:
 
 
 def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntArray]:
-    """Names of the experts who answered, and who gave each answer; the option if none is named."""
+    """Names of the experts who answered, and the expert of each answer; the option if no expert is named."""
     asked = labels.questions
     own = len(asked.experts)
     named = np.array([bool(name) for name in asked.experts], np.bool_)[asked.expert[rows]]
@@ -712,7 +713,7 @@ def _name_experts(labels: LabelColumns, rows: IntArray) -> tuple[list[str], IntA
 
 
 def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
-    """Answers counted by kind of question, option and expert."""
+    """Count answers by kind of question, option and expert."""
     labels, asked = votes.labels, votes.labels.questions
     quarter = np.minimum((4 * asked.propensity[rows]).astype(np.int64), 3)
     third = np.ceil(3 * votes.share_of_votes(rows)).astype(np.int64)
@@ -726,13 +727,13 @@ def _count_cells(votes: ModelVotes, rows: IntArray, who: IntArray) -> _Cells:
 
 
 def _judge_few_options(cells: _Cells, n_experts: int) -> bool:
-    """Whether options stand for classes, since most experts are asked about some of them only."""
+    """Whether options stand for classes, because most experts are asked about some of them only."""
     pairs = np.unique(np.stack([cells.expert, cells.option]), axis=1).shape[1]
     return bool(pairs <= n_experts * np.unique(cells.option).size / 2)
 
 
 def _test_expert(cells: _Cells, expert: int, *, separate: bool) -> list[tuple[float, int, int, int, float]]:
-    """p-value, expert, yes and number of answers, and the rate of yes of others; by group of others."""
+    """Return p-value, expert, numbers of yes and answers, and others' rate of yes, by group of others."""
     mine, found = cells.expert == expert, []
     by_kind = [cells.kind == kind for kind in np.unique(cells.kind[mine]).tolist()]
     tests = [(by_kind, TOLERATED)]
@@ -785,7 +786,7 @@ def odds_p_value(table: IntArray, tolerated: float) -> float:
 
 
 def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
-    """Distribution of the sum of independent numbers, by Fourier transforms, on a given number of values."""
+    """Distribution of a sum of independent numbers on a given number of values, by Fourier transforms."""
     if len(parts) == 1:
         return parts[0]
     spectrum = np.prod([np.fft.rfft(part, size) for part in parts], axis=0)
@@ -794,7 +795,7 @@ def _convolve(parts: Sequence[FloatArray], size: int) -> FloatArray:
 
 
 def _noncentral(low: int, high: int, n: int, others: int, total: int, *, odds: float) -> FloatArray:
-    """Probabilities of low..high yes in the first group, by the ratio of successive ones."""
+    """Probabilities of low..high yes answers in the first group, from ratios of successive ones."""
     x = np.arange(low, high, dtype=np.float64)
     step = np.log(odds * (n - x) * (total - x)) - np.log((x + 1) * (others - total + x + 1))
     log_weight = np.concatenate([[0.0], np.cumsum(step)])
@@ -815,7 +816,7 @@ class GoldAnswer:
     about_truth
         Whether the question is about the true option.
     is_right
-        Whether the answer is.
+        Whether the answer is right.
     is_predicted
         Whether the question is about the option that the model predicts.
     """
@@ -826,7 +827,7 @@ class GoldAnswer:
 
 
 def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
-    """Experts err as often about options that the model predicts as about others, given the truth.
+    """Test that experts err equally often about options that the model predicts and others, given the truth.
 
     Fisher's exact test, doubled to both sides, for questions about true and about false options; the smaller
     p-value times two. A correction by gold is biased if they do not: by 7 points where experts take a quarter
@@ -835,7 +836,7 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
     Parameters
     ----------
     answers
-        Those to gold items that the model predicts.
+        Answers about gold items with a prediction of the model.
     n_models
         Number of models whose checks are read together.
 
@@ -865,10 +866,10 @@ def gold_errors(answers: Sequence[GoldAnswer], n_models: int = 1) -> Check:
 
 
 def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: float) -> Check:
-    """Unreadable predictions are as common among labelled items as among the others.
+    """Test that unreadable predictions are equally common among labelled items and others.
 
-    If questions were put only where the model had named an option, unreadable predictions (which
-    are wrong) are missing from the labelled items, and the accuracy is that of the readable ones.
+    If questions were put only if the model named an option, unreadable predictions (which are wrong) are
+    missing from the labelled items, and the estimate is the accuracy of readable ones.
     """
     name = "readability"
     inside = labels.labelled
@@ -885,7 +886,7 @@ def readability(predictions: PredictionColumns, labels: LabelColumns, alpha: flo
 
 
 def resolution(predictions: PredictionColumns, labels: LabelColumns) -> Check:
-    """Every item asked about is resolved for this model, or an expert abstained; no question is open."""
+    """Test that every item asked about is resolved for this model, or abstained; no question is open."""
     name = "resolution"
     items = np.flatnonzero(predictions.ran & labels.asked_items)
     if not items.size:
@@ -919,17 +920,17 @@ def run_checks(
     Parameters
     ----------
     others
-        Predictions of the other models of the study, or those that come with the labels if None. Answers and
-        the draw are held against the agreement of all models, which share the level of the tests.
+        Predictions of the other models of the study; None uses those that come with the labels. Answers and
+        draw are compared with the agreement of all models, which share the level of the tests.
     only
-        Names of the checks to make, if not all.
+        Names of the checks to run; None for all.
 
     Returns
     -------
     tuple of Check
-        In the order of `CHECKS`: those that the protocol of the labels states, `UNIFORM_CHECKS` and
-        ``propensities`` of a plain list. One that has nothing to look at, or whose data are contradictory,
-        is not made and says why.
+        In the order of `CHECKS`: those that the protocol of the labels states; for a plain list
+        `UNIFORM_CHECKS` and ``propensities``. A check without data, or with contradictory data, is not made
+        and says why.
 
     Examples
     --------
@@ -958,7 +959,7 @@ def run_checks(
 
 @dataclass(frozen=True)
 class _Data:
-    """What checks look at, made when one asks for it."""
+    """Data of the checks, computed on demand."""
 
     predictions: PredictionColumns
     labels: LabelColumns
@@ -972,19 +973,19 @@ class _Data:
 
     @property
     def of_votes(self) -> Mapping[str, Check]:
-        """The checks that look at all models at once, by name."""
+        """The checks that use all models at once, by name."""
         models = frozenset([self.predictions, *self.others])
         return _check_votes(models, self.labels, self.levels.of_study)
 
     def check_yes_rate(self) -> Check:
-        """How often experts say yes, by the draw of the protocol."""
+        """Check how often experts say yes, given the draw of the protocol."""
         if not self.labels.is_uniform:
             return self.of_votes["yes_rate"]
         check_labels(self.predictions, self.labels)
         return yes_rate(self.labels, self.levels.of_study)
 
     def check_asked_options(self) -> Check:
-        """Each option asked equally often."""
+        """Check that options were asked about equally often."""
         check_labels(self.predictions, self.labels)
         return asked_options(self.labels)
 
@@ -993,9 +994,9 @@ class _Data:
         return find_drawn(self.predictions, self.labels)
 
     def check_abstention(self) -> Check:
-        """The interval can be widened a little so that it holds whatever unanswered questions hide.
+        """Check that a small widening of the interval covers all possible values of unanswered questions.
 
-        Estimates assume that a missing answer is unrelated to the truth. Nothing in the data can test that.
+        Estimates assume that a missing answer is unrelated to the truth, which no data can test.
         """
 
         def make(labels: LabelColumns) -> Estimate:
@@ -1017,7 +1018,7 @@ class _Data:
 def _check_votes(
     models: frozenset[PredictionColumns], labels: LabelColumns, level: float
 ) -> Mapping[str, Check]:
-    """Checks of labels against all models, made once for several models in turn."""
+    """Run the checks of labels against all models, cached for several models in turn."""
     votes = ModelVotes(tuple(models), labels)
     if votes.lacks_models:
         why = "questions were drawn for other models, too"
@@ -1054,7 +1055,7 @@ def hausman(tallies: Tallies, alpha: float) -> Check:
 
 
 def small_strata(tallies: Tallies) -> Check:
-    """Every stratum has at least 30 labelled items; below, combined intervals get unreliable."""
+    """Check that every stratum has the 30 labelled items that a combined interval needs."""
     least = LEAST_IN_STRATUM
     small = [t for t in tallies.strata if t.n_labelled < least]
     smallest = min((t.n_labelled for t in tallies.strata), default=0)
@@ -1104,21 +1105,21 @@ EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
 def explain_failures(
     predictions: PredictionColumns, labels: LabelColumns, *, corrected: bool = False, bounded: bool = True
 ) -> str:
-    """Say which voiding checks failed, and what they saw; empty if none did.
+    """Say which voiding checks failed and why; empty if none did.
 
     Parameters
     ----------
     predictions, labels
-        Of one model, and what the number is made of (`collected_part`).
+        Data of one model behind the number (`collected_part`).
     corrected
         Whether the number allows for experts' errors.
     bounded
-        Whether the number says itself what unanswered questions hide (`find_hidden`).
+        Whether the number itself covers what unanswered questions hide (`find_hidden`).
     """
     spared = ERROR_CHECKS * corrected
     spared += EQUAL_RATES * (find_unequal(labels, predictions.is_there) is not None)
     if all(model is predictions for model in labels.models):
-        # one model may be worse than chance, or than those that the questions were drawn for
+        # one model may be worse than chance, or than the models of the draw
         spared += ("agreement",)
     failed = [check for check in _find_failed(predictions, labels, bounded) if check.name not in spared]
     return "; ".join(f"check {check.name!r} failed: {check.message}" for check in failed)
@@ -1126,7 +1127,7 @@ def explain_failures(
 
 @lru_cache(maxsize=4)
 def _find_failed(predictions: PredictionColumns, labels: LabelColumns, bounded: bool) -> tuple[Check, ...]:  # noqa: FBT001  cached
-    """The voiding checks that failed, made once for all estimates of a model."""
+    """Return the failed voiding checks, cached for all estimates of a model."""
     if not len(labels):
         return ()
     names = VOIDING_CHECKS if bounded else (*VOIDING_CHECKS, "abstention")

@@ -127,11 +127,11 @@ class Part:
 
     @classmethod
     def within(cls, value: float, low: float, high: float) -> Part:
-        """Make a part from ends that need not enclose the value."""
+        """Make a part whose interval is extended to include the value."""
         return cls(value=value, low=min(low, value), high=max(high, value))
 
     def widen(self, level: float) -> Part:
-        """At least as wide as that of a share of so many items as give this width.
+        """Widen the interval to at least that of a share from the same effective number of items.
 
         Near 0 and 1 estimates are skewed, and squared and added distances are then short on one side. Their
         interval is joined with Clopper and Pearson's of the effective number of items n, by which
@@ -157,19 +157,19 @@ def f1_weights(ratio: float) -> tuple[float, float, float]:
 
 
 def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together: bool) -> Part:
-    """The root of D(r) with its interval.
+    """Return the root of D(r) with its interval.
 
     Parameters
     ----------
     share, hit, miss
         P, h and m.
     together
-        Whether items come in clusters, so that the parts need not be independent.
+        Whether items come in clusters, so that the parts may be dependent.
 
     Raises
     ------
     EstimateError
-        If D is 0 throughout: no item of the class was seen.
+        If D is 0 everywhere, because no item of the class was seen.
     """
 
     def form(ratio: float) -> float:
@@ -177,7 +177,7 @@ def ratio_part(share: Part, hit: Part, miss: Part, weights: Weights, *, together
         return alpha * share.value * hit.value - beta * (1 - share.value) * miss.value - gamma * share.value
 
     def reach(ratio: float, side: int) -> float:
-        """How far the interval of D(r) reaches down (side −1) or up (1)."""
+        """Return how far the interval of D(r) extends down (side −1) or up (1)."""
         alpha, beta, gamma = weights(ratio)
         slope = alpha * hit.value + beta * miss.value - gamma
         distances = (
@@ -214,7 +214,7 @@ _FEW = 4
 
 
 def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """Correlations of M estimates from influences of shape (N, M), weighted; NaN where one does not vary."""
+    """Correlations of M estimates from influences of shape (N, M), weighted; NaN for constant ones."""
     centred = influence - influence.mean(axis=0)
     if cluster is not None:
         centred = np.stack([np.bincount(cluster, column) for column in centred.T], axis=1)
@@ -225,7 +225,7 @@ def correlate(influence: FloatArray, cluster: IntArray | None) -> FloatArray:
 
 
 def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Part:
-    """Σ a_j θ_j from (a_j, part) and the correlations of the a_j t_j, of which NaN counts as 1."""
+    """Σ a_j θ_j from (a_j, part) and the correlations of the a_j t_j; NaN counts as 1."""
     rho = np.clip(np.nan_to_num(correlation, nan=1.0), 0.0, 1.0)
     np.fill_diagonal(rho, 1.0)
     value = sum(a * p.value for a, p in parts)
@@ -236,7 +236,7 @@ def sum_part(parts: Sequence[tuple[float, Part]], correlation: FloatArray) -> Pa
 
 
 def difference_part(first: Part, second: Part, correlation: float) -> Part:
-    """First less second, in [−1, 1], with a correlation of `cautious_correlation`."""
+    """First minus second, in [−1, 1], with a correlation of `cautious_correlation`."""
 
     def half(x: float, y: float) -> float:
         return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
@@ -250,8 +250,9 @@ def difference_part(first: Part, second: Part, correlation: float) -> Part:
 def cautious_correlation(first: FloatArray, second: FloatArray, cluster: IntArray | None) -> float:
     """Lower end of the correlation of two estimates, from their influences of shape (N,).
 
-    By Fisher's z with as many items as count: (Σ ψ²)²/Σ ψ⁴, of rare large influences few. Results of the same
-    answers mostly go together, so that less than 0 is assumed only where it is seen.
+    Fisher's z with the effective number of items (Σ ψ²)²/Σ ψ⁴, which is small for rare large influences.
+    Results from the same answers are mostly positively correlated, so a negative value is used only if it
+    is observed.
     """
     both = np.stack([first, second], axis=1)
     seen = float(correlate(both, cluster)[0, 1])
@@ -309,14 +310,14 @@ class ClassEvidence:
         level: float,
         second: LabelColumns | None = None,
     ) -> ClassEvidence:
-        """Cut down to what may be estimated from.
+        """Select the data that may be used.
 
         Raises
         ------
         BadInput
             If an item has another number of options, or strata have no effect.
         NotIdentified
-            If the answers so far say nothing of one model, or `combinations` does not allow it.
+            If the answers so far do not identify results of one model, or `combinations` does not allow it.
         EstimateError
             If no prediction has an answer.
         """
@@ -343,14 +344,14 @@ class ClassEvidence:
 
     @cached_property
     def population(self) -> BoolArray:
-        """Items that results are of, shape (N,): the model answered, experts were asked or had no need."""
+        """Items that results refer to, shape (N,): answered by the model, and put to experts if needed."""
         ran = self.predictions.ran
         if self.strata is not None or not self.labels.is_uniform:
             return ran
         return ran & self.labels.asked_items
 
     def predicted(self, option: int) -> BoolArray:
-        """Items of the population that the model says are of a class, shape (N,)."""
+        """Items of the population that the model assigns to a class, shape (N,)."""
         return np.asarray(self.population & (self.predictions.option == option))
 
     @property
@@ -360,7 +361,7 @@ class ClassEvidence:
         return float(np.count_nonzero(self.population)) if weight is None else count_effective(weight)
 
     def share(self, items: BoolArray) -> Part:
-        """How many of the population are of such items, with Clopper and Pearson's interval."""
+        """Share of the population among such items, with Clopper and Pearson's interval."""
         places = np.flatnonzero(self.population)
         inside, weight = items[places].astype(np.float64), find_weights(places, self.labels)
         cluster = number_clusters(places, self.labels.index, self.labels.cluster)
@@ -371,7 +372,7 @@ class ClassEvidence:
         return Part.within(value, *share_interval(value * size, size, self.level))
 
     def estimate(self, items: BoolArray, option: int | IntArray) -> Estimate:
-        """How many of these items are of a class, by the protocol's own estimator.
+        """Share of these items that are of a class, by the protocol's own estimator.
 
         Parameters
         ----------
@@ -381,7 +382,7 @@ class ClassEvidence:
         Raises
         ------
         EstimateError
-            If that cannot be told.
+            If the answers do not determine it.
         """
         chosen = np.where(items, option, ABSENT).astype(np.int64)
         answers = replace(self.predictions, option=chosen, confidence=None)
@@ -394,12 +395,12 @@ class ClassEvidence:
         return accuracy(answers, labels, level=self.level, strata=self.strata, checks=False)
 
     def find(self, items: BoolArray, option: int | IntArray) -> Estimate:
-        """The same of items of which the model need not have said so.
+        """The same share for items that the model need not have assigned to the class.
 
         Raises
         ------
         EstimateError
-            If that cannot be told, and why.
+            If the answers do not determine it; says why.
         """
         places = np.flatnonzero(items)
         cluster = enough_clusters(places, self.labels.index, self.labels.cluster) if places.size else None
@@ -421,11 +422,11 @@ class ClassEvidence:
         return resolved_accuracy(correct, level=self.level, cluster=cluster, weight=weight)
 
     def expect_yes(self, option: int, share: float) -> float:
-        """Yes-answers about a class that are to be expected if it is as frequent as it is predicted.
+        """Expected number of yes answers about a class that is as frequent as it is predicted.
 
-        What experts said does not enter: withheld where answers make a class look rare, a result would be
-        shown the more often the more it is overestimated. Where questions were drawn by predictions, those
-        about items that are predicted to be of the class are counted.
+        It does not use the answers. If results were withheld because answers made a class look rare,
+        results would be shown more often the more they are overestimated. If questions were drawn by
+        predictions, it counts those about items predicted to be of the class.
         """
         asked = (self.labels.option == option) & (self.labels.kind >= 0)
         items = self.population if self.labels.is_uniform else self.predicted(option)
@@ -433,17 +434,17 @@ class ClassEvidence:
         return put * share if self.labels.is_uniform else put
 
     def finish(self, estimate: Estimate) -> Estimate:
-        """With all counts of the model, and what must hold."""
+        """Add all counts of the model, and the assumptions."""
         return complete(estimate, self.predictions, self.labels, self.notes)
 
 
 def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes: int) -> None:
-    """Require the same number of options of every item that has a question or a prediction.
+    """Raise an error unless every item with a question or prediction has the same number of options.
 
     Raises
     ------
     BadInput
-        Naming the first that has another one.
+        Names the first item with another number.
     """
     for questions in (labels.questions, labels.drawn):
         if questions is None:
@@ -463,18 +464,18 @@ def _check_classes(predictions: PredictionColumns, labels: LabelColumns, classes
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemTruths:
-    """What answers tell of the truth of N items.
+    """Information about the truth of N items in the answers.
 
     Attributes
     ----------
     items
-        Their places, shape (N,).
+        Positions of the items, shape (N,).
     data
-        Answers to drawn options; None where items were resolved.
+        Answers to drawn options; None if items were resolved.
     truth
-        Where items were resolved, the true option, −1 unknown; shape (N,).
+        If items were resolved, the true option, −1 unknown; shape (N,).
     weight
-        Of every item, mean 1: items of strata stand for different numbers of others.
+        Weight of every item, mean 1: items of strata represent different numbers of others.
     """
 
     items: IntArray
@@ -492,7 +493,7 @@ class ItemTruths:
         classes: int,
         strata: ItemValues | None = None,
     ) -> ItemTruths:
-        """Of the items with an answer."""
+        """Collect the answered items."""
         if labels.is_resolved:
             ran = np.logical_and.reduce([m.ran for m in models])
             items = np.flatnonzero(ran & labels.asked_items)
@@ -511,12 +512,12 @@ class ItemTruths:
         )
 
     def influence(self, option: IntArray, weight: FloatArray, known: FloatArray) -> FloatArray:
-        """What every item adds to Σ weight·1{truth = option} + known, each of shape (study's items,).
+        """Influence of every item on Σ weight·1{truth = option} + known, of shape (study's items,).
 
         Raises
         ------
         NotIdentified
-            If answers do not tell it.
+            If the answers do not identify it.
         """
         rows, options = np.arange(len(self.items)), option[self.items]
         target = np.zeros((len(self.items), self.width))
@@ -528,7 +529,7 @@ class ItemTruths:
         return np.asarray(self.weight * (seen + known[self.items]), dtype=np.float64)
 
     def correlate(self, forms: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> FloatArray:
-        """Correlations of results by their parameters of `influence`; NaN where answers do not tell."""
+        """Correlations of results by their arguments of `influence`; NaN if not identified."""
         try:
             influences = np.stack([self.influence(*form) for form in forms], axis=1)
         except NotIdentified:
@@ -557,14 +558,14 @@ UNREADABLE_COLUMN = "unreadable"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CostTable:
-    """What predictions cost.
+    """Costs of predictions.
 
     Attributes
     ----------
     costs
         Shape (K, K): by true class (row) and predicted class (column).
     unreadable
-        Shape (K,): of a prediction that names no class, by true class; None if the table does not say.
+        Shape (K,): cost of a prediction without a class, by true class; None if not given.
     """
 
     costs: FloatArray
@@ -583,12 +584,12 @@ class CostTable:
         object.__setattr__(self, "unreadable", rest)
 
     def of_prediction(self, option: int) -> FloatArray:
-        """Cost of each truth where this option is predicted, −1 for an unreadable answer; shape (K,).
+        """Cost by true class of predicting this option, −1 for an unreadable answer; shape (K,).
 
         Raises
         ------
         EstimateError
-            If the answer is unreadable and the table does not say what that costs.
+            If the answer is unreadable and the table has no cost for that.
         """
         if option >= 0:
             return self.costs[:, option]
@@ -602,16 +603,16 @@ class CostTable:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CostForm:
-    """Costs of N items as what is known of them and what their truth adds.
+    """Costs of N items, split into a known part and a part that depends on the truth.
 
     Attributes
     ----------
     base
         b of every item, shape (N,).
     weights
-        Every w, each with the option of every item that adds it, −1 without one; shape (N,).
+        Every w, with the option of every item that adds it, −1 for none; shape (N,).
     low, high
-        The least and most that an item of these predictions can cost.
+        Smallest and largest possible cost of an item with these predictions.
     """
 
     base: FloatArray
@@ -621,10 +622,10 @@ class CostForm:
 
     @classmethod
     def of(cls, costs: CostTable, predicted: AnyIntArray, signs: Sequence[int]) -> CostForm:
-        """Of predictions of shape (N, M) by models whose costs are added up with these signs."""
+        """Make the form from predictions of shape (N, M) of models whose costs are added with these signs."""
         rows, number = np.unique(predicted, axis=0, return_inverse=True)
         number = number.reshape(-1)
-        # differences of equal costs are equal, whatever rounding makes of them
+        # equal up to rounding counts as equal
         table = np.round(
             [
                 np.sum([s * costs.of_prediction(int(o)) for s, o in zip(signs, row, strict=True)], axis=0)
@@ -640,13 +641,16 @@ class CostForm:
 
 
 def _commonest(costs: list[float]) -> float:
-    """Of values that are equally common the largest, so that rows of two options are about the same one."""
+    """Return the most frequent value.
+
+    Of equally frequent ones the largest, so that rows with two options agree.
+    """
     number = Counter(costs)
     return max(number, key=lambda cost: (number[cost], cost))
 
 
 def _group(more: FloatArray) -> Iterator[tuple[float, IntArray]]:
-    """Every w that differs from 0 with an option of every row that adds it, as often as it takes."""
+    """Return every w other than 0 with an option of every row that adds it, repeated as needed."""
     for weight in np.unique(more[more != 0]):
         has = more == weight
         for turn in range(int(has.sum(axis=1).max())):
@@ -662,17 +666,17 @@ Entry = tuple[float, Part, IntArray, FloatArray]
 def mean_cost(
     evidence: ClassEvidence, models: Sequence[PredictionColumns], signs: Sequence[int], costs: CostTable
 ) -> Estimate:
-    """Mean of the models' costs, each times its sign: (1,) for one model, (1, −1) for one less another.
+    """Mean of the models' costs times their signs: (1,) for one model, (1, −1) for a difference.
 
     Parameters
     ----------
     evidence
-        Of predictions of the items that all models answered.
+        Evidence on items that all models answered.
 
     Raises
     ------
     EstimateError
-        If answers do not tell it.
+        If the answers do not determine it.
     """
     evidence = replace(evidence, second=None)  # how its parts go together is known of first answers alone
     places = np.flatnonzero(evidence.population)
@@ -728,7 +732,7 @@ def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Se
 
 
 def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """What predictions cost whatever is true, as shares of items that cost more than the cheapest."""
+    """Known part of the costs, as shares of items that cost more than the cheapest."""
     found = list[tuple[Entry, str]]()
     values = np.unique(form.base)
     for value in values[1:]:
@@ -740,7 +744,7 @@ def _known(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tu
 
 
 def _unknown(evidence: ClassEvidence, form: CostForm, places: IntArray) -> list[tuple[Entry, str]]:
-    """What truths add: shares of items, each with the interval of an accuracy."""
+    """Part of the costs that depends on the truth: shares of items with intervals of accuracies."""
     found = list[tuple[Entry, str]]()
     for weight, column in form.weights:
         option = np.full(len(evidence.population), -1)
@@ -766,12 +770,12 @@ USUAL = ("precision", "recall", "f1", "macro_f1")
 
 
 def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ...]:
-    """The metrics, each once.
+    """Return the metrics without repetition.
 
     Raises
     ------
     BadInput
-        If one is not known, or there is none though some are needed.
+        If a metric is unknown, or none is given although some are required.
     """
     check_names("metrics", metrics, "['recall', 'macro_f1']")
     found = tuple(dict.fromkeys(metrics))
@@ -796,7 +800,7 @@ def check_classes(classes: Sequence[str], costs: CostTable | None) -> int:
 def name_results(
     metrics: Iterable[str], classes: Sequence[str], costs: CostTable | None
 ) -> list[tuple[str, str, int]]:
-    """Every result as its name, such as ``recall[cardiology]``, its metric, and its class, −1 for all."""
+    """Return name, metric and class (−1 for all) of every result, such as ``recall[cardiology]``."""
     found = list[tuple[str, str, int]]()
     for metric in metrics:
         each = enumerate(classes) if metric in BY_CLASS else ()
@@ -805,7 +809,7 @@ def name_results(
 
 
 class ClassEstimates(Estimates):
-    """Results by class, by their names; `undefined` says why one is not among them."""
+    """Results by class, by name; `undefined` says why a result is missing."""
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
         """What a notebook shows."""
@@ -819,14 +823,14 @@ class ClassEstimates(Estimates):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassResult:
-    """A result of a class, and how the truth of items of the class enters it.
+    """A result of a class, and how it depends on the truth of items.
 
     Attributes
     ----------
     inside, outside
-        Weight of 1{y = c} near the estimate where the model predicts the class, and elsewhere.
+        Weight of 1{y = c} near the estimate, for items predicted to be of the class and for others.
     known
-        What a prediction of the class adds by itself.
+        Contribution of a prediction of the class itself.
     """
 
     estimate: Estimate
@@ -837,13 +841,13 @@ class ClassResult:
 
     @property
     def part(self) -> Part:
-        """Its value and limits."""
+        """Value and limits."""
         return Part.within(self.estimate.value, self.estimate.low, self.estimate.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A result as differences need it; `influence` is what every item adds, None where unknown."""
+    """A result in the form for differences; `influence` is each item's influence, None if unknown."""
 
     part: Part
     influence: FloatArray | None
@@ -851,7 +855,7 @@ class Reading:
 
 
 class ClassResults:
-    """All results by class of one model, each worked out once."""
+    """All results by class of one model, each computed once."""
 
     def __init__(
         self, evidence: ClassEvidence, classes: Sequence[str], costs: CostTable | None = None
@@ -861,12 +865,12 @@ class ClassResults:
 
     @cached_property
     def truths(self) -> ItemTruths:
-        """What answers tell of every item."""
+        """Information about the truth of every item."""
         e = self.evidence
         return ItemTruths.gather([e.predictions], e.labels, e.classes, e.strata)
 
     def report(self, metrics: Sequence[str]) -> ClassEstimates:
-        """Those asked for, in their order; withheld ones with the reason."""
+        """Return the requested results in order; withheld ones with the reason."""
         found, undefined = dict[str, Estimate](), dict[str, str]()
         for name, metric, option in name_results(metrics, self.classes, self.costs):
             try:
@@ -876,19 +880,19 @@ class ClassResults:
         return ClassEstimates(found, undefined)
 
     def estimate(self, metric: str, option: int) -> Estimate:
-        """A result of a class, or of all (−1).
+        """Return a result of a class, or of all classes (−1).
 
         Raises
         ------
         EstimateError
-            Why it is withheld.
+            If it is withheld; says why.
         """
         if metric == COST:
             return self.cost()
         return self.mean(metric) if option < 0 else self.result(metric, option).estimate
 
     def reading(self, metric: str, option: int) -> Reading:
-        """The same as differences need it."""
+        """Return a result in the form for differences."""
         made = self.estimate(metric, option)
         whole = range(len(self.classes)) if option < 0 else (option,)
         try:
@@ -910,7 +914,7 @@ class ClassResults:
         Raises
         ------
         EstimateError
-            Why it is withheld.
+            If it is withheld; says why.
         """
         evidence = self.evidence
         if metric == "prevalence":
@@ -947,7 +951,7 @@ class ClassResults:
         return ClassResult(estimate=estimate, option=option, inside=alpha, outside=-beta, known=-gamma)
 
     def mean(self, metric: str) -> Estimate:
-        """Mean over all classes of a result of each."""
+        """Mean of a result over all classes."""
         one, results = metric.removeprefix("macro_"), list[ClassResult]()
         for option, name in enumerate(self.classes):
             try:
@@ -963,12 +967,12 @@ class ClassResults:
         return _combine(results[0].estimate, found, metric, why)
 
     def influence(self, result: ClassResult) -> FloatArray:
-        """What every item adds to a result, shape (N,).
+        """Influence of every item on a result, shape (N,).
 
         Raises
         ------
         NotIdentified
-            If answers do not tell it.
+            If the answers do not identify it.
         """
         return self.truths.influence(*self._form(result))
 
@@ -978,7 +982,7 @@ class ClassResults:
         return option, weight, result.known * mine
 
     def _share(self, what: str, option: int) -> Estimate:
-        """Share of a class among all items, those predicted to be of it, or the others; made once."""
+        """Share of a class among all items, those predicted to be of it, or the others; cached."""
         key = what, option
         if key not in self._estimates:
             try:
@@ -1003,7 +1007,7 @@ def _part(estimate: Estimate) -> Part:
 
 
 def _combine(like: Estimate, found: Part, metric: str, why: str) -> Estimate:
-    """A result that is combined of parts, with the counts and assumptions of one of them."""
+    """Make a result from combined parts, with the counts and assumptions of one of them."""
     return replace(
         like,
         value=found.value,
@@ -1100,7 +1104,7 @@ class ClassComparison(Shown):
     results
         Name of a result, such as ``recall[cardiology]``, → every pair of models.
     undefined
-        Result that is withheld, by name → the reason.
+        Withheld result by name → reason.
     left_out
         What is said of models that have no answers yet, and of judges.
     """
@@ -1113,7 +1117,7 @@ class ClassComparison(Shown):
 
     @property
     def pairs(self) -> tuple[Comparison, ...]:
-        """Every pair of every result, the result's name in front of the first model's."""
+        """Every pair of every result, with the result's name before that of the first model."""
         return tuple(
             replace(pair, first=f"{name}: {pair.first}")
             for name, pairs in self.results.items()
@@ -1121,18 +1125,18 @@ class ClassComparison(Shown):
         )
 
     def __str__(self) -> str:
-        """One line a result and pair."""
+        """One line per result and pair."""
         found = [f"{name}: {pair}" for name, pairs in self.results.items() for pair in pairs]
         return "\n".join([*found, *(f"{name}: {why}" for name, why in self.undefined.items())])
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a result and pair."""
+        """One row per result and pair."""
         return [
             {"result": n} | row for n, pairs in self.results.items() for p in pairs for row in p.records()
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: a table a result."""
+        """HTML shown in a notebook: one table per result."""
         shown = (replace(pairs_table(pairs), title=f"Difference in {n}") for n, pairs in self.results.items())
         return (*shown, HtmlTable(notes=[f"{n}: {why}" for n, why in self.undefined.items()]))
 
@@ -1155,7 +1159,7 @@ def compare_classes(
     labels, classes, metrics, costs
         As in `classification_report`; the prevalence of a class is no result of a model.
     level
-        Confidence level of all pairs of a result together (Bonferroni).
+        Joint confidence level of all pairs of a result (Bonferroni).
 
     Raises
     ------
@@ -1202,12 +1206,12 @@ def compare_classes(
 def _subtract(
     first: ClassResults, second: ClassResults, metric: str, option: int, unfinished: str
 ) -> tuple[Part, str]:
-    """One result of one model less that of another, at the level of the evidence, and why it may not hold.
+    """Difference of a result between two models at the level of the evidence, and why it may not hold.
 
     Raises
     ------
     EstimateError
-        If it is withheld of one of them.
+        If the result of one model is withheld.
     """
     if metric == COST and first.costs is not None:
         both = [first.evidence.predictions, second.evidence.predictions]
@@ -1228,7 +1232,7 @@ def _compare(
     pairs: int,
     level: float,
 ) -> Comparison:
-    """A difference as a comparison; its p-value is where a normal error of the width towards 0 puts it."""
+    """Make a comparison from a difference; its p-value assumes a normal error with the width towards 0."""
     (part, why), labels = difference, evidence.labels
     half = part.value - part.low if part.value > 0 else part.high - part.value
     deviations = abs(part.value) / half * z_value(evidence.level) if half > 0 else 0.0

@@ -1,7 +1,7 @@
-"""Which combinations of a study are possible: the one table that code asks before it refuses.
+"""The table of possible and refused combinations of designs, features and uses.
 
-A study is a set of conditions: its design, and its `FEATURES`. A use is what the answers are for.
-`RULES` lists what is refused and why; the first rule that fits decides. What no rule names is possible.
+A study is described by conditions: its design, and its `FEATURES`. A use is the purpose of the answers.
+`RULES` lists what is refused and why; the first matching rule decides. Everything else is possible.
 
 >>> find_reason("metrics", {"uniform"})
 ''
@@ -42,16 +42,17 @@ class Rule:
     Attributes
     ----------
     uses
-        What the answers cannot be taken for.
+        Uses that are refused.
     all_of, any_of
         Conditions that must all hold, and conditions of which one must hold; empty for any study.
     unless
-        Conditions under which the rule does not hold.
+        Conditions under which the rule does not apply.
     kind
-        ``"not identified"``: the answers do not tell it. ``"no effect"``: the feature changes nothing there.
-        ``"not identified by most data"``: the data decide, and the code that reads them refuses.
+        ``"not identified"``: the answers do not determine the result. ``"no effect"``: the feature changes
+        nothing. ``"not identified by most data"``: it depends on the data, and the code that reads them
+        refuses.
     reason
-        In words for the user.
+        Reason in words for the user.
     """
 
     uses: frozenset[str]
@@ -68,7 +69,7 @@ class Rule:
         return use in self.uses and some and self.all_of <= given and not self.unless & given
 
     def names(self, condition: str) -> bool:
-        """Whether the rule rests on this condition."""
+        """Whether the rule depends on this condition."""
         return condition in self.all_of | self.any_of
 
 
@@ -218,21 +219,21 @@ def find_reason(use: str, conditions: Collection[str]) -> str:
 
 
 def refuse(use: str, conditions: Collection[str], **features: bool) -> None:
-    """Refuse a use that the table does not allow, unless the data decide.
+    """Raise an error for a use that the table refuses, unless it depends on the data.
 
     Parameters
     ----------
     conditions
-        Those of the labels (`LabelColumns.conditions`).
+        Conditions of the labels (`LabelColumns.conditions`).
     features
-        Further features, by name, and whether the call has them.
+        Further features by name, and whether the call has them.
 
     Raises
     ------
     NotIdentified
-        If the answers do not tell it.
+        If the answers do not determine the result.
     BadInput
-        If a feature has no effect there; it is named.
+        If a feature has no effect; names it.
     """
     given = [name for name, is_given in features.items() if is_given]
     rule = find_rule(use, {*conditions, *given})

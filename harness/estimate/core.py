@@ -1,4 +1,4 @@
-"""What every estimator stands on: argument checks, roots, effective numbers, binomial samples, p-values.
+"""Basics of all estimators: argument checks, roots, effective numbers, binomial samples, p-values.
 
 Messages of the checks name the argument, the bound and the value.
 
@@ -101,7 +101,7 @@ def check_known(name: str, value: str, known: Collection[str]) -> None:
 
 
 def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
-    """Refuse an array with a value that is not good, naming the first one's row.
+    """Raise an error if an array contains an invalid value; names the first such row.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def check_rows(name: str, values: Any, good: BoolArray, rule: str) -> None:
 
 
 def check_options(K: float) -> None:
-    """Refuse fewer than two options: with one, every prediction is right and no label says anything.
+    """Raise an error for fewer than two options, where every prediction is right.
 
     K = 2 is fine (the paper asks for K ≥ 3): a refused option then names the other one, the
     complementary estimate is the plain share q̂, and nothing divides by zero.
@@ -204,7 +204,7 @@ def find_root(
     *,
     halvings: int = HALVINGS,
 ) -> float:
-    """The root between two ends of opposite signs, by the ITP method: never slower than halving, mostly fast.
+    """Root between two ends of opposite signs by the ITP method, which is never slower than bisection.
 
     Off by at most (right − left)/2^(halvings + 1), or a float. Source: Oliveira & Takahashi 2020,
     ACM Trans. Math. Softw. 47, with κ₁ = .2/(b − a), κ₂ = 2, n₀ = 1.
@@ -212,9 +212,9 @@ def find_root(
     Parameters
     ----------
     falling
-        Above 0 left of the root, below it on the right; of several zeros the first is found.
+        Positive left of the root, negative right of it; of several zeros the first is found.
     ends
-        Its values at `left` and `right`, where they are known.
+        Its values at `left` and `right`, if known.
     """
     at_left, at_right = ends or (falling(left), falling(right))
     near = (right - left) / 2 ** (halvings + 1)
@@ -222,7 +222,7 @@ def find_root(
     while right - left > 2 * near:
         radius /= 2
         half, width = (left + right) / 2, right - left
-        if not left < half < right:  # as near as floats come
+        if not left < half < right:  # limit of floating-point precision
             break
         fall = at_left - at_right
         secant = (at_left * right - at_right * left) / fall if fall > 0 else half
@@ -233,7 +233,7 @@ def find_root(
         value = falling(middle)
         if value > 0:
             left, at_left = middle, value
-        else:  # of several zeros the first
+        else:  # the first of several zeros
             right, at_right = middle, value
     return (left + right) / 2
 
@@ -242,7 +242,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first of all equal rows, and which of these every row is; both shapes (R,) and (N,) of places.
+    """Return the first of all equal rows, and the index of each row among them; shapes (R,) and (N,).
 
     NaN is not equal to itself, nor 0 to −0. By a hash, since rows sort slowly.
     """
@@ -252,7 +252,7 @@ def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
         key = (key ^ column) * _ODD
         key ^= key >> np.uint64(29)
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not (table[first][inverse] == table).all():  # two rows of one hash
+    if not (table[first][inverse] == table).all():  # two rows with the same hash
         _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return first, inverse.ravel()
 
@@ -262,7 +262,7 @@ FEWEST_EFFECTIVE = 4.0
 
 
 def count_effective(weight: FloatArray) -> float:
-    """Number of units of equal weight that leave a mean as exact as these, (Σw)²/Σw².
+    """Number of equally weighted units with the same precision of the mean, (Σw)²/Σw².
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def count_effective(weight: FloatArray) -> float:
 
 
 def effective_clusters(cluster: IntArray) -> float:
-    """Number of clusters of equal size that leave a mean as exact as these, (Σm)²/Σm² of their sizes m.
+    """Number of equal clusters with the same precision of the mean, (Σm)²/Σm² of their sizes m.
 
     The number of clusters if all have one size; nearly 1 if one cluster holds nearly all items. Source: Kish
     1965, Survey Sampling, with clusters that are right or wrong as a whole.
@@ -299,9 +299,9 @@ def effective_clusters(cluster: IntArray) -> float:
 
 
 def check_clusters(cluster: IntArray) -> None:
-    """Refuse clusters that are effectively fewer than `FEWEST_EFFECTIVE`.
+    """Raise an error for fewer than `FEWEST_EFFECTIVE` effective clusters.
 
-    Items that are all of different clusters pass, however few.
+    Items that all belong to different clusters pass, however few.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def check_clusters(cluster: IntArray) -> None:
 
 
 def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """C of every item some options of which are never asked about: their common c; NaN where all can be.
+    """C of every item with options that are never asked about: their common c; NaN if there are none.
 
     Both arguments have shape (N, K).
 
@@ -352,7 +352,7 @@ class BinomialSample:
     Attributes
     ----------
     K
-        Effective number of options, ≥ 2; 2 where the label settles the prediction.
+        Effective number of options, ≥ 2; 2 if the label settles the prediction.
     n
         Trials, ≥ 0.
     S
@@ -497,7 +497,7 @@ def _lower_end(S: int, n: int, start: float, alpha: float) -> float:
 
 
 def _cross(rising: Callable[[float], float], left: float, right: float) -> float:
-    """The left side of where a function that is negative at `left` becomes positive."""
+    """Left side of the point where a function that is negative at `left` becomes positive."""
     for _ in range(_HALVINGS):
         middle = (left + right) / 2
         left, right = (left, middle) if rising(middle) > 0 else (middle, right)
@@ -506,7 +506,7 @@ def _cross(rising: Callable[[float], float], left: float, right: float) -> float
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Successes of so many, and the Clopper–Pearson interval of their probability."""
+    """Number of successes and trials, and the Clopper–Pearson interval of the probability."""
 
     successes: int
     of: int
@@ -516,7 +516,7 @@ class Rate:
 
     @classmethod
     def of_outcomes(cls, outcomes: Sequence[bool], level: float = 0.95) -> Self:
-        """Count outcomes, one at least.
+        """Count outcomes; at least one is required.
 
         Raises
         ------
@@ -540,7 +540,7 @@ class RateChange:
 
 
 def compare_rates(first: Sequence[bool], last: Sequence[bool], level: float = 0.95) -> RateChange:
-    """The change from one sample to another that is independent of it.
+    """Change between two independent samples.
 
     The ends are Newcombe's (1998, Statistics in Medicine 17, method 10) with Clopper–Pearson limits instead
     of Wilson's: d − √((p₂ − l₂)² + (u₁ − p₁)²) and d + √((u₂ − p₂)² + (p₁ − l₁)²), d = p₂ − p₁.
@@ -568,7 +568,7 @@ def chi2_tail(statistic: float, df: int) -> float:
 
 
 def z_of_sum(observed: float, expected: float, variance: float) -> float:
-    """Standardised sum; ±inf where a difference has no variance, 0 where there is none either."""
+    """Standardised sum; ±inf for a difference without variance, 0 if the difference is 0 as well."""
     if variance > 0:
         return (observed - expected) / math.sqrt(variance)
     return 0.0 if observed == expected else math.copysign(math.inf, observed - expected)
@@ -643,7 +643,7 @@ _LARGEST = 1e5
 
 
 def range_tail(q: float, models: int, df: float = math.inf) -> float:
-    """P(range ≥ q) of M ≥ 2 normals, with the scale known, or estimated with df degrees of freedom.
+    """P(range ≥ q) of M ≥ 2 normals with known scale, or scale estimated with df degrees of freedom.
 
     Examples
     --------
@@ -654,7 +654,7 @@ def range_tail(q: float, models: int, df: float = math.inf) -> float:
         return 1.0
     if not math.isfinite(df):
         return float(_tail(np.array([q]), models)[0])
-    # ln s of s = √(χ²/ν), whose density is narrow where ν is large
+    # ln s of s = √(χ²/ν), whose density is narrow for large ν
     centre, reach = -0.5 / df, 9 / math.sqrt(df) + 4 / df
     u = centre + reach * (2 * (np.arange(_SCALES) + 0.5) / _SCALES - 1)
     log_density = df * u - df / 2 * np.exp(2 * u) + math.log(2) + df / 2 * math.log(df / 2) - gammaln(df / 2)

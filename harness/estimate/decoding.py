@@ -1,4 +1,4 @@
-"""Answers become labels, with what uniformly drawn options assume."""
+"""Decode answers into labels, and state the assumptions of uniformly drawn options."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ _KIND = {
 
 
 def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = None) -> Labels:
-    """Turn answers into labels: yes → ordinary, no → complementary, unsure or skip → abstained.
+    """Decode answers: yes → ordinary, no → complementary, unsure or skip → abstained.
 
     Parameters
     ----------
     answers
-        What experts said, at most one answer a question.
+        Experts' answers, at most one per question.
     questions
-        All questions of the study, answered or not; by default those that the answers are to.
-        While answers are missing, estimates from routed answers need them.
+        All questions of the study, answered or not; by default the answered ones. Estimates from routed
+        answers need all of them while answers are missing.
 
     Raises
     ------
@@ -77,10 +77,9 @@ def decode(answers: Iterable[Answer], questions: Iterable[Question] | None = Non
 
 
 def make_design(questions: Iterable[Question]) -> LabelDesign:
-    """The design of questions: what their protocols state, and the items asked about.
+    """Make the design of questions: their protocols' statements, and the items asked about.
 
-    A question of a protocol that is not registered states nothing: its labels are treated as a plain
-    list of labels is.
+    A question of an unregistered protocol has no statement: its labels are treated as a plain list.
     """
     drawn = list(questions)
     return LabelDesign(

@@ -137,7 +137,7 @@ def complementary_variance(K: float, A: float, n_c: int) -> float:
 
 
 def moment_weights(groups: tuple[BinomialSample, ...]) -> tuple[float, ...]:
-    """Weights w_j ∝ n_j/(K_j − 1), summing to 1, with Σ w_j A_comp,j unbiased and fixed in advance.
+    """Weights w_j ∝ n_j/(K_j − 1) that sum to 1, fixed in advance, with Σ w_j A_comp,j unbiased.
 
     The estimate they give solves Σ S_j = Σ n_j q_j(A), so that one group gives Eq. 2 back. Needed
     where items have different numbers of refused options.
@@ -196,7 +196,7 @@ _MAX_STEPS = 200
 
 
 def pool_samples(components: tuple[BinomialSample, ...]) -> tuple[BinomialSample, ...]:
-    """Merge components of equal K, whose sums are sufficient, and drop the empty ones; K ascending."""
+    """Merge components with equal K, whose sums are sufficient, and drop empty ones; K ascending."""
     sums: dict[float, tuple[int, int]] = {}
     for c in components:
         n, S = sums.get(c.K, (0, 0))
@@ -279,7 +279,7 @@ def _newton(parts: tuple[BinomialSample, ...]) -> float:
     S_o = next((p.S for p in parts if p.K == 2), 0)
     if S_o == 0 and sum(p.S / success_probability(p.K, 0.0) for p in parts if p.K > 2) <= N:
         return 0.0
-    A = S_o / N  # f(S_o/N) ≥ N, as the ordinary term alone is N there
+    A = S_o / N  # f(S_o/N) ≥ N, because the ordinary term alone is N there
     for _ in range(_MAX_STEPS):
         terms = [(p, success_probability(p.K, A)) for p in parts if p.S]
         slope = sum(p.S / (q * q * (p.K - 1)) for p, q in terms)
@@ -311,7 +311,7 @@ def log_likelihood(components: tuple[BinomialSample, ...], A: float) -> float:
 
 
 def inside(A: float, N: int) -> float:
-    """Move A into [1/(2N), 1 − 1/(2N)], where informations and variances are finite and not zero."""
+    """Move A into [1/(2N), 1 − 1/(2N)], where informations and variances are finite and positive."""
     edge = 1 / (2 * N)
     return min(1 - edge, max(edge, A))
 
@@ -344,15 +344,15 @@ class Point:
     value
         Unclipped estimate of A.
     se
-        Standard error; None where the convention asked for does not define it.
+        Standard error; None if the convention does not define it.
     components
         The samples the estimate used.
     weights
         `value` is Σ w_j A_j over the components' own unbiased estimates A_j (for ML: within [0, 1]).
     parts, peak
-        The components pooled, and A_ML of them: what intervals that invert a test need.
+        The pooled components, and A_ML of them, for intervals that invert a test.
     notes
-        What a reader must know.
+        Remarks for the reader.
     """
 
     value: float
@@ -460,7 +460,7 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
     {
         "ord": ordinary_point,
         "comp": complementary_point,
-        "ivw_half": partial(_weighted, w=0.5),  # the paper's baseline IVW-0.5, whatever the sizes
+        "ivw_half": partial(_weighted, w=0.5),  # the paper's baseline IVW-0.5, for any sizes
         "ivw": ivw_point,
         "ml": likelihood_point,
     }
@@ -468,12 +468,12 @@ POINTS: Mapping[str, Callable[..., Point]] = MappingProxyType(
 
 
 def check_estimator(name: str) -> None:
-    """Refuse a name that is not in `POINTS`.
+    """Raise an error for a name that is not in `POINTS`.
 
     Raises
     ------
     EstimateError
-        If there is no such estimator.
+        If the estimator does not exist.
     """
     if name not in POINTS:
         raise EstimateError(f"estimator must be one of {', '.join(POINTS)}, is {name!r}")

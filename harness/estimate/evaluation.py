@@ -1,8 +1,8 @@
-"""The accuracy of a model from expert labels: one call for every protocol, also while answers come in.
+"""Estimate the accuracy of a model from expert labels, for every protocol and with missing answers.
 
-Labels carry the design that their protocol states (`Labels`), and the call takes the estimator from it.
-A plain list of labels says nothing of its protocol: it is taken for uniformly drawn options, and
-refused where its propensities say otherwise.
+Labels carry the design that their protocol states (`Labels`), which determines the estimator. A plain list
+of labels has no design: it is taken for uniformly drawn options, and refused if its propensities contradict
+that.
 
 Uniformly drawn options of one K have an exact interval. Items of different K, and strata whose items weigh
 differently, are tested together (`oversight.harness.estimate.tilting`): pooled naively, yes-answers
@@ -84,14 +84,15 @@ _NEAR = 1e-9
 
 
 def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level: float = 0.95) -> Estimate:
-    """Accuracy on the pool with a confidence sequence, valid at all looks at once (`draw_betting_sequence`).
+    """Accuracy on the pool with a confidence sequence for unequal draws (`draw_betting_sequence`).
 
     Parameters
     ----------
     predictions
-        Of the drawn items at least; unreadable ones are wrong, failed ones left out.
+        Predictions of at least the drawn items; unreadable ones are wrong, failed ones are left out.
     labels
-        That `check_watchable` allows, so many of each expert's as make them a random part of each draw.
+        Labels that `check_watchable` allows, with as many of each expert's as make them a random part of
+        each draw.
 
     Raises
     ------
@@ -116,7 +117,7 @@ def watch_unequal(predictions: PredictionColumns, labels: LabelColumns, *, level
 
 
 def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[DrawnAnswers]:
-    """Gather what was seen of the items of every draw; raises as `watch_unequal`."""
+    """Collect the observed items of every draw; errors as in `watch_unequal`."""
     evidence = Evidence.gather([predictions], labels, tilted=False)
     if labels.pool is None:
         raise NotIdentified("items were drawn with equal chances")
@@ -125,7 +126,7 @@ def see_draws(predictions: PredictionColumns, labels: LabelColumns) -> list[Draw
 
 
 def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> list[DrawnAnswers]:
-    """Gather items by draw that are known right or wrong, 1 or 0, as if asked about their prediction."""
+    """Collect items by draw that are known right or wrong (1 or 0), as if asked about their prediction."""
     if labels.pool is None:
         raise NotIdentified("items were drawn with equal chances")
     one = np.ones(len(items), np.int64)
@@ -133,9 +134,9 @@ def see_known_items(labels: LabelColumns, items: IntArray, right: IntArray) -> l
 
 
 def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
-    """K, and whether readable, asked about its prediction, and answered yes, of every item; shape (4, N).
+    """K, and whether each item is readable, asked about its prediction, and answered yes; shape (4, N).
 
-    K is 1 where the prediction was asked about for certain.
+    K is 1 if the prediction was asked about with certainty.
 
     Raises
     ------
@@ -155,7 +156,7 @@ def _see_items(option: IntArray, data: RoutedSample) -> IntArray:
 
 
 def _part_draws(seen: IntArray, items: IntArray, pool: ItemPool, labels: LabelColumns) -> list[DrawnAnswers]:
-    """What was seen of the items of every draw."""
+    """Observed items of every draw."""
     batch, scale, remaining = _scale(pool)
     K, readable, own, yes = seen
     right, wrong = (own & yes) == 1, (readable == 0) | (own != yes)
@@ -181,7 +182,7 @@ def _part_draws(seen: IntArray, items: IntArray, pool: ItemPool, labels: LabelCo
 
 
 def _scale(pool: ItemPool) -> tuple[IntArray, FloatArray, dict[int, int]]:
-    """Number of the draw and v of every item, shape (N,), and N_b by number; of weights alone one draw."""
+    """Number of the draw and v of every item, shape (N,), and N_b by number; weights alone form one draw."""
     drawn = pool.drawn
     batch = np.where(drawn, 1, 0) if pool.batch is None else pool.batch
     weight = np.zeros(len(drawn)) if pool.weight is None else pool.weight
@@ -213,7 +214,7 @@ def estimate_anytime(
     level: float = 0.95,
     n_options: Mapping[str, int] | None = None,
 ) -> Estimate:
-    """Accuracy with a confidence sequence, valid at all looks at once.
+    """Accuracy with a confidence sequence, valid at all analyses at once.
 
     It comes from the likelihood (`anytime.likelihood_sequence`), of items in clusters from
     `score_betting_sequence`; of items drawn with unequal chances from `watch_unequal`.
@@ -226,7 +227,8 @@ def estimate_anytime(
     Parameters
     ----------
     predictions
-        Of all items of the study, labelled or not; unreadable ones are wrong, failed ones left out.
+        Predictions of all items of the study, labelled or not; unreadable ones are wrong, failed ones are
+        left out.
     labels
         So many of each expert's as make options equally likely to have been asked; a fast expert's
         surplus must be left out (see `oversight.protocols.collect.label_studio.watch`).
@@ -276,14 +278,14 @@ def estimate_anytime(
 
 
 def check_watchable(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse a confidence sequence where its likelihood is wrong.
+    """Raise an error if the likelihood of a confidence sequence would be wrong.
 
     Options must have been drawn uniformly, or each must be the prediction itself.
 
     Raises
     ------
     NotIdentified
-        Naming what would allow it.
+        If so; names what would allow it.
     """
     if labels.is_unequal:
         refuse("estimate", labels.conditions)
@@ -324,7 +326,7 @@ def _errors(t: Tally) -> int:
 
 
 def _tally_clusters(predictions: PredictionColumns, labels: LabelColumns) -> Mapping[int, Sequence[Tally]]:
-    """What was answered in each cluster, by K."""
+    """Count the answers in each cluster, by K."""
     number_clusters(np.flatnonzero(predictions.is_there), labels.index, labels.cluster)
     found: dict[int, list[Tally]] = {}
     for t in tally(predictions, labels, strata=labels.cluster).strata:
@@ -365,7 +367,7 @@ def accuracy(
     predictions
         One per item. Unreadable ones count as wrong; failed ones are excluded and counted.
     labels
-        What experts said; any number per item.
+        Experts' labels; any number per item.
     estimator
         ``ml`` (default), ``ord``, ``comp``, ``ivw`` or ``ivw_half``, see `make_point`; where options
         were not drawn uniformly, the protocol has one estimator of its own.
@@ -410,7 +412,7 @@ def accuracy(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """One estimate of one model, which can be made from any labels of its items; parameters of `accuracy`.
+    """One estimate of one model that can be computed from any labels of its items.
 
     Raises
     ------
@@ -450,18 +452,18 @@ class Evaluation:
 
     @property
     def is_anytime(self) -> bool:
-        """Whether the interval may be looked at any time."""
+        """Whether the interval holds at any number of analyses."""
         return self.interval == "anytime"
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the labels or the other options allow one estimate only."""
+        """Whether the labels or other options allow only one estimate."""
         by_design = not self.labels.is_even or self.labels.cluster is not None
         return self.is_anytime or self.gold is not None or by_design
 
     @property
     def is_plain(self) -> bool:
-        """Whether no option asks for another estimate than the usual one of uniformly drawn options."""
+        """Whether the options ask for the usual estimate of uniformly drawn options."""
         usual = self.estimator == "ml" and self.interval in (None, "exact")
         return usual and self.strata is None and not self.published
 
@@ -491,7 +493,7 @@ class Evaluation:
         return complete(made, self.predictions, part, notes, make=self.make, checks=checks, tilted=tilted)
 
     def worst_case(self, part: LabelColumns, notes: tuple[Note, ...]) -> Estimate | None:
-        """Estimate with an interval that holds whatever is missing; None if nothing is."""
+        """Estimate with an interval that covers all missing answers; None if none is missing."""
 
         def make(labels: LabelColumns) -> Estimate:
             return self.make(labels, tilted=False)
@@ -501,18 +503,18 @@ class Evaluation:
 
 
 def needs_tilting(predictions: PredictionColumns, labels: LabelColumns) -> bool:
-    """Whether experts answered unequally often about the options, and `estimate_tilted` corrects for it."""
+    """Whether experts answered unequally often about the options, which `estimate_tilted` corrects."""
     unequal = find_unequal(labels, predictions.is_there)
     return unequal is not None and not (unequal.rates is None and unequal.refusal_rates is None)
 
 
 def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, level: float) -> Estimate:
-    """The estimate of uniformly drawn options with the answering rate of every option taken into account.
+    """Estimate for uniformly drawn options, corrected for the answering rate of every option.
 
     Raises
     ------
     NotIdentified
-        If no question about several of the options was answered, or about one where all answers are "no".
+        If no question about several options was answered, or none about one option if all answers are "no".
     """
     unequal = find_unequal(labels, predictions.is_there)
     if unequal is not None and unequal.refusal_rates is not None:
@@ -524,7 +526,7 @@ def estimate_tilted(predictions: PredictionColumns, labels: LabelColumns, *, lev
 
 
 def count_labels(predictions: PredictionColumns, labels: LabelColumns) -> Counts:
-    """Count answers by what experts said on items with a prediction, and items by what they lack."""
+    """Count answers by verdict on items with a prediction, and items by what they lack."""
     said = labels if labels.passed is None else labels.take(np.flatnonzero(~labels.passed))
     kinds = said.kind[predictions.ran[said.item]]
     labelled, there = said.labelled, predictions.is_there
@@ -552,11 +554,10 @@ def complete(
     checks: bool = True,
     tilted: bool = False,
 ) -> Estimate:
-    """Add the protocol's assumptions, all counts, and why the interval may not hold.
+    """Add assumptions and counts to an estimate, and why its interval may not hold.
 
-    That is what the estimator itself says, what unanswered questions hide, a check that failed, answering
-    rates that differ, or a run that is not finished. `tilted` says that the estimate is corrected for such
-    rates wherever that is possible.
+    Reasons come from the estimator itself, unanswered questions, failed checks, differing answering rates,
+    and an unfinished run. `tilted` says that the estimate is corrected for such rates if possible.
     """
     counts = count_labels(predictions, labels)
     corrected = estimate.estimator in CORRECTED
@@ -586,7 +587,10 @@ def complete(
 def _allow_for_missing(
     estimate: Estimate, predictions: PredictionColumns, labels: LabelColumns, make: Estimator | None
 ) -> tuple[Estimate, str]:
-    """Widen the interval for what unanswered questions hide if that costs little; or say what they hide."""
+    """Widen the interval for unanswered questions if that costs little.
+
+    Otherwise report their possible effect.
+    """
     if estimate.estimator == "worst_case" or not (labels.kind == ABSTAINED).any():
         return estimate, ""
     is_ran = predictions.ran[labels.item]
@@ -603,7 +607,7 @@ def _allow_for_missing(
 
 
 def _with_assumptions(estimate: Estimate, labels: LabelColumns) -> Estimate:
-    """What the labels' protocol assumes, where the estimate rests on nothing else."""
+    """Add the assumptions of the labels' protocol, if the estimate has no others."""
     special = estimate.estimator in ("corrected", "anytime") or estimate.method == "anytime"
     is_conditioned = NoteKind.CONDITIONED_ON_QUESTIONS in (note.kind for note in estimate.notes)
     if not labels.statements or special or is_conditioned:
@@ -623,7 +627,7 @@ def growing_accuracy(
 ) -> tuple[tuple[int, Estimate], ...]:
     """Number of labels and estimate at the first 1/points, 2/points, … of the labels of predicted items.
 
-    The earliest may be undefined and are left out. Parameters as in `accuracy`.
+    Undefined early estimates are left out. Parameters as in `accuracy`.
     """
     notes: tuple[Note, ...] = ()
     if labels.drawn is not None and not labels.statement.asks_on:
@@ -650,15 +654,15 @@ def growing_accuracy(
 
 @lru_cache(maxsize=1)
 def _leave_open(labels: LabelColumns) -> LabelColumns:
-    """The questions that were answered or passed over, as if no others had been drawn."""
+    """Return the answered and passed-over questions, as if no others had been drawn."""
     return replace(labels, drawn=labels.questions, asked=mark(labels.item, labels.index.size))
 
 
 def growing_parts(labels: LabelColumns, points: int) -> Iterator[LabelColumns]:
     """The first 1/points, 2/points, … of the labels in the order of the draw.
 
-    Each has the design of the questions drawn up to there, as if no more had been. Where questions are
-    asked until an item is resolved, the questions of an item stay together.
+    Each part has the design of the questions drawn up to there. For sequential protocols the questions of
+    an item stay together.
     """
     whole = bool(labels.statements) and labels.statement.asks_on
 
@@ -694,12 +698,12 @@ def accuracies(
     gold: GoldCounts | None = None,
     anytime: float | None = None,
 ) -> Estimates:
-    """All that the labels' protocol allows to estimate of one model; parameters as in `accuracy`.
+    """All estimates of one model that the labels' protocol allows; parameters as in `accuracy`.
 
     Parameters
     ----------
     anytime
-        Level of an interval to add that may be looked at any time.
+        Level of an additional interval that holds at any number of analyses.
 
     Returns
     -------
@@ -748,7 +752,7 @@ def accuracies(
 
 
 def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options: Mapping[str, Any]) -> None:
-    """Refuse, for all estimators at once, a level or an interval that is none, and contradictory labels."""
+    """Raise an error for an invalid level or interval, or contradictory labels, before all estimators run."""
     check_level(options["level"])
     if options["interval"] is not None:
         check_method(options["interval"])
@@ -756,7 +760,7 @@ def _check_uniform(predictions: PredictionColumns, labels: LabelColumns, options
 
 
 def main_estimator(labels: LabelColumns) -> str:
-    """Name of the estimate that the protocol gives of one model; ``"accuracy"`` where it gives none."""
+    """Name of the protocol's estimate of one model; ``"accuracy"`` if it has none."""
     if labels.is_even:
         return "ml"
     if not labels.tells_accuracy:

@@ -1,18 +1,18 @@
-"""The evidence about models: which answers count, what they say as arrays, and what missing ones may hide.
+"""The evidence about models: the answers that count, as arrays, and the effect of missing ones.
 
-While questions are open, a part of a collection may be estimated from (`collected_part`). Two things make
-the answers so far no random part of the questions. Experts answer at different speeds: while only the
-cardiologist has answered, every answer is about cardiology. And an expert who leaves a question
-blank and goes on has chosen which questions to answer.
+While questions are open, an interim subset of a collection can be analysed (`collected_part`). The answers
+so far are not a random part of the questions for two reasons. Experts answer at different speeds: while
+only the cardiologist has answered, every answer is about cardiology. And an expert who leaves a question
+blank and continues has chosen which questions to answer.
 
-An expert's questions are handed out in an order that was drawn before any answer (`Question.place`). So the
-first so many of them are a random part, whatever the expert does later. The estimate uses the same share of
-every expert's queue, from its start: as much as the slowest expert has reached. Items that were added to a
-study have queues of their own, since they are asked about last. An open question inside that share was passed
-over. It is missing data and counts as if its expert had been unsure. Where the order is not known, every open
-question of an expert who has answered any counts so.
+An expert's questions are presented in an order that was drawn before any answer (`Question.place`). So the
+first ones are a random part, whatever the expert does later. The estimate uses the same share of every
+expert's queue, from its start, up to where the slowest expert has come. Items added to a study later have
+separate queues, because they are asked about last. An open question inside that share was passed over. It
+is missing data and counts as if its expert had been unsure. If the order is unknown, every open question of
+an expert who has answered any counts as passed over.
 
-Experts who leave more questions about some options unanswered than about others.
+Some experts leave more questions about some options unanswered than about others.
 
 Where options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
 answered items are a random part of all items, and among them option k was asked about with probability
@@ -83,14 +83,14 @@ ON_SCREEN = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Queues:
-    """How far every expert has come.
+    """Progress of every expert.
 
     Attributes
     ----------
     asked, reached
-        Shape (E,): questions of every expert, and how many of them, from the queue's start, were reached.
+        Shape (E,): number of questions of every expert, and of those reached from the queue's start.
     rank
-        Shape (R,): place of every question in its expert's queue, from 0.
+        Shape (R,): position of every question in its expert's queue, from 0.
     passed
         Shape (R,): whether the question was reached and is open.
     """
@@ -102,11 +102,11 @@ class Queues:
 
 
 def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts: int) -> Queues:
-    """Find out how far every expert has come, and which questions were passed over.
+    """Compute how far every expert has come, and which questions were passed over.
 
-    An expert has reached everything up to the last answered question. An open question close behind which
-    answers end may still be on the screen (`ON_SCREEN`), unless the queue has ended; the expert has not
-    reached it then.
+    An expert has reached everything up to the last answered question. An open question shortly after the
+    last answer may still be on the screen (`ON_SCREEN`), unless the queue has ended; then it does not count
+    as reached.
 
     Parameters
     ----------
@@ -145,23 +145,23 @@ def read_queues(expert: IntArray, place: IntArray, answered: BoolArray, experts:
 
 
 def collected_part(labels: LabelColumns, items: BoolArray) -> tuple[LabelColumns, tuple[Note, ...]]:
-    """Labels of the share that every expert has reached, and notes that say what was left out.
+    """Labels of the share that every expert has reached, with notes on what was left out.
 
-    Questions inside that share that were passed over are added as abstentions (`LabelColumns.passed`). What
-    is kept stays kept as more answers arrive, so that verdicts at several times rest on growing data.
+    Passed-over questions inside that share are added as abstentions (`LabelColumns.passed`). The subset
+    only grows as answers arrive, so that verdicts at several times use growing data.
 
     Parameters
     ----------
     labels
-        Complete if their questions are not known. So are labels of a protocol that asks on until an item is
-        resolved: its estimates count open items as right or wrong, whichever is worse.
+        All labels count if their questions are unknown. The same holds for sequential protocols, whose
+        estimates count open items as right or wrong, whichever is worse.
     items
-        Items that matter, shape (N,): those with a prediction.
+        Relevant items, shape (N,): those with a prediction.
 
     Raises
     ------
     NotIdentified
-        If an expert has answered none of the questions put to them, or none about items added later.
+        If an expert has answered none of their questions, or none about items added later.
     """
     if labels.drawn is None or labels.statement.asks_on:
         return labels, ()
@@ -211,7 +211,7 @@ def _find_draws(drawn: QuestionColumns) -> IntArray:
 
 
 def _read_draws(drawn: QuestionColumns, draw: IntArray, answered: BoolArray) -> Queues:
-    """The queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, and so on.
+    """Queues of every draw (`read_queues`): those of all experts in draw 0, then in draw 1, and so on.
 
     An expert who has answered a question of a later draw has reached all of the earlier ones.
     """
@@ -237,7 +237,7 @@ def _refuse_silent(drawn: QuestionColumns, queues: Queues, answered: BoolArray) 
 
 
 def _common_share(queues: Queues) -> float:
-    """Share of every queue that all experts have reached; 1 if so few are left that they count as missing."""
+    """Share of every queue that all experts have reached; 1 if so few remain that they count as missing."""
     left = queues.asked - queues.reached
     most = FEW_OPEN * queues.asked.sum()
     if left.sum() <= most and (left <= np.maximum(0.1 * queues.asked, most / 2)).all():
@@ -247,9 +247,9 @@ def _common_share(queues: Queues) -> float:
 
 
 def _round_share(share: float, queues: Queues, drawn: QuestionColumns) -> IntArray:
-    """Number of questions of every queue, rounded up or down by chance; shape of `queues.asked`.
+    """Number of questions of every queue, rounded up or down at random; shape of `queues.asked`.
 
-    So experts with few questions count for no more than their part. The draw depends on the expert alone.
+    So experts with few questions get no extra weight. The rounding depends on the expert only.
     """
     chance = [derive_seed(0, "rounded", name) / 2**64 for name in drawn.experts]
     chances = np.resize(np.array(chance), len(queues.asked))
@@ -274,7 +274,7 @@ class UnequalAnswers:
     rates
         Rate of every option, shape (K,); None if estimates of this design cannot be corrected.
     refusal_rates
-        The same if every answer is a "no", as for items that were chosen by their "no"; else None.
+        The same rates if every answer is a "no", as for items selected by their "no"; otherwise None.
     """
 
     least: float
@@ -284,41 +284,41 @@ class UnequalAnswers:
 
     @property
     def note(self) -> Note:
-        """What a reader of a corrected number must know."""
+        """Remark on a corrected number."""
         return Note(NoteKind.ANSWERING_RATES, {"least": self.least, "most": self.most})
 
     @property
     def why(self) -> str:
-        """Why the interval of an estimate that is not corrected may not hold."""
+        """Why the interval of an uncorrected estimate may not hold."""
         return (
             f"experts answered {self.least:.0%} of the questions about one option and {self.most:.0%} of "
             "those about another, and this estimate is not corrected for it"
         )
 
     def tilt(self, data: RoutedSample) -> RoutedSample:
-        """The sample with the propensities that the answered questions have; unchanged without `rates`."""
+        """Return the sample with the propensities of answered questions; unchanged without `rates`."""
         if self.rates is None:
             return data
         tilted = data.propensities * self.rates
-        total = tilted.sum(axis=1, keepdims=True)  # 0 for an item that was passed over
+        total = tilted.sum(axis=1, keepdims=True)  # 0 for a passed-over item
         return replace(data, propensities=np.divide(tilted, total, out=tilted, where=total > 0))
 
 
 def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | None:
-    """Find out whether answering rates differ between options by more than chance.
+    """Test whether answering rates differ between options by more than chance.
 
     Parameters
     ----------
     labels
-        A part of them, too, if it is the same share of every expert's answers. `LabelColumns.rates` take
-        the place of the rates among these labels.
+        Labels, or a part of them with the same share of every expert's answers. `LabelColumns.rates`
+        replace the rates among these labels.
     items
-        Items that matter, shape (N,): those with a prediction.
+        Relevant items, shape (N,): those with a prediction.
 
     Returns
     -------
     UnequalAnswers or None
-        None if no test shows that rates differ, and for items that are asked about until resolved.
+        None if no test shows a difference, and for sequential protocols.
     """
     if labels.is_resolved or not len(labels):
         return None
@@ -346,7 +346,7 @@ def find_unequal(labels: LabelColumns, items: BoolArray) -> UnequalAnswers | Non
 
 
 def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray, level: float) -> Estimate:
-    """Estimate the accuracy from items with a "no" alone, each option's by the inverse of its answering rate.
+    """Estimate from items with a "no" only, weighting each option by the inverse of its answering rate.
 
     With q_k the share of the refusals of option k that hit the prediction and s_k ∝ n_k/r_k the share of
     option k, A = 1 − (K − 1) Σ_k s_k q_k. Its interval is made of those of the q_k (`mover_sum`).
@@ -392,14 +392,14 @@ def estimate_refusals(predicted: IntArray, refused: IntArray, rates: FloatArray,
 
 
 def _is_simple(asked: QuestionColumns) -> bool:
-    """Whether each item has one question about one of K options, drawn uniformly, K the same for all."""
+    """Whether each item has one question about one of K options, drawn uniformly, with the same K for all."""
     K = asked.n_options
     is_uniform = not asked.offered.values.size and bool((np.abs(asked.propensity * K - 1) < 1e-6).all())
     return is_uniform and int(np.ptp(K)) == 0 and int(np.bincount(asked.item).max()) == 1
 
 
 def _number_options(asked: QuestionColumns) -> IntArray:
-    """Number of the option of every question, those of other K apart."""
+    """Number of every question's option; options of different K are distinct."""
     key = asked.n_options * (int(asked.n_options.max()) + 1) + asked.option
     number: IntArray = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return number
@@ -407,13 +407,13 @@ def _number_options(asked: QuestionColumns) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """Answers to drawn options about N items that M models predicted.
+    """Answers to drawn options about N items with predictions of M models.
 
     Attributes
     ----------
     sample
-        Questions with their propensities, and answers. Propensities are those of answered questions: if
-        experts answer unequally often about the options, they are corrected for it.
+        Questions with propensities, and answers. The propensities are those of answered questions: they are
+        corrected if experts answer unequally often about the options.
     predicted
         Shape (N, M): the predicted options, −1 if unreadable.
     index, items
@@ -421,7 +421,7 @@ class Evidence:
     cluster
         Shape (N,): number of the cluster of each item; None if items are independent.
     weight
-        Shape (N,): how many items each one stands for; None if all count alike.
+        Shape (N,): number of items that each one represents; None if all count equally.
     strata
         Strata that the items were drawn from in proportion; None without them.
     """
@@ -443,16 +443,16 @@ class Evidence:
         strata: ItemValues | None = None,
         error_free: bool = True,
     ) -> Evidence:
-        """Gather the evidence about one model.
+        """Collect the evidence about one model.
 
         Parameters
         ----------
         predictions, labels
-            Of the same items; of a collection that is not finished the interim subset (`collected_part`).
+            Data on the same items; for an unfinished collection the interim subset (`collected_part`).
         strata
             Stratum of every item, to weight strata by their share of the predictions.
         error_free
-            Whether experts are taken not to err.
+            Whether experts are assumed not to err.
 
         Raises
         ------
@@ -464,7 +464,8 @@ class Evidence:
             If no answered item has a prediction, an item has no cluster, or a stratum has no answer.
         """
         refuse("estimate", labels.conditions, gold=not error_free, strata=strata is not None)
-        # a uniform draw does not follow from a prediction, so an item without a question tells nothing
+        # a uniform draw does not depend on predictions, so an item without a question carries no
+        # information
         asked = predictions.on(labels.asked_items) if labels.is_uniform else predictions
         found = cls.gather([asked], labels, error_free=error_free, tilted=error_free)
         if strata is None:
@@ -481,7 +482,7 @@ class Evidence:
         tilted: bool = True,
         few_clusters: bool = False,
     ) -> Evidence:
-        """Gather the evidence about several models, of the items that all of them answered.
+        """Collect the evidence about several models, on items that all of them answered.
 
         Parameters
         ----------
@@ -523,14 +524,14 @@ class Evidence:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every readable prediction of the first model was certain to be asked about."""
+        """Whether every readable prediction of the first model was asked about with certainty."""
         option = self.option()
         rows = np.flatnonzero(option >= 0)
         return bool((self.sample.propensities[rows, option[rows]] > 1 - 1e-9).all())
 
     @cached_property
     def kinds(self) -> PoolKinds | None:
-        """Equal items together, if items are independent and many are equal."""
+        """Groups of equal items, if items are independent and many are equal."""
         return None if self.cluster is not None else PoolKinds.of(self.sample)
 
     def accuracy(self, level: float, working: FloatArray | None = None) -> Estimate:
@@ -539,7 +540,7 @@ class Evidence:
         Parameters
         ----------
         working
-            Shape (N, K): probability of each option from side information that has not seen the item's own
+            Shape (N, K): probability of each option from side information that has not used the item's own
             answer; None without. A misleading one costs width, not validity.
         """
         return routed_accuracy(
@@ -577,10 +578,10 @@ def estimate_by_design(
 def resolved_estimate(
     predictions: PredictionColumns, labels: LabelColumns, level: float, *, bounds: bool
 ) -> Estimate:
-    """Accuracy on resolved items; with `bounds` its interval holds whatever experts were silent about."""
+    """Accuracy on resolved items; with `bounds` its interval covers all unanswered questions."""
     found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
-    # open questions are no random part, however few
+    # even a few open questions are not a random part
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
         found.correct[:, 0],
@@ -597,9 +598,9 @@ def resolved_estimate(
 
 
 def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | None:
-    """Strata that the items at these places were drawn from; None without such a draw, or of one stratum.
+    """Strata of the draw for the items at these positions; None without such a draw, or with one stratum.
 
-    Items in clusters do without: how much a cluster's items hang together counts for more.
+    Not used for clustered items, where the dependence within clusters matters more.
     """
     if labels.pool is None or labels.cluster is not None:
         return None
@@ -610,13 +611,13 @@ def find_drawn_strata(items: IntArray, labels: LabelColumns) -> DrawnStrata | No
 
 
 def find_weights(items: IntArray, labels: LabelColumns) -> FloatArray | None:
-    """How many items of the pool those at these places stand for; None where all are equal."""
+    """Number of pool items that each item at these positions represents; None if all are equal."""
     weight = None if labels.pool is None else labels.pool.weight
     return None if weight is None else weight[items]
 
 
 def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemValues) -> FloatArray | None:
-    """Predictions per answered item in the stratum of every item; None if strata were asked about alike."""
+    """Predictions per answered item in the stratum of every item; None if strata were sampled equally."""
     names = strata.names
     pool = np.bincount(strata.code[predictions.ran], minlength=len(names))
     asked = np.bincount(strata.code[items], minlength=len(names))
@@ -631,12 +632,12 @@ def _weigh_strata(items: IntArray, predictions: PredictionColumns, strata: ItemV
 
 
 def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """Number of the cluster of every item at these places; None without clusters.
+    """Number of the cluster of every item at these positions; None without clusters.
 
     Raises
     ------
     EstimateError
-        If an item has none, or all share one.
+        If an item has no cluster, or all share one.
     """
     if cluster is None:
         return None
@@ -651,7 +652,7 @@ def number_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | Non
 
 
 def enough_clusters(items: IntArray, index: ItemIndex, cluster: ItemValues | None) -> IntArray | None:
-    """`number_clusters` for an estimate with an interval; None, too, if no two items share a cluster.
+    """As `number_clusters`, for an estimate with an interval; also None if no two items share a cluster.
 
     Raises
     ------
@@ -676,15 +677,14 @@ Estimator = Callable[[LabelColumns], Estimate]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenRange:
-    """Where an estimate would be if the missing answers were all against the model, or all for it.
+    """The estimates if all missing answers were against the model, or all for it.
 
     Attributes
     ----------
     missing, of
         Number of unanswered questions, and of all questions.
     worst, best
-        The two estimates; the interval of the first begins, and that of the second ends, what holds whatever
-        the answers would have been.
+        The two estimates; together their intervals cover all possible missing answers.
     """
 
     missing: int
@@ -693,7 +693,7 @@ class HiddenRange:
     best: Estimate
 
     def widen(self, estimate: Estimate) -> Estimate:
-        """Widen the interval of an estimate so that it holds whatever the answers would have been."""
+        """Widen the interval of an estimate to cover all possible missing answers."""
         return replace(
             estimate,
             low=min(self.worst.low, self.best.low),
@@ -709,7 +709,7 @@ class HiddenRange:
         return replace(wide, notes=(*wide.notes, Note(NoteKind.ALLOWS_FOR_MISSING)))
 
     def __str__(self) -> str:
-        """Say how many questions are unanswered, and what the estimate could be for that."""
+        """Say how many questions are unanswered, and the range of the estimate because of them."""
         low, high = sorted((self.worst.clipped, self.best.clipped))
         return (
             f"{self.missing} of {self.of} questions unanswered: the accuracy can be anywhere from "
@@ -724,20 +724,20 @@ def _mark_worst(steps: tuple[str, ...]) -> tuple[str, ...]:
 def find_hidden(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> HiddenRange | None:
-    """Find out where an estimate would be with the missing answers; None if nothing is hidden.
+    """Compute the range of the estimate over all missing answers; None if none is missing.
 
     Parameters
     ----------
     make
-        Makes the estimate. Not called for items that are asked about until they are resolved: one that is not
-        resolved counts as wrong, or as right.
+        Computes the estimate. Not called for sequential protocols, where an unresolved item counts as
+        wrong, or as right.
     labels
-        Those that are estimated from; questions that were passed over are abstentions (`collected_part`).
+        Labels of the estimate; passed-over questions are abstentions (`collected_part`).
 
     Raises
     ------
     EstimateError
-        As of `make`.
+        As raised by `make`.
     """
     if not (labels.kind == ABSTAINED).any():
         return None
@@ -757,7 +757,7 @@ def find_hidden(
 
 
 def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: bool) -> LabelColumns:
-    """Put in the missing answers; where no answer is possible any more, a question stays unanswered."""
+    """Fill in the missing answers; a question stays open if no answer is possible."""
     n_options = np.full(labels.index.size, 2)
     n_options[labels.item] = labels.questions.n_options
     filled = fill_answers(
@@ -769,7 +769,7 @@ def _fill(labels: LabelColumns, predictions: PredictionColumns, *, favourable: b
 def bound_missing(
     estimate: Estimate, make: Estimator, predictions: PredictionColumns, labels: LabelColumns
 ) -> Estimate | None:
-    """Widen an interval so that it holds whatever failed calls and unanswered questions hide.
+    """Widen an interval to cover failed calls and unanswered questions.
 
     With a share ρ of the calls answered, A lies between ρ·A_answered and 1 − ρ·(1 − A_answered), each end
     with the uncertainty of both (`scale_by_share`).
@@ -777,7 +777,8 @@ def bound_missing(
     Returns
     -------
     Estimate or None
-        Named ``worst_case``; None if nothing is missing, or what is missing contradicts the answers.
+        Named ``worst_case``; None if nothing is missing, or if the missing answers contradict the given
+        ones.
     """
     failed, ran = (int(np.count_nonzero(x)) for x in (predictions.has_failed, predictions.ran))
     bounds, missing = estimate, failed

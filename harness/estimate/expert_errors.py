@@ -68,7 +68,7 @@ GOLD_ASSUMPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class GoldCounts:
-    """Answers to questions whose truth is known.
+    """Answers to questions with known truth.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ def youden(s: float, t: float) -> float:
     Raises
     ------
     NotIdentified
-        If J ≤ 0: answers no better than a coin say nothing about the truth.
+        If J ≤ 0: such answers are no better than random.
     """
     if not (0 <= s <= 1 and 0 <= t <= 1):
         raise EstimateError(f"sensitivity and specificity must lie in [0, 1], are {s} and {t}")
@@ -245,7 +245,7 @@ _LEAST_CHANCE = 1e-300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _YesCounts:
-    """Yes-answers x of n about predictions (the first entry), about other options, and about gold.
+    """Numbers of yes answers x of n about predictions (first entry), other options, and gold.
 
     With A given, an option asked about is true with probability τ = base + slope·A: A for a prediction,
     (1 − A)/(K − 1) for another one, 1 and 0 for gold. So P(yes) = τ s + (1 − τ)(1 − t).
@@ -258,7 +258,7 @@ class _YesCounts:
 
 
 def allows_gold_score(predicted: IntArray, data: RoutedSample) -> bool:
-    """Whether each item has one question, drawn uniformly or about the prediction, and all have one K."""
+    """Whether each item has one question, uniform or about the prediction, and all have the same K."""
     readable = predicted >= 0
     once = len(data.item) == len(predicted) and len(np.unique(data.item)) == len(predicted)
     alike = len(np.unique(data.n_options)) == 1
@@ -326,7 +326,7 @@ def independent_share(
     cluster: IntArray,
     level: float,
 ) -> float:
-    """By which share of them independent items would tell as much as those of these clusters.
+    """Share of the items that, if independent, would carry the information of these clusters.
 
     Of the items' scores of A, brought to the mean and the variance of right and wrong predictions
     (`effective_size`).
@@ -360,7 +360,7 @@ def independent_share(
 def _invert(
     counts: _YesCounts, gold: GoldCounts, level: float, items: int
 ) -> tuple[FloatArray, FloatArray, int, IntArray]:
-    """Rates at every A of the grid; the place of the estimate, and of what the test keeps."""
+    """Rates at every A of the grid; the positions of the estimate and of the accepted values."""
     s, t = _fit_rates(counts, gold)
     score, information = _efficient_score(counts, s, t)
     fewest = min(gold.n_true, gold.n_false, items)
@@ -374,7 +374,7 @@ def _uniform(data: RoutedSample) -> bool:
 
 
 def _own(predicted: IntArray, data: RoutedSample) -> bool:
-    """Whether every question is about the prediction, put for certain."""
+    """Whether every question was about the prediction with certainty."""
     return bool(
         (data.by_item[0] == predicted).all() and (data.propensities.max(axis=1) > 1 - _GOLD_CLOSE).all()
     )
@@ -397,7 +397,7 @@ def _count_yes(predicted: IntArray, data: RoutedSample, gold: GoldCounts) -> _Ye
 
 
 def _fit_rates(counts: _YesCounts, gold: GoldCounts) -> tuple[FloatArray, FloatArray]:
-    """Sensitivity and specificity of greatest likelihood at every A of the grid, by EM."""
+    """Maximum-likelihood sensitivity and specificity at every A of the grid, by EM."""
     tau = counts.base + _FINE_GRID[:, None] * counts.slope
     s = np.full(len(_FINE_GRID), (gold.yes_on_true + 0.5) / (gold.n_true + 1))
     t = np.full(len(_FINE_GRID), (gold.no_on_false + 0.5) / (gold.n_false + 1))
@@ -417,7 +417,7 @@ def _fit_rates(counts: _YesCounts, gold: GoldCounts) -> tuple[FloatArray, FloatA
 
 
 def _efficient_score(counts: _YesCounts, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Score of A and its variance, once what moves with s and t is taken off; at every A of the grid."""
+    """Score of A and its variance after projecting out s and t; at every A of the grid."""
     tau = counts.base + _FINE_GRID[:, None] * counts.slope
     p = np.clip(tau * s[:, None] + (1 - tau) * (1 - t[:, None]), _GOLD_CLOSE, 1 - _GOLD_CLOSE)
     weight = counts.n / (p * (1 - p))
@@ -452,12 +452,12 @@ _DOUBT = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRanges:
-    """What is known of experts' errors beforehand, and answers to gold.
+    """Prior knowledge of experts' errors, and answers to gold.
 
     Attributes
     ----------
     sensitivity, specificity
-        Least and greatest value, within [½, 1].
+        Smallest and largest value, within [½, 1].
     gold_true, gold_false
         Gold questions about the true option, and about a false one: (yes, no).
 
@@ -480,7 +480,7 @@ class ErrorRanges:
 
     @property
     def gold(self) -> GoldCounts | None:
-        """The answers to gold, if there are some of both kinds."""
+        """The answers to gold, if there are answers of both kinds."""
         (right, missed), (false_yes, true_no) = self.gold_true, self.gold_false
         if not (right + missed and false_yes + true_no):
             return None
@@ -489,7 +489,7 @@ class ErrorRanges:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Counts of questions: of which prevalence (base + slope·A), with so many yes and no."""
+    """Counts of questions by prevalence (base + slope·A) and numbers of yes and no."""
 
     count: FloatArray
     yes: FloatArray
@@ -498,7 +498,7 @@ class _Cells:
     slope: FloatArray
 
     def split(self, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P(pattern, true) and P(pattern, false) at every A of the grid; one order of the answers."""
+        """P(pattern, true) and P(pattern, false) at every A of the grid, for one order of the answers."""
         tau = self.base + _GRID[:, None] * self.slope
         s, t = s[:, None], t[:, None]
         return tau * s**self.yes * (1 - s) ** self.no, (1 - tau) * (1 - t) ** self.yes * t**self.no
@@ -526,14 +526,14 @@ def bounded_accuracy(
     predicted, data
         As for `gold_accuracy`: one question an item, uniform or about the prediction.
     second
-        What a second expert said to each of the questions of `data`: 1, 0, or −1 for none.
+        Second expert's answer to each question of `data`: 1, 0, or −1 for none.
     cluster
         Shape (N,): number of the item's cluster; see `gold_accuracy`.
 
     Raises
     ------
     NotIdentified
-        If second experts contradict what is assumed of them, or all accuracies are as likely.
+        If second experts contradict the assumptions, or all accuracies are equally likely.
     """
     readable = predicted >= 0
     cells, doubles = _count_cells(predicted, data, second, known)
@@ -580,7 +580,7 @@ def _mixed_quantile(level: float) -> float:
 def _count_cells(
     predicted: IntArray, data: RoutedSample, second: IntArray, known: ErrorRanges
 ) -> tuple[_Cells, int]:
-    """The cells, and how many of the model's questions have a second answer."""
+    """The cells, and the number of the model's questions with a second answer."""
     of = predicted[data.item]
     hit, there, yes = of == data.asked, of >= 0, data.answer > 0.5
     K, rows = int(data.n_options[0]), list[tuple[float, int, int, float, float]]()
@@ -598,7 +598,7 @@ def _count_cells(
 
 
 def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[FloatArray, FloatArray]]:
-    """The greatest log-likelihood at every A of the grid, and the rates s and t that give it, by EM."""
+    """Maximum log-likelihood at every A of the grid, and its rates s and t, by EM."""
     flat = np.zeros_like(_GRID)
     best: FloatArray = flat - np.inf
     found: tuple[FloatArray, FloatArray] = flat, flat
@@ -623,14 +623,14 @@ def _profile(cells: _Cells, known: ErrorRanges) -> tuple[FloatArray, tuple[Float
 
 
 def _ratio(weight: FloatArray, successes: FloatArray, failures: FloatArray, kept: FloatArray) -> FloatArray:
-    """Share of successes among weighted answers; what was there before where there are none."""
+    """Share of successes among weighted answers; the former value if there are none."""
     of = (weight * (successes + failures)).sum(axis=1)
     made: FloatArray = np.where(of > _TINY, (weight * successes).sum(axis=1) / np.maximum(of, _TINY), kept)
     return made
 
 
 def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
-    """Whether first and second experts say yes equally often where they differ, by a sign test."""
+    """Sign test that first and second experts say yes equally often where they differ."""
     first = data.answer > 0.5
     more, fewer = int((first & (second == 0)).sum()), int((~first & (second == 1)).sum())
     if more + fewer and sign_p_value(more, fewer) < _DOUBT:
@@ -641,7 +641,7 @@ def _check_exchangeable(data: RoutedSample, second: IntArray) -> None:
 
 
 def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
-    """Whether the answers are as two independent experts with these rates would give them (deviance)."""
+    """Deviance test that the answers fit two independent experts with these rates."""
     deviance, free = 0.0, -3
     tau = cells.base + A * cells.slope
     for slope in np.unique(cells.slope[cells.slope != 0]):
@@ -663,14 +663,14 @@ def _check_fit(cells: _Cells, s: float, t: float, A: float) -> None:
 
 
 def _chance(size: int, yes: int, s: float, t: float, tau: float) -> float:
-    """P(so many yes of one or two experts)."""
+    """Probability of a number of yes answers from one or two experts."""
     true = s**yes * (1 - s) ** (size - yes)
     false = (1 - t) ** yes * t ** (size - yes)
     return comb(size, yes) * (tau * true + (1 - tau) * false)
 
 
 def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[float, float]]:
-    """Cells as pairs of seen and expected, those with few expected joined to the next."""
+    """Pairs of observed and expected counts; cells with small expected counts are joined."""
     found, x, mean = list[tuple[float, float]](), 0.0, 0.0
     for one, of in zip(seen, expected, strict=True):
         x, mean = x + one, mean + of
@@ -684,7 +684,7 @@ def _merge_rare(seen: Sequence[float], expected: Sequence[float]) -> list[tuple[
 
 
 def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, float]:
-    """J = s + t − 1 with an interval, where both kinds of gold were answered.
+    """J = s + t − 1 with an interval, if both kinds of gold were answered.
 
     Clopper–Pearson limits of both rates, squared and added (Newcombe 1998, Stat. Med. 17): the rates are of
     different questions, so independent. The low end may be negative.
@@ -692,7 +692,7 @@ def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, flo
     Raises
     ------
     NotIdentified
-        If the rates give J ≤ 0: answers no better than a coin say nothing about the truth.
+        If the rates give J ≤ 0: such answers are no better than random.
     """
     (right, missed), (false_yes, true_no) = known.gold_true, known.gold_false
     s, t = right / (right + missed), true_no / (true_no + false_yes)
@@ -708,17 +708,17 @@ def youden_interval(known: ErrorRanges, level: float) -> tuple[float, float, flo
 def rate_ranges(
     known: ErrorRanges, level: float, *, any_time: bool = False
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of s and t that hold together at `level`: what is known beforehand, narrowed by gold.
+    """Ranges of s and t that hold jointly at `level`: prior ranges, narrowed by gold.
 
     Parameters
     ----------
     any_time
-        Whether they shall hold after every answer to gold at once (`likelihood_sequence`).
+        Whether they must hold after every answer to gold (`likelihood_sequence`).
 
     Raises
     ------
     NotIdentified
-        If gold contradicts what is known beforehand.
+        If gold contradicts the prior ranges.
     """
     kinds = ((known.sensitivity, known.gold_true), (known.specificity, known.gold_false[::-1]))
     asked = sum(sum(gold) > 0 for _, gold in kinds)

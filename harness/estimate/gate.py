@@ -109,14 +109,14 @@ _PORTION = 100_000
 
 
 def refuting_wealth(gains: FloatArray, least: float) -> float:
-    """Wealth of bets that the mean of the gains is above 0; 1/α of it refutes that it is not, at level α.
+    """Wealth of bets that the mean of the gains is above 0; 1/α refutes "at most 0" at level α.
 
     Parameters
     ----------
     gains
         Shape (n,): outcomes minus the bar, in any order.
     least
-        A number below 0 that no gain can fall below, known before any of them.
+        Negative lower bound of every gain, known before any of them.
     """
     bets = _SAFE * _BETS / -least
     logs = np.zeros(len(bets))
@@ -132,19 +132,19 @@ def refuting_wealth(gains: FloatArray, least: float) -> float:
 class Gains:
     """Outcomes minus the bar, summed over units.
 
-    A question that an expert has left unanswered counts with the answer that speaks most against the side
-    bet on, so that bets hold whatever it hides.
+    An unanswered question counts with the answer that contradicts the current side most, so that bets hold
+    for any possible answer.
 
     Attributes
     ----------
     sums
-        Shape (J,): of every unit that counts by now.
+        Shape (J,): sums of the units that count so far.
     low, high
         Bounds of every sum, known before any answer.
     answers
-        Number of questions whose answers entered.
+        Number of questions with an answer that entered.
     value
-        Mean outcome, by which the bar is missed or passed; NaN without any.
+        Mean outcome, which is compared with the bar; NaN without any.
     """
 
     sums: FloatArray
@@ -155,7 +155,7 @@ class Gains:
 
 
 def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> tuple[Evidence, FloatArray]:
-    """Gather the evidence about items that all models answered, as if every question had been answered.
+    """Collect the evidence on items that all models answered, as if every question had been answered.
 
     Returns
     -------
@@ -165,20 +165,20 @@ def gather_asked(labels: LabelColumns, models: Sequence[PredictionColumns]) -> t
     Raises
     ------
     EstimateError
-        If nothing was asked about them, or an item has no cluster.
+        If no question is about them, or an item has no cluster.
     """
     drawn = labels.questions if labels.drawn is None else labels.drawn
     rows = np.arange(len(labels)) if labels.drawn is None else labels.answers
     mine = np.logical_and.reduce([m.ran for m in models])[drawn.item]
     as_asked = replace(labels, questions=drawn, kind=np.full(len(drawn), NO), passed=None)
     evidence = Evidence.gather(models, as_asked, error_free=False, tilted=False, few_clusters=True)
-    kinds = np.append(labels.kind, YES)[rows]  # an open question's is put right below
+    kinds = np.append(labels.kind, YES)[rows]  # the entry of an open question is corrected below
     return evidence, np.where(rows < 0, np.nan, kinds.astype(np.float64))[mine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstRates:
-    """Error rates of experts that speak most against one side of a bar.
+    """Error rates of experts that are least favourable to one side of a bar.
 
     With sensitivity s and specificity t, J = s + t − 1, an item's outcome has the mean J v + C(1 − J) +
     (1 − t)(Σ_k c_k − K C), v its value. Less that, and J times the bar, it is a gain of mean J (v − bar); it
@@ -187,12 +187,12 @@ class WorstRates:
     Attributes
     ----------
     sensitivity, specificity
-        Ranges that hold the true rates.
+        Ranges that contain the true rates.
     side
-        1 takes every item's least gain, for bets above the bar; −1 the greatest, for bets below it. A
-        question without an answer counts so, too.
+        1 takes every item's smallest gain, for bets above the bar; −1 the largest, for bets below it.
+        Questions without an answer are treated in the same way.
     likely
-        The pair (s, t) that a value is given for.
+        The pair (s, t) for which the value is reported.
     """
 
     sensitivity: tuple[float, float]
@@ -242,7 +242,7 @@ def difference_gains(
     Raises
     ------
     NotIdentified
-        If an item where they differ had no chance to be asked about one of the two predictions.
+        If an item on which they differ could not be asked about one of the two predictions.
     """
     propensities = evidence.sample.propensities
     c = difference_target(evidence.option(0), evidence.option(1), propensities.shape[1])
@@ -306,7 +306,7 @@ def _gather(
 
 
 def _count_units(evidence: Evidence, answer: FloatArray, unit: IntArray, put: BoolArray) -> BoolArray:
-    """Which units count by now, shape (units,): see the module. A cluster does when no question is open."""
+    """Which units count so far, shape (units,): see the module. A cluster counts once no question is open."""
     first = np.unique(unit, return_index=True)[1]
     is_open = np.bincount(evidence.sample.item, np.isnan(answer), len(put)) > 0
     waits = np.bincount(unit, is_open, first.size) > 0
@@ -328,7 +328,7 @@ _SHARES = 15
 def resolved_ends(
     labels: LabelColumns, models: Sequence[PredictionColumns]
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Places of items, and least and largest value of each: correctness of one model, or a difference.
+    """Positions of items, and smallest and largest value of each: correctness of one model, or a difference.
 
     Raises
     ------
@@ -358,7 +358,7 @@ def worst_p_values(
     Parameters
     ----------
     floor
-        The least value there is: 0 of a correctness, −1 of a difference; the largest is 1.
+        The smallest possible value: 0 for correctness, −1 for a difference; the largest is 1.
     """
     if cluster is not None:
         size = int(np.bincount(cluster).max())
@@ -388,7 +388,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
         return float(lead <= 0)
     d = np.arange(n + 1)
     least = np.ceil((d + lead) / 2)
-    # of d items that tell, the first is right on at least so many
+    # number of the d decisive items on which the first is right, at least
     tail: FloatArray = np.where(least <= 0, 1.0, 0.0)
     inside = (least > 0) & (least <= d)
     tail[inside] = 1 - bdtr(least[inside] - 1, d[inside], (1 + mean / share) / 2)
@@ -400,7 +400,7 @@ def _difference_tail(lead: int, n: int, mean: float, share: float) -> float:
 def _see_sides(
     model: PredictionColumns, labels: LabelColumns
 ) -> tuple[Sequence[DrawnAnswers], Sequence[DrawnAnswers], Sequence[DrawnAnswers]]:
-    """Draws with what is unknown against the model, for it, and left out."""
+    """Draws with unknown items against the model, for it, and left out."""
     if labels.is_resolved:
         items, low, high = resolved_ends(labels, [model])
         known = low == high
@@ -415,7 +415,7 @@ def _see_sides(
 
 
 def _fill(labels: LabelColumns, kind: IntArray) -> LabelColumns:
-    """The labels with these answers in place of abstentions."""
+    """Labels with these answers instead of abstentions."""
     return replace(labels, kind=np.where(labels.kind == ABSTAINED, kind, labels.kind), passed=None)
 
 
@@ -428,39 +428,39 @@ _FARTHEST = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class GateVerdict(Shown):
-    """On which side of a bar a model's accuracy, or its difference to another's, lies.
+    """On which side of a bar a model's accuracy, or a difference of two, lies.
 
     Attributes
     ----------
     verdict
         ``"pass"``: the quantity is at least the bar. ``"fail"``: it is not. ``"undecided"``: the answers do
-        not tell, or may not be trusted; `why` says so.
+        not decide, or cannot be trusted; `why` says so.
     value
-        Mean of the outcomes that are bet on; NaN without any. It is unbiased, but its weights follow from the
-        bar (`bets`): it differs a little from bar to bar and from `oversight.harness.accuracy`, which
-        gives the number to quote. Where items are asked about until resolved, it is the mean of those
-        resolved; at a look, it is the estimate.
+        Mean of the outcomes of the bets; NaN without any. It is unbiased, but its weights depend on the bar
+        (`bets`), so it differs slightly from bar to bar and from `oversight.harness.accuracy`, which gives
+        the number to quote. For sequential protocols it is the mean over resolved items; at a planned
+        analysis it is the estimate.
     bar
-        What it must reach.
+        The value to reach.
     level
         Each verdict is wrong with probability at most 1 − level, at any value of the quantity.
     p_below, p_above
-        How far the answers speak against a quantity below the bar, and above: p-values, valid at all looks
-        if `method` says so. A verdict needs at most 1 − level. NaN where an interval decided.
+        p-values against a quantity below the bar and above it; valid at all analyses if `method` says so. A
+        verdict needs at most 1 − level. NaN if an interval decided.
     method
-        ``"any time"``: may be looked at after every answer. ``"worst case"``: the same, unknown items counted
-        for the other side. ``"look J of L"``: valid as that look alone.
+        ``"any time"``: may be evaluated after every answer. ``"worst case"``: the same, with unknown items
+        counted for the other side. ``"look J of L"``: valid as that planned analysis only.
     answers, open_questions
-        Answers that count by now, and questions without one.
+        Number of answers that count so far, and of questions without one.
     low, high
-        Interval of the look; NaN where bets or exact tails decided.
+        Interval of the planned analysis; NaN if bets or exact tails decided.
     further
-        A forecast: answers that would settle it in four of five studies like this one, if the quantity is as
-        estimated; None where it is settled, or no number up to a million is enough.
+        Forecast: number of answers that would decide in four of five such studies, if the quantity is as
+        estimated; None if it is decided, or if a million would not do.
     why
-        Why it is undecided; empty where it is not.
+        Why it is undecided; empty if it is decided.
     either_side
-        Whether it is undecided only because the answers fit a value on either side of the bar.
+        Whether it is undecided only because the answers are compatible with both sides of the bar.
     """
 
     verdict: str
@@ -495,7 +495,7 @@ class GateVerdict(Shown):
         return [asdict(self)]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: how far the answers speak against either side of the bar."""
+        """HTML shown in a notebook: the evidence against either side of the bar."""
         sides = {"below the bar": self.p_below, "above the bar": self.p_above}
         rows = [(side, f"{p:.2g}") for side, p in sides.items() if not math.isnan(p)]
         notes = []
@@ -505,7 +505,7 @@ class GateVerdict(Shown):
 
     @classmethod
     def open_at(cls, bar: float, level: float, *, method: str, open_questions: int = 0) -> GateVerdict:
-        """Undecided, before anything is known."""
+        """Make an undecided verdict without data."""
         return cls(
             verdict=UNDECIDED,
             value=math.nan,
@@ -524,23 +524,23 @@ class GateVerdict(Shown):
         return self.verdict != UNDECIDED
 
     def withheld(self, why: str) -> GateVerdict:
-        """The same, undecided for this reason."""
+        """Return the same verdict, undecided for this reason."""
         return replace(self, verdict=UNDECIDED, why=why, further=None, either_side=False)
 
 
 def judge(
     known: GateVerdict, p_below: float, p_above: float, *, spread: tuple[float, float], per_answer: float
 ) -> GateVerdict:
-    """Verdict from both p-values.
+    """Make a verdict from both p-values.
 
     Parameters
     ----------
     known
-        What else there is to say.
+        Further fields of the verdict.
     spread
         Mean and second moment of outcomes minus the bar, for the forecast.
     per_answer
-        Outcomes an answer brings.
+        Number of outcomes per answer.
     """
     known = replace(known, p_below=p_below, p_above=p_above)
     if p_below <= 1 - known.level:
@@ -553,12 +553,12 @@ def judge(
 
 
 def further_answers(need: float, answers: int) -> int | None:
-    """Answers still missing to a number needed, at least one; None beyond a million."""
+    """Answers still missing to a required number, at least one; None beyond a million."""
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 
 def check_bar(bar: float, low: float, high: float, level: float) -> None:
-    """Require a bar strictly between two ends, and a level. Raises EstimateError."""
+    """Check that a bar lies strictly between two ends, and check the level; raises EstimateError."""
     check_level(level)
     if not low < bar < high:
         raise EstimateError(f"the bar must lie in ({low:g}, {high:g}), is {bar!r}")
@@ -580,7 +580,7 @@ def gate_accuracy(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Whether the probability that a prediction is right is at least so much.
+    """Decide whether the probability that a prediction is right is at least a bar.
 
     Parameters
     ----------
@@ -591,18 +591,18 @@ def gate_accuracy(
     level
         In (0, 1), see `GateVerdict`.
     errors
-        What is known of experts' errors: the verdict holds for all rates s and t that this allows at any
-        time (`rate_ranges`), for which two fifths of the error are spent where it rests on gold.
+        Knowledge of experts' errors: the verdict holds for all rates s and t that it allows at any time
+        (`rate_ranges`), which takes two fifths of the error if gold is used.
 
     Returns
     -------
     GateVerdict
-        Undecided, with the reason, also where the answers cannot tell.
+        Also undecided, with the reason, if the answers cannot decide.
 
     Raises
     ------
     EstimateError
-        If the bar or the level is none, or answers contradict each other.
+        If the bar or the level is invalid, or answers contradict each other.
     """
     check_bar(at_least, 0.0, 1.0, level)
     models, said = align_models([predictions], labels)
@@ -618,9 +618,9 @@ def gate_difference(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """Whether the first model's accuracy minus the second's is at least so much, in (−1, 1).
+    """Decide whether the first model's accuracy minus the second's is at least a bar in (−1, 1).
 
-    The difference is of the items that both answered; for the rest see `gate_accuracy`.
+    The difference refers to items that both answered; for the rest see `gate_accuracy`.
     """
     check_bar(at_least, -1.0, 1.0, level)
     models, said = align_models([first, second], labels)
@@ -665,7 +665,7 @@ def _gate(
         spread=(float(ahead.sums.mean()), float((ahead.sums**2).mean())),
         per_answer=len(ahead.sums) / max(1, ahead.answers),
     )
-    # on neither side do more answers alone tell
+    # more answers alone decide on neither side
     untold = UNTOLD if errors is not None else UNANSWERED
     return found.withheld(untold) if is_open and not found.decided else found
 
@@ -677,7 +677,7 @@ def _bet(
     level: float,
     errors: ErrorRanges | None,
 ) -> tuple[Gains, Gains, float]:
-    """Gains for bets above the bar and below it, and the part of the error that the rates take."""
+    """Gains for bets above the bar and below it, and the share of the error used for the rates."""
     if errors is None:
         above = _gains(models, labels, bar, NO_ERRORS)
         is_whole = not (labels.kind == ABSTAINED).any()
@@ -694,7 +694,7 @@ def _bet(
 
 
 def _likely(ends: tuple[float, float], gold: tuple[int, ...]) -> float:
-    """The rate that gold gives, within its range; without gold the middle."""
+    """The rate estimated from gold, within its range; without gold the middle of the range."""
     right, wrong = gold
     return min(ends[1], max(ends[0], right / (right + wrong))) if right + wrong else sum(ends) / 2
 
@@ -766,14 +766,14 @@ def gate_at_look(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> GateVerdict:
-    """`gate_accuracy` of one model, or `gate_difference` of two, valid as look J of L planned ones alone.
+    """`gate_accuracy` of one model, or `gate_difference` of two, valid at planned analysis J of L only.
 
     Parameters
     ----------
     models
         Name → predictions.
     look
-        J and L; (1, 1) is one look.
+        J and L; (1, 1) is a single analysis.
     errors
         What is known of experts' errors: the interval is that of the corrected accuracy or difference.
     """
@@ -812,7 +812,7 @@ def gate_at_look(
 def _interval(
     models: Mapping[str, PredictionColumns], labels: LabelColumns, level: float, errors: ErrorRanges | None
 ) -> tuple[float, float, float, str]:
-    """Value, ends, and why they may not hold."""
+    """Value and ends, and why they may not hold."""
     if len(models) == 1:
         (one,) = models.values()
         found = _accuracy(one, keep_predicted(labels, one), level, errors)

@@ -139,9 +139,9 @@ def cluster_correlation(
     sums, share, pairs
         Shape (J,): R, h and P of every cluster; no h is 0.
     own, spread
-        o and s(θ̂).
+        o and s(θ̂) of the module.
     items, far
-        Number of items; squared residual of an item of the cluster that is added.
+        Number of items; squared residual of an item of the added cluster.
     """
     extra = _ONE_MORE * far * (1 / len(sums)) * (1 / len(sums) - 1 / items)
     squares = share**2
@@ -153,7 +153,7 @@ def cluster_correlation(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterVariance:
-    """What the variance at every null hypothesis is made of, see the module.
+    """Components of the variance at every null hypothesis, see the module.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class ClusterVariance:
     def of(
         cls, cluster: IntArray, weight: FloatArray, residual: FloatArray, independent: float, spread: float
     ) -> ClusterVariance:
-        """Measure it at the estimate.
+        """Compute the components at the estimate.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class ClusterVariance:
 
 
 def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
-    """How far a mean of +1, 0 and −1 may lie beyond its normal limits on the side of its longer tail.
+    """How far a mean of +1, 0 and −1 may exceed its normal limits on the side of its longer tail.
 
     A part of the step of one effective item, M/s, by how skewed an item's truth is; at most half the gap.
 
@@ -229,14 +229,14 @@ def skewed_step(model: float, theta: float, square: float, gap: float) -> float:
 
 
 def share_interval(m: float, n: float, level: float) -> tuple[float, float]:
-    """Clopper–Pearson interval of a share, also of an effective size that is no whole number."""
+    """Clopper–Pearson interval of a share, also for a fractional effective size."""
     tail = (1 - level) / 2
     low = 0.0 if m <= 0 else float(betaincinv(m, n - m + 1, tail))
     return low, 1.0 if m >= n else float(betaincinv(m + 1, n - m, 1 - tail))
 
 
 def effective_size(values: FloatArray, cluster: IntArray, level: float) -> float:
-    """Number of independent items that would tell the mean of the values as exactly, at most N.
+    """Number of independent items with the same precision of the mean, at most N.
 
     N over the design effect 1 + ρ N P, with ρ and P of `oversight.harness.estimate.intervals`, and
     over (t/z)² for the few clusters that ρ is measured with; t has the effective clusters
@@ -268,7 +268,7 @@ def scale_by_share(
     Parameters
     ----------
     share, n
-        Share of n items (an effective number of them) that carries the mean.
+        Share of n items (possibly an effective number) that carry the mean.
     value, low, high
         Estimate and interval of the mean over those items, in [−1, 1], low ≤ value ≤ high.
     """
@@ -290,30 +290,29 @@ FAR_ITEMS = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnStrata:
-    """The stratum of every item that an estimate rests on.
+    """The stratum of every item of an estimate.
 
     Attributes
     ----------
     number
         Shape (n,): from 0.
     share
-        Share of the items drawn that they are, in [0, 1].
+        Share of the drawn items that these items are, in [0, 1].
     """
 
     number: IntArray
     share: float
 
     def take(self, rows: AnyIntArray) -> DrawnStrata:
-        """Some of the items: those of a kind, of which the draw fixed no number."""
+        """Select items of a kind whose number the draw did not fix."""
         share = self.share * len(rows) / max(1, len(self.number))
         return DrawnStrata(number=self.number[rows], share=share)
 
 
 def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
-    """Variance of the mean of values in [0, 1] over that of as many items drawn at random, at most 1.
+    """Variance of the mean of values in [0, 1] over that of equally many random items, at most 1.
 
-    An item alone in its stratum counts as if drawn at random; so do `FAR_ITEMS` items far from the mean, in
-    both.
+    An item alone in its stratum counts as drawn at random, and so do `FAR_ITEMS` items far from the mean.
     """
     n, mean = len(values), float(values.mean())
     _, code, size = np.unique(strata.number, return_inverse=True, return_counts=True)
@@ -326,7 +325,7 @@ def design_effect(values: FloatArray, strata: DrawnStrata) -> float:
 
 
 def drawn_interval(right: FloatArray, strata: DrawnStrata, level: float) -> tuple[float, float, str]:
-    """Interval of a share of items, each right (1) or not (0), with the name of its method.
+    """Interval of a share of items, each right (1) or wrong (0), with the name of its method.
 
     Blaker's exact one, or Clopper–Pearson's at the number of items drawn at random that tell as much
     (Korn & Graubard 1998, Surv. Methodol. 24), whichever is narrower: they differ much only where strata do.
@@ -350,7 +349,7 @@ def weighted_score(
     Parameters
     ----------
     groups
-        Share of every group, together 1, and its samples, each of n ≥ 1.
+        Share of every group (the shares sum to 1), and its samples, each with n ≥ 1.
 
     Raises
     ------
@@ -373,7 +372,7 @@ def weighted_score(
         return mean - A, math.sqrt(max(model, seen))
 
     def search(inside: float, end: float, side: int) -> float:
-        """The farthest A towards `end` that is not refuted; side 0 looks for M(A) = A."""
+        """Return the farthest accepted A towards `end`; side 0 solves M(A) = A."""
 
         def refuted(A: float) -> bool:
             gap, se = look(A)
@@ -392,7 +391,7 @@ def weighted_score(
         raise EstimateError(
             f"the labels contradict every accuracy: at {best:.0%} their mean is still {gap:+.2f} away"
         )
-    # where chance alone refutes every A the interval is the one that just leaves something
+    # if every A is refuted by chance, the interval is the smallest one that is not empty
     t = max(t, 1.1 * abs(gap) / se) if se > 0 else t
     value = best + gap if best in (0.0, 1.0) else best
     return value, search(best, 0.0, 1), search(best, 1.0, 1), se
@@ -432,7 +431,7 @@ def bernstein(K: float, S: int, n: int, delta: float) -> float:
 def union_radius(
     parts: Sequence[BinomialSample], weights: Sequence[float], deltas: Sequence[float], *, empirical: bool
 ) -> float:
-    """Σ w_j r_j, r_j the half-width of sample j at δ_j: holds for weights chosen from the data, too.
+    """Σ w_j r_j with r_j the half-width of sample j at δ_j; also valid for data-dependent weights.
 
     The samples' bounds hold together with probability 1 − Σ δ_j, whatever is then made of them.
     A_ML is such a mixture (weights by information at A_ML), so the bound covers it as well.
@@ -515,10 +514,10 @@ def exact_interval(
 
 
 def _outermost(lattice: _Lattice, a: float, b: float, alpha: float, tol: float, *, left: bool) -> float:
-    """Outer edge of the outermost cell of [a, b] that may hold a point with p > alpha."""
+    """Outer edge of the outermost cell of [a, b] that may contain a point with p > alpha."""
     edges = np.linspace(a, b, 2 * _CELLS + 1, dtype=np.float64)
     found = _search(lattice, edges, alpha, tol, left=left)
-    if found is None:  # the estimate itself has p = 1; only rounding can lose it
+    if found is None:  # the estimate itself has p = 1, up to rounding
         return b if left else a
     return found
 
@@ -536,7 +535,7 @@ def _search(lattice: _Lattice, edges: FloatArray, alpha: float, tol: float, *, l
 
 
 class _Lattice:
-    """All outcomes of the components, with one of them (the largest) summed by its tails."""
+    """All outcomes of the components, with the largest component summed by its tails."""
 
     def __init__(self, parts: tuple[BinomialSample, ...]) -> None:
         ordered = sorted(parts, key=lambda c: c.n)
@@ -600,7 +599,7 @@ def _tails_from_table(
 def _tails_one_by_one(
     c: BinomialSample, edges: FloatArray, at_most: IntArray, at_least: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Like `_tails_from_table`, by the incomplete beta function where only few are wanted."""
+    """As `_tails_from_table`, by the incomplete beta function, for few values."""
     q = np.minimum(_q(c, edges), 1.0)[:, None]
     below = np.where(at_most < 0, 0.0, bdtr(np.maximum(at_most, 0.0), c.n, q[:-1]))
     above = np.where(at_least < 1, 1.0, bdtrc(np.maximum(at_least - 1.0, 0.0), c.n, q[1:]))
@@ -665,7 +664,7 @@ def likelihood_ratio_interval(
 def _hull(holds: Callable[[float], bool], A: float) -> tuple[float, float]:
     """Outermost points that hold, found on a grid and then by bisection; (A, A) if there are none.
 
-    The second case arises only at A = 0, when fewer refusals were avoided than any A allows.
+    The second case occurs only at A = 0, if fewer refusals were avoided than any A allows.
     """
     return _edge(holds, A, 0.0), _edge(holds, A, 1.0)
 
@@ -719,12 +718,12 @@ INTERVALS = (*_INVERTED, "wald", *_BINOMIAL, "hoeffding", "bernstein")
 
 
 def check_method(method: str) -> None:
-    """Refuse a name that is not in `INTERVALS`.
+    """Raise an error for a name that is not in `INTERVALS`.
 
     Raises
     ------
     EstimateError
-        If there is no such interval.
+        If the interval does not exist.
     """
     if method not in INTERVALS:
         raise EstimateError(f"interval must be one of {', '.join(INTERVALS)}, is {method!r}")
@@ -733,7 +732,7 @@ def check_method(method: str) -> None:
 def make_interval(
     point: Point, method: str = "exact", level: float = 0.95, lattice_limit: int | None = None
 ) -> Interval:
-    """Confidence interval of A for a point estimate and the samples it used.
+    """Confidence interval of A for a point estimate and its samples.
 
     Parameters
     ----------
@@ -787,10 +786,10 @@ def _default_limit(parts: tuple[BinomialSample, ...]) -> int:
 
 
 def _widen_until_some(point: Point, method: str, level: float) -> tuple[float, float, int]:
-    """Ends in [0, 1] at the level, or where nothing is left there, at the first higher level that does.
+    """Ends in [0, 1] at the level, or at the first higher level that leaves some A.
 
-    The number says how many times the error had to be divided by ten: chance alone leaves nothing in
-    fewer than 1 − level of all samples, so that at 2 or more an assumption is broken.
+    The number counts how often the error was divided by ten. Chance alone leaves no A in fewer than 1 −
+    level of all samples, so that 2 or more indicate a violated assumption.
     """
     for step in range(_STEPS if method != "wald" else 1):
         at = 1 - (1 - level) / 10**step

@@ -1,4 +1,4 @@
-"""Which items to ask about: strata by agreement, unequal chances, and second questions.
+"""Decide which items to ask about: strata by agreement, unequal probabilities, second questions.
 
 Strata of items by how models agree on them: known before an expert is asked, and right or not, harmless.
 
@@ -47,19 +47,19 @@ DIGITS = 9
 
 
 def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
-    """Guess of the probability that each model is right on each item, by all models' votes alone.
+    """Estimate the probability that each model is right on each item from all models' votes.
 
     Parameters
     ----------
     predicted
-        Shape (N, M): −1, or less, where a model names no option.
+        Shape (N, M): negative if a model names no option.
     n_options
         Shape (N,): K of every item.
 
     Returns
     -------
     array
-        Shape (N, M), in [0, 1], 0 where a model names no option.
+        Shape (N, M), in [0, 1]; 0 if a model names no option.
     """
     options = np.maximum(np.asarray(predicted, dtype=np.int64), -1)
     width, accuracy, rows = int(n_options.max()), None, np.arange(len(options))[:, None]
@@ -72,16 +72,16 @@ def guess_right(predicted: AnyIntArray, n_options: IntArray) -> FloatArray:
 
 
 def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> IntArray:
-    """Number of every item's stratum, from 0, neighbours being alike.
+    """Number of every item's stratum, from 0; neighbouring strata are similar.
 
     Parameters
     ----------
     right
-        Shape (N, M): the guesses of the models under test.
+        Shape (N, M): the estimated probabilities of the models under test.
     drawn
-        Items to be drawn. There are fewer strata where items do not differ.
+        Number of items to draw. There are fewer strata if items do not differ.
     each
-        Items that come of every stratum, on average; those of one are good for an order only.
+        Mean number of drawn items per stratum; strata with one item only serve as an order.
     """
     right = np.round(right, DIGITS)
     n, most = len(right), max(1, min(_MOST * _EACH // each, drawn // each))
@@ -104,7 +104,7 @@ def split_by_agreement(right: FloatArray, drawn: int, *, each: int = _EACH) -> I
 
 
 def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
-    """What the best cut in two takes of the sum of squares, and which items lie below it."""
+    """Largest reduction of the sum of squares by one cut, and the items below the cut."""
     step = max(1, len(values) // _LOOKED_AT)
     seen, least = values[::step], max(1, least // step)
     n, best, below = len(seen), 0.0, np.zeros(len(values), np.bool_)
@@ -126,11 +126,11 @@ def _find_cut(values: FloatArray, least: int) -> tuple[float, BoolArray]:
 def draw_in_proportion(
     stratum: IntArray, number: int, rng: np.random.Generator, *, within: IntArray | None = None
 ) -> IntArray:
-    """Places of items drawn without replacement, each with probability `number` / N; in order.
+    """Positions of items drawn without replacement, each with probability `number` / N; in order.
 
-    A systematic draw from the items in the order of their strata, and of `within` in each, shuffled where
-    both are equal: of every stratum, and of strata that are neighbours, come as many items as its share,
-    give or take one. What `within` tells apart makes the draw more exact than variances within strata say.
+    A systematic draw from the items in the order of their strata, and of `within` inside each, with ties
+    shuffled. Every stratum and every range of neighbouring strata gets its share of items, give or take
+    one. Differences in `within` make the draw more precise than variances within strata suggest.
     """
     n = len(stratum)
     order = np.lexsort((rng.random(n), np.zeros(n) if within is None else within, stratum))
@@ -143,18 +143,17 @@ EVEN = 0.25
 
 
 def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.0) -> FloatArray:
-    """Probability that each of the remaining items is drawn, shape (N,); they sum to `number`.
+    """Probability that each remaining item is drawn, shape (N,); they sum to `number`.
 
     Parameters
     ----------
     deviation
-        Shape (N,), ≥ 0: standard deviation of what is not known of each item.
+        Shape (N,), ≥ 0: standard deviation of the unknown part of each item.
     number
-        Items to draw, at most N.
+        Number of items to draw, at most N.
     most
-        Largest chance, at least number/N; `oversight.harness.columns.share_of_draw`, so that no item weighs
-        less than
-        1.
+        Largest probability, at least number/N; `oversight.harness.columns.share_of_draw`, so that no item
+        has a weight below 1.
     """
     n, even = len(deviation), number / len(deviation)
     most = min(1.0, max(most, even))
@@ -176,10 +175,10 @@ def chances_by_deviation(deviation: FloatArray, number: int, *, most: float = 1.
 
 
 def draw_with_chances(chance: FloatArray, order: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Places of the items drawn, in order: item i with probability `chance`, which sum to a whole number.
+    """Positions of the drawn items, in order: item i has probability `chance`; these sum to an integer.
 
-    A systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items in the order given, equal ones
-    shuffled: of items that are alike in it comes their share, give or take one.
+    A systematic draw (Madow 1949, Ann. Math. Stat. 20) from the items in the given order, ties shuffled:
+    groups of items that are neighbours in it get their share, give or take one.
     """
     line = np.lexsort((rng.random(len(chance)), np.round(order, DIGITS)))
     ends = np.cumsum(chance[line])
@@ -196,7 +195,7 @@ _SECOND_EVEN = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondRates:
-    """How N items whose first answer was no are drawn, and about what they are asked.
+    """Probabilities with which N items answered no are drawn and their options asked about.
 
     Attributes
     ----------
@@ -205,7 +204,7 @@ class SecondRates:
     shares
         Shape (N, K): q of each option that is left, 0 of all others; rows sum to 1.
     narrower
-        By which factor the models' standard errors are expected to fall, if votes are right: in (0, 1].
+        Factor by which the models' standard errors are expected to fall if votes are right, in (0, 1].
     """
 
     chance: FloatArray
@@ -221,18 +220,18 @@ def second_rates(
     *,
     first: tuple[FloatArray, FloatArray],
 ) -> SecondRates:
-    """Chances ρ ∝ the spread of what a second answer tells (Neyman), and shares q ∝ √(n_k p_k (1 − p_k)).
+    """Probabilities ρ ∝ the spread of a second answer's information (Neyman), and q ∝ √(n_k p_k (1 − p_k)).
 
     Parameters
     ----------
     predicted
         Shape (N, M), −1 for unreadable; M may be 0, and every option then tells as much.
     posterior
-        Shape (N, K): what the models' votes say of all options.
+        Shape (N, K): probabilities of all options by the models' votes.
     left
         Shape (N, K): options that are not known to be false.
     number
-        Questions to ask, at most N.
+        Number of questions, at most N.
     first
         Each model's variances over all items with a first answer, shape (M,): Σ V₀ and Σ v
         (`two_phase_score`).
@@ -271,14 +270,14 @@ def second_rates(
 
 
 def _left_variance(c: FloatArray, q: FloatArray, p: FloatArray, left: BoolArray) -> FloatArray:
-    """Variance of what a second answer adds, shape (N,)."""
+    """Variance of the information in a second answer, shape (N,)."""
     return item_variance(c, np.where(left, q, 1.0), p)
 
 
 def _expected(
     variance: FloatArray, p: FloatArray, c: FloatArray, chance: FloatArray, plain: float, known: float
 ) -> float:
-    """Variance with second answers over that without, of one model (`two_phase_score`)."""
+    """Variance with second answers divided by that without, for one model (`two_phase_score`)."""
     top = (c * p).sum(axis=1)
     left = float((top * (1 - top)).sum())
     noise = max(float((variance / chance).sum()), left)

@@ -43,14 +43,14 @@ _PORTION = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionFeatures:
-    """What is said of the options of N items by F features, each of them about one option of an item.
+    """F features of the options of N items, each about one option of an item.
 
     Attributes
     ----------
     option
-        Shape (N, F): the option that the feature speaks of, −1 for none.
+        Shape (N, F): the option that the feature refers to, −1 for none.
     value
-        Shape (N, F): its value there; 0 where it speaks of none.
+        Shape (N, F): value of the feature; 0 if it refers to no option.
     n_options
         Shape (N,): K.
     center, spread
@@ -64,7 +64,7 @@ class OptionFeatures:
     spread: FloatArray
 
     def take(self, rows: IntArray) -> OptionFeatures:
-        """Some of the items, in this order; an item may come several times."""
+        """Select items in this order; an item may occur several times."""
         return OptionFeatures(
             option=self.option[rows],
             value=self.value[rows],
@@ -75,7 +75,7 @@ class OptionFeatures:
 
 
 def option_probabilities(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
-    """Probability of every option, shape (N, width), 0 beyond an item's own.
+    """Probability of every option, shape (N, width), 0 beyond an item's own options.
 
     An option that a feature speaks of has the offset log(K − 1): at parameters of 0 it is as likely as all
     options together of which nothing is said.
@@ -88,12 +88,12 @@ def option_probabilities(features: OptionFeatures, parameters: FloatArray, width
 
 
 def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray, width: int) -> FloatArray:
-    """Most likely parameters a posteriori, shape (F,), by Fisher's scoring.
+    """Maximum a posteriori parameters, shape (F,), by Fisher scoring.
 
     Parameters
     ----------
     features
-        Of the n items asked about, one row an answer.
+        Features of the n items asked about, one row per answer.
     asked, answer
         Shape (n,): the option asked about; 1 for yes, 0 for no.
     width
@@ -103,7 +103,7 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
     hit = (features.option == asked[:, None]).astype(np.float64)
 
     def look(parameters: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Log posterior, and p of what was asked and of the options that features speak of."""
+        """Log posterior, and p of the asked options and of those that features refer to."""
         every = _softmax(features, parameters, width)
         p = np.clip(every[rows, asked], _SMALL, 1 - _SMALL)
         likelihood = float(np.log(np.where(answer > 0, p, 1 - p)).sum())
@@ -134,7 +134,7 @@ def fit_parameters(features: OptionFeatures, asked: IntArray, answer: FloatArray
 def _softmax(features: OptionFeatures, parameters: FloatArray, width: int) -> FloatArray:
     """Probability of every option, shape (N, width)."""
     rows, K = np.arange(len(features.n_options)), features.n_options
-    # the last column takes what speaks of no option
+    # the last column takes features that refer to no option
     named, utility = np.zeros((2, len(rows), width + 1))
     for option, value, parameter in zip(features.option.T, features.value.T, parameters, strict=True):
         named[rows, option] = 1.0
@@ -158,12 +158,12 @@ _EDGE = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOpinion:
-    """What one judge says of N items.
+    """One judge's opinion on N items.
 
     Attributes
     ----------
     option
-        Shape (N,): the option that it names, −1 where it names none.
+        Shape (N,): the option that it names, −1 for none.
     rank, odds
         Shape (N,): how sure it is by rank among its answers, as a normal score, and by logarithmic odds,
         with mean 0 and variance 1; 0 where it does not say.
@@ -175,7 +175,7 @@ class JudgeOpinion:
 
     @classmethod
     def of(cls, judge: PredictionColumns) -> JudgeOpinion:
-        """From predictions, whose confidence may be missing."""
+        """Make it from predictions, whose confidence may be missing."""
         option = np.maximum(judge.option, -1).astype(np.int64)
         rank, odds = np.zeros(len(option)), np.zeros(len(option))
         if judge.confidence is not None:
@@ -187,21 +187,21 @@ class JudgeOpinion:
         return cls(option=option, rank=rank, odds=odds)
 
     def take(self, items: IntArray) -> JudgeOpinion:
-        """The opinion on some items."""
+        """Select the opinion on some items."""
         return JudgeOpinion(option=self.option[items], rank=self.rank[items], odds=self.odds[items])
 
 
 def describe_options(
     predicted: IntArray | None, judges: Sequence[JudgeOpinion], n_options: IntArray
 ) -> OptionFeatures:
-    """Features of N items' options: the model's own prediction, what judges name, and where both agree.
+    """Features of N items' options: the model's prediction, the judges' options, and agreement of both.
 
     Parameters
     ----------
     predicted
         Shape (N,): the model's prediction, −1 for unreadable; None leaves it out.
     judges
-        On these items; an option that an item does not have counts as none.
+        Judges' opinions on these items; an option that an item does not have counts as none.
     n_options
         Shape (N,).
     """
@@ -233,11 +233,11 @@ def describe_options(
 def judge_probabilities(
     judges: Sequence[PredictionColumns], n_options: IntArray, *, width: int | None = None
 ) -> FloatArray:
-    """How likely judges say every option is, before an expert was asked; shape (N, K), rows sum to 1.
+    """Judges' probability of every option before any answer; shape (N, K), rows sum to 1.
 
-    Of every item the mean of the judges' distributions: what a judge gives to the option that it names, ½
-    where it does not say, is cut to [.01, .99], and the rest is spread evenly. Where no judge names an
-    option all are alike. For routing: no estimate rests on it.
+    For every item this is the mean of the judges' distributions. A judge's probability of its option (½ if
+    unknown) is clipped to [.01, .99], and the rest is spread evenly. If no judge names an option, all are
+    equal. Used for routing; no estimate depends on it.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def judge_probabilities(
 
 
 def _score_ranks(values: FloatArray) -> FloatArray:
-    """Normal scores of ranks, equal values sharing the mean rank; 0 throughout where all are equal."""
+    """Normal scores of ranks, ties share the mean rank; all 0 if all values are equal."""
     kinds, place, number = np.unique(values, return_inverse=True, return_counts=True)
     if kinds.size < 2:
         return np.zeros(len(values))
@@ -297,9 +297,10 @@ def working_distribution(
     cluster: IntArray | None = None,
     seed: int = 0,
 ) -> FloatArray:
-    """Cross-fitted probabilities of every item's options, shape (N, K), from judges and the prediction.
+    """Cross-fitted probabilities of every item's options, shape (N, K), from judges and prediction.
 
-    A row is made without the answer about its item, or about others of its cluster; a twentieth is flat.
+    A row does not use the answer about its item, or about others of its cluster; one twentieth of it is
+    uniform.
     """
     n, width = data.propensities.shape
     features = describe_options(predicted, judges, data.n_options)
@@ -316,7 +317,7 @@ def working_distribution(
 
 
 def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int, seed: int) -> IntArray:
-    """Part of every item, shape (N,); items of a cluster share one, and answers spread evenly over them."""
+    """Part of every item, shape (N,); items of a cluster share one, and answers are spread evenly."""
     rng, n = np.random.default_rng(seed), len(data.propensities)
     if cluster is not None:
         return (rng.permutation(int(cluster.max()) + 1) % parts)[cluster]
@@ -331,12 +332,12 @@ def split_items_evenly(data: RoutedSample, cluster: IntArray | None, parts: int,
 def learn_parameters(
     features: OptionFeatures, item: IntArray, asked: IntArray, answer: FloatArray, width: int
 ) -> FloatArray:
-    """Parameters of the logit from answers, shape (F,); those of the prior where there are few.
+    """Parameters of the logit from answers, shape (F,); those of the prior if there are few answers.
 
     Parameters
     ----------
     features
-        Of all N items.
+        Features of all N items.
     item, asked, answer
         Shape (n,): place of the item, option asked about, 1 for yes and 0 for no.
     width
@@ -370,7 +371,7 @@ def guess_by_judges(
     n_options: IntArray,
     answers: AnswersSoFar | None = None,
 ) -> FloatArray:
-    """Probability that each model is right on each item, shape (N, M), 0 where it names no option.
+    """Probability that each model is right on each item, shape (N, M), 0 if it names no option.
 
     Parameters
     ----------
@@ -381,7 +382,7 @@ def guess_by_judges(
     n_options
         Shape (N,): K.
     answers
-        From which is learned what judges are worth; they decide nothing about the items that they are about.
+        Answers from which the judges' quality is learned; they do not affect the items they are about.
     """
     options, width = np.asarray(predicted, dtype=np.int64), int(n_options.max(initial=2))
     found, rows = np.zeros(options.shape), np.arange(len(options))

@@ -69,20 +69,20 @@ CLUSTER_ASSUMPTIONS = ("clusters are independent draws", "no outcome rests on th
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Ranking(Shown):
-    """Models from best to worst, with every pair compared at one joint level.
+    """Models from best to worst, with all pairs compared at one joint level.
 
     Attributes
     ----------
     names, values
         Ordered by accuracy, best first.
     ranks
-        For each model the best and the worst rank that the comparisons leave open, from 1: a model
-        is below those it is significantly worse than, and above those significantly worse than it.
-        Models that cannot be told apart share ranks.
+        For each model the best and the worst rank that the comparisons allow, from 1: a model ranks below
+        those it is significantly worse than, and above those significantly worse than it. Models that
+        cannot be separated share ranks.
     comparisons
         All M(M−1)/2 pairs, better-looking model first.
     critical
-        The bound on max |z|, or on max |t| of items in clusters.
+        The bound on max |z|, or on max |t| for clustered items.
     """
 
     names: tuple[str, ...]
@@ -116,7 +116,7 @@ class Ranking(Shown):
         return [str(a) if a == b else f"{a}–{b}" for a, b in self.ranks]
 
     def __str__(self) -> str:
-        """The verdict, then one line a model: ``1–2  model  0.712``."""
+        """The verdict, then one line per model: ``1–2  model  0.712``."""
         first = [name for name, (best, _) in zip(self.names, self.ranks, strict=True) if best == 1]
         verdict = (
             f"{first[0]} is the best" if len(first) == 1 else f"best: not decided between {', '.join(first)}"
@@ -131,7 +131,7 @@ class Ranking(Shown):
 def adjust_comparisons(comparisons: Sequence[Comparison], method: str = "holm") -> tuple[Comparison, ...]:
     """The comparisons with p-values adjusted as one family, by ``"holm"`` or ``"bonferroni"``.
 
-    Intervals stay those of each pair; only verdicts hold jointly.
+    Intervals remain those of each pair; only verdicts hold jointly.
     """
     methods = {"holm": holm, "bonferroni": bonferroni}
     check_known("method", method, methods)
@@ -146,16 +146,16 @@ def rank_models(
     level: float = 0.95,
     clusters: int | None = None,
 ) -> Ranking:
-    """All pairs at one joint level, see the module.
+    """Compare all pairs at one joint level, see the module.
 
     Parameters
     ----------
     values
-        Model → accuracy, to order and to show.
+        Model → accuracy, for order and display.
     pair
         Compares two models at a level.
     clusters
-        Number of clusters, at least 2, if items come in clusters, which `pair` then knows of.
+        Number of clusters, at least 2, if items are clustered; `pair` must account for them.
     """
     check_level(level)
     ordered = sorted(values, key=values.__getitem__, reverse=True)
@@ -205,15 +205,15 @@ COMPARE_TESTS = ("auto", "paired", "sign", "mcnemar")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ModelComparison(Shown):
-    """All pairs of models compared, and their ranking where one was made.
+    """All pairs of models compared, and their ranking if there is one.
 
     Attributes
     ----------
     pairs
         Every two models, p-values adjusted for their number.
     ranking
-        Ranks in which models share a place that the data cannot tell apart; None for two models and
-        for tests of pairs alone.
+        Ranks in which models that the data cannot separate share a place; None for two models and for
+        pairwise tests.
     """
 
     pairs: tuple[Comparison, ...]
@@ -228,13 +228,13 @@ class ModelComparison(Shown):
         return "\n".join(map(str, self.pairs)) if self.ranking is None else f"{mark}{self.ranking}"
 
     def doubted(self, why: str) -> ModelComparison:
-        """The same, with `why` in every pair that has no reason of its own."""
+        """Return the same comparison, with `why` for every pair without a reason."""
         pairs = tuple(replace(pair, why=pair.why or why) for pair in self.pairs)
         ranking = None if self.ranking is None else replace(self.ranking, comparisons=pairs)
         return replace(self, pairs=pairs, ranking=ranking)
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a pair; those of the ranking are its own."""
+        """One row per pair; the pairs of the ranking are separate."""
         return [row for pair in self.pairs for row in pair.records()]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
@@ -251,31 +251,31 @@ def compare(
     level: float = 0.95,
     errors: ErrorRanges | None = None,
 ) -> ModelComparison:
-    """Compare models by what experts said about the items that all of them answered.
+    """Compare models by the experts' answers about items that all models answered.
 
     Parameters
     ----------
     models
         Name → predictions, of at least two models.
     labels
-        What experts said. Resolved items give McNemar's exact test, recorded propensities the paired
+        Experts' labels. Resolved items use McNemar's exact test, recorded propensities the paired
         estimator.
     test
-        A name of `COMPARE_TESTS`; ``auto`` takes what the protocol allows.
+        A name of `COMPARE_TESTS`; ``auto`` chooses what the protocol allows.
     adjustment
-        For several pairs; ``max-z`` ranks the models by a joint test.
+        Adjustment for several pairs; ``max-z`` ranks the models by a joint test.
     level
         Joint confidence level, in (0, 1).
     errors
-        What is known of experts' errors: every difference is corrected for them (`corrected_difference`).
-        Several models are then compared in pairs (Holm in place of ``max-z``), without a ranking.
+        Knowledge of experts' errors: every difference is corrected for them (`corrected_difference`).
+        Several models are then compared in pairs (Holm instead of ``max-z``), without a ranking.
 
     Raises
     ------
     BadInput
         If there are fewer than two models, the protocol does not allow the test, or the test no correction.
     EstimateError
-        If the data do not tell.
+        If the data do not determine the result.
     """
     check_mapping("models", models, "name to predictions")
     names = list(models)
@@ -328,7 +328,7 @@ def compare(
 
 
 class _Family(NamedTuple):
-    """How the models of a study are compared: a pair by the models' numbers at a level, and all for a rank.
+    """How the models of a study are compared: functions for one pair at a level, and for ranking all.
 
     `values` gives every model's accuracy; it is None if a joint test may not rank the models. `cluster` is
     the number of each item's cluster, or None.
@@ -342,7 +342,7 @@ class _Family(NamedTuple):
 def _compare_resolved(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], names: Sequence[str]
 ) -> _Family:
-    """Compare exact correctness. Items left out would bend a ranking, see `mcnemar`."""
+    """Compare exact correctness. Left-out items would bias a ranking, see `mcnemar`."""
     found = resolved_correctness(labels, predictions, on_differences=True)
     correct, cluster = found.correct, enough_clusters(found.items, labels.index, labels.cluster)
 
@@ -370,7 +370,7 @@ def _compare_drawn(
     *,
     sign: bool,
 ) -> _Family:
-    """Compare by answers to drawn options. Only experts who do not err and items that weigh alike rank."""
+    """Compare by answers to drawn options. A ranking requires error-free experts and equal weights."""
     error_free = errors is None
     evidence = Evidence.gather(predictions, labels, error_free=error_free, tilted=error_free)
     kinds = None if sign or errors is not None or evidence.weight is not None else evidence.kinds
@@ -403,7 +403,7 @@ def _compare_drawn(
 def _test_signs(
     a: IntArray, b: IntArray, data: RoutedSample, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """The sign test of two models on the items with a "no"."""
+    """Sign test of two models on the items with a "no"."""
     if (a < 0).any() or (b < 0).any():
         raise EstimateError("the sign test cannot see that unreadable predictions are wrong; use paired")
     no = data.answer == 0
@@ -414,7 +414,7 @@ def _test_signs(
 
 
 def why_unfinished(asked: BoolArray, everywhere: BoolArray) -> str:
-    """Why a comparison may not hold while a run is under way; empty where all items asked about are run."""
+    """Why a comparison may not hold during a run; empty if all items asked about have predictions."""
     missing = np.count_nonzero(asked & ~everywhere)
     return (
         f"{missing} of {np.count_nonzero(asked)} items asked about are not run with every model; those run "
@@ -466,12 +466,12 @@ def _doubted(
 def _resolved_shares(
     labels: LabelColumns, predictions: Sequence[PredictionColumns], correct: IntArray
 ) -> list[float]:
-    """Every model's accuracy as `resolved_accuracy` has it.
+    """Every model's accuracy as in `resolved_accuracy`.
 
-    In `correct` an unresolved item that the models agree on counts as a wrong one of all, which is right for
-    differences alone.
+    In `correct`, an unresolved item on which the models agree counts as wrong for all, which is right for
+    differences only.
     """
-    # Where questions are open no accuracy is known, and a ranking shows what is resolved.
+    # With open questions no accuracy is known, and a ranking shows the resolved part.
     with contextlib.suppress(EstimateError):
         found = resolved_correctness(labels, predictions)
         own = [None if found.waiting else column for column in found.own.T]
@@ -483,12 +483,12 @@ def _resolved_shares(
 def _unasked(
     names: Sequence[str], models: Sequence[PredictionColumns], level: float, cluster: ItemValues | None
 ) -> Comparison:
-    """Two models that nobody was asked about: something follows only if they never differ.
+    """Compare two models without questions, which is possible only if they never differ.
 
     Raises
     ------
     EstimateError
-        If they differ somewhere, or have no item in common.
+        If they differ on an item, or have no item in common.
     """
     a, b = models
     both = np.flatnonzero(a.ran & b.ran)

@@ -106,9 +106,9 @@ class Comparison(Noted, Shown):
     items, questions
         Items compared and questions used for it (answers).
     adjusted
-        For how many comparisons at once p and interval were widened, and how: ``"none"``, ``"holm"``…
+        Number and kind of comparisons for which p and interval were adjusted: ``"none"``, ``"holm"``…
     why
-        Why the interval may hold the difference less often than `level` says; empty where it does not.
+        Why the interval may cover the difference less often than `level` says; empty if it does not.
     """
 
     first: str
@@ -140,7 +140,7 @@ class Comparison(Noted, Shown):
         questions: int,
         assumptions: tuple[str, ...],
     ) -> Self:
-        """A comparison from its interval."""
+        """Make a comparison from its interval."""
         value, interval, p_value = found
         return cls(
             first=names[0],
@@ -160,12 +160,12 @@ class Comparison(Noted, Shown):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval covers the difference as often as its level says, if what it assumes is so."""
+        """Whether the interval covers the difference as often as its level says, under its assumptions."""
         return not self.why
 
     @property
     def verdict(self) -> str:
-        """Name of the better model, or ``"tie"`` where the data do not tell them apart."""
+        """Name of the better model, or ``"tie"`` if the data do not separate them."""
         if self.p_value > 1 - self.level or self.difference == 0:
             return TIED
         return self.first if self.difference > 0 else self.second
@@ -176,7 +176,7 @@ class Comparison(Noted, Shown):
         return [plain_fields(self) | words | {"verdict": self.verdict, "holds": self.holds}]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows below the difference: what a reader must know of it."""
+        """HTML shown in a notebook below the difference."""
         return (HtmlTable(notes=[*map(str, self.notes), *self.assumptions]),)
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class Comparison(Noted, Shown):
 
 
 def pairs_table(pairs: Sequence[Comparison]) -> HtmlTable:
-    """One row a pair, and below what a reader must know of them."""
+    """One row per pair, followed by remarks."""
     cautions = [f"(!) {c.first} − {c.second} may not hold: {c.why}" for c in pairs if not c.holds]
     return HtmlTable(
         title="Difference in accuracy",
@@ -236,7 +236,7 @@ def paired_proportions(n_10: float, n_01: float, n: float, level: float) -> tupl
 
 
 def never_differ(size: float, level: float) -> FoundDifference:
-    """What so many independent items tell of two models that were never seen to differ."""
+    """Difference of two models that never differ on this number of independent items."""
     most = share_interval(0, size, level)[1]
     notes = (Note(NoteKind.NEVER_DIFFER),)
     return 0.0, Interval(low=-most, high=most, level=level, method="paired", notes=notes), 1.0
@@ -260,16 +260,16 @@ def difference_interval(
     data
         Answers, one for every item on which the two differ, or several (`several_answers`).
     count
-        Shape (N,), if an entry stands for so many equal items, of one answer each.
+        Shape (N,), if an entry represents several equal items with one answer each.
     weight
-        Shape (N,), above 0: how many items of the pool each stands for; None if all stand for equally many.
+        Shape (N,), positive: number of pool items that each one represents; None if all are equal.
 
     Raises
     ------
     EstimateError
         If a differing item has no answer.
     NotIdentified
-        If answers cannot tell the two apart, or items with weights have several answers or share clusters.
+        If answers cannot separate the two, or items with weights have several answers or share clusters.
     """
     differ = first != second
     number = np.ones(len(first), np.int64) if count is None else count
@@ -316,12 +316,12 @@ def difference_interval(
 
 
 def _is_even(c: FloatArray, pi: FloatArray, K: IntArray) -> bool:
-    """Whether each of two readable predictions was as likely asked about, at one number of options."""
+    """Whether each of two readable predictions was equally likely to be asked about, with one K."""
     return bool(np.ptp(K) == 0 and ((c != 0).sum(axis=1) == 2).all() and np.ptp(pi[c != 0]) < _NEAR)
 
 
 def _even_mean(plus: int, m: int, level: float) -> tuple[float, float, float, float]:
-    """Δ of m answers of which some speak for the first model: its value, both ends and the p-value."""
+    """Δ from m answers of which some favour the first model: its value, both ends and the p-value."""
     low, high = clopper_pearson(plus, m, level) if m else (0.0, 1.0)
     return (2 * plus / m - 1 if m else 0.0), 2 * low - 1, 2 * high - 1, sign_p_value(plus, m - plus)
 
@@ -333,7 +333,7 @@ def _score_p_value(rows: TiltedRows, df: float) -> float:
 def read_votes(
     c: FloatArray, pi: FloatArray, K: IntArray, side: FloatArray, yes: FloatArray
 ) -> FloatArray | None:
-    """+1, 0 or −1 of every item, if each tells one by itself; else None."""
+    """+1, 0 or −1 for every item, if each item determines one; otherwise None."""
     coin = np.abs(pi * np.abs(c) - 0.5 * (c != 0)).max(axis=1) < _NEAR
     sure = ((c != 0).sum(axis=1) == 1) & ((pi * np.abs(c)).sum(axis=1) > 1 - _NEAR)
     if not (coin | sure | (K == 2)).all():
@@ -345,9 +345,9 @@ def read_votes(
 def several_answers(
     first: IntArray, second: IntArray, data: RoutedSample, level: float, cluster: IntArray | None
 ) -> FoundDifference:
-    """As `difference_interval`, where items have several answers: the interval of `routed_mean`.
+    """As `difference_interval` for items with several answers: the interval of `routed_mean`.
 
-    It is at least as wide as where no difference is seen.
+    It is at least as wide as the interval without an observed difference.
     """
     data = informed(np.stack([first, second], axis=1), data)
     found = routed_mean(
@@ -363,24 +363,24 @@ def several_answers(
 
 
 def student_p_value(value: float, se: float, groups: float) -> float:
-    """Two-sided p-value of "no difference" by Student's t of so many independent groups; 1 if se is 0."""
+    """Two-sided Student's t p-value of "no difference" for independent groups; 1 if se is 0."""
     return min(1.0, 2 * float(stdtr(max(1.0, groups - 1), -abs(value) / se))) if se > 0 else 1.0
 
 
 def clustered_difference(votes: FloatArray, cluster: IntArray, level: float) -> FoundDifference:
-    """Mean of +1, 0 and −1 on items of clusters: `paired_proportions` at the effective size, p from t."""
+    """Mean of +1, 0 and −1 on clustered items: `paired_proportions` at the effective size, p from t."""
     n, value = len(votes), float(votes.mean())
     size = effective_size(votes, cluster, level)
     plus, minus = float((votes > 0).mean()) * size, float((votes < 0).mean()) * size
     low, high = paired_proportions(plus, minus, size, level)
-    # the variance if there is no difference: that around the mean is 0 where one model is always right
+    # variance under no difference, because that around the mean is 0 if one model is always right
     se = math.sqrt(float((np.bincount(cluster, votes) ** 2).sum())) / n
     p_value = student_p_value(value, se, effective_clusters(cluster))
     return value, Interval(low=low, high=high, level=level, method="mcnemar"), p_value
 
 
 def _resolved(c: FloatArray, side: FloatArray, yes: FloatArray) -> FloatArray:
-    """The difference on items that one answer settles: K = 2, or the one readable prediction asked about."""
+    """Difference on items that one answer settles: K = 2, or the only readable prediction was asked about."""
     other = -side * (np.abs(c).sum(axis=1) == 2)
     alone = np.where(side == 0, c.sum(axis=1), 0.0)
     return np.where(yes > 0, side, other + alone)
@@ -397,10 +397,10 @@ def paired_difference(
     count: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Comparison:
-    """Difference from one answer to a drawn question on every item where the models differ.
+    """Difference from one answer to a drawn question on every item on which the models differ.
 
-    The pool holds *all* items both models answered: agreeing items carry no difference, asked or
-    not, but their share is uncertain. Interval and p-value are those of `difference_interval`.
+    The pool contains *all* items that both models answered: items on which they agree carry no difference,
+    asked or not, but their share is uncertain. Interval and p-value are those of `difference_interval`.
 
     Parameters
     ----------
@@ -409,11 +409,11 @@ def paired_difference(
     data
         Propensities and answers of the pool.
     cluster
-        Shape (N,): number of the item's cluster, where items are not independent.
+        Shape (N,): number of the item's cluster, if items are not independent.
     count
-        Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
+        Shape (N,), if an entry represents several equal items with one answer each (`PoolKinds`).
     weight
-        Shape (N,), above 0: how many items of the pool each stands for, where chances differed.
+        Shape (N,), positive: number of pool items that each one represents, for unequal probabilities.
 
     Raises
     ------
@@ -444,7 +444,7 @@ def sign_test(
     level: float = 0.95,
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
-    """Difference from complementary labels alone: D̂ = (K − 1)(n_10 − n_01)/n_c.
+    """Difference from complementary labels only: D̂ = (K − 1)(n_10 − n_01)/n_c.
 
     n_10 counts labels "not k" that refute only the second model (ŷ_b = k ≠ ŷ_a), n_01 only the
     first. Var = (K−1)²[p_10 + p_01 − (p_10 − p_01)²]/n_c; p-value by the exact sign test on
@@ -509,7 +509,7 @@ def mcnemar(
     if n == 0:
         raise EstimateError("McNemar's test needs at least 1 resolved item, there are 0")
     n_10, n_01 = int((known & (a > b)).sum()), int((known & (a < b)).sum())
-    # An unknown item can count for the first model unless that is wrong or the second right.
+    # An unknown item can favour the first model unless that is wrong or the second is right.
     for_first = int((~known & (a != 0) & (b != 1)).sum())
     for_second = int((~known & (b != 0) & (a != 1)).sum())
     if cluster is not None:
@@ -522,7 +522,7 @@ def mcnemar(
     notes = () if n == len(a) else (Note(NoteKind.UNRESOLVED, {"items": len(a) - n}),)
     interval = Interval(low=low, high=high, level=level, method="mcnemar", notes=notes)
     p_value = 1.0 if less >= more else sign_p_value(more, less)
-    # the known items alone may lie beyond all that the unknown ones leave possible
+    # the known items alone may lie outside the range that the unknown ones allow
     value = min(high, max(low, lead / n))
     found = value, interval, p_value
     return Comparison.of_interval(names, found, items=n, questions=questions, assumptions=RESOLVED)
@@ -531,7 +531,7 @@ def mcnemar(
 def _clustered(
     a: IntArray, b: IntArray, cluster: IntArray, questions: int, level: float, names: tuple[str, str]
 ) -> Comparison:
-    """Difference of exact correctness on items that are not independent, whatever the unknown ones are."""
+    """Difference of exact correctness on dependent items, for any values of unknown items."""
     unknown = (a == UNKNOWN) | (b == UNKNOWN)
     votes = np.where(unknown, 0, np.sign(a - b)).astype(np.float64)
     against = np.where(unknown & (b != 0) & (a != 1), -1.0, votes)
@@ -604,7 +604,7 @@ def corrected_difference(
 
 
 def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bool:
-    """Whether each differing item has one answer, drawn as likely about either prediction, of one K."""
+    """Whether each differing item has one answer, equally likely about either prediction, with one K."""
     differ: BoolArray = first != second
     answers = np.bincount(data.item, minlength=len(first))[differ]
     readable = (first >= 0) & (second >= 0)
@@ -619,7 +619,7 @@ def _has_even_draws(first: IntArray, second: IntArray, data: RoutedSample) -> bo
 def _by_ratio(
     first: IntArray, second: IntArray, data: RoutedSample, known: ErrorRanges, level: float
 ) -> FoundDifference:
-    """D as the ratio of J D and J, both with their intervals."""
+    """D as the ratio of J D and J, both with intervals."""
     value, raw, p_value = difference_interval(first, second, data, level)
     J, least, most = youden_interval(known, level)
     centre, away = value - _GRID * J, np.abs(_GRID)
@@ -662,7 +662,7 @@ def _by_gold(
     cluster: IntArray | None,
     weight: FloatArray | None,
 ) -> FoundDifference:
-    """The mean of corrected answers, with Student's t of the items or clusters."""
+    """Mean of corrected answers, with Student's t over items or clusters."""
     c: FloatArray = difference_target(first, second, data.propensities.shape[1])
     data = informed(np.stack([first, second], axis=1), data)
     found = corrected_mean(c, data, gold, level=level, cluster=cluster, weight=weight)

@@ -91,19 +91,19 @@ class PilotAnswers:
     option
         Shape (n,): the model's prediction, −1 for unreadable.
     votes
-        Shape (n, M): what all models answer, the model among them.
+        Shape (n, M): all models' answers, including the model's own.
     judges
-        What judges say of the items.
+        Judges' opinions on the items.
     data
         The pilot's answers.
     planned
-        Shape (n, K): propensities of the options in the study that is planned; the model's own option for
-        certain where items are asked about until they are resolved.
+        Shape (n, K): propensities of the options in the planned study; the model's own option with
+        certainty for sequential protocols.
     cost
-        Shape (n, K): questions an item takes if the truth is k.
+        Shape (n, K): number of questions about an item if the truth is k.
     guess
-        Shape (n,): mean guess, over the item's stratum of the pool, that the model is right; None where
-        items are not drawn from a pool.
+        Shape (n,): mean estimated probability, over the item's stratum of the pool, that the model is
+        right; None if items are not drawn from a pool.
     """
 
     option: IntArray
@@ -116,7 +116,7 @@ class PilotAnswers:
 
     @property
     def target(self) -> FloatArray:
-        """What makes a mean the model's accuracy: 1 at its prediction, else 0; shape (n, K)."""
+        """Target that makes a mean the model's accuracy: 1 at its prediction, otherwise 0; shape (n, K)."""
         return accuracy_target(self.option, self.data.propensities.shape[1])
 
     @property
@@ -126,7 +126,7 @@ class PilotAnswers:
         return bool((self.planned[rows, self.option[rows]] > 1 - 1e-9).all())
 
     def take(self, items: IntArray) -> PilotAnswers:
-        """Some of the items."""
+        """Select some of the items."""
         return replace(
             self,
             option=self.option[items],
@@ -139,14 +139,14 @@ class PilotAnswers:
         )
 
     def each_mean(self, values: FloatArray, working: FloatArray) -> FloatArray:
-        """Outcomes, shape (n,), whose mean estimates that of what values, shape (n, K), hold at the truth.
+        """Outcomes, shape (n,), whose mean estimates that of the values, shape (n, K), at the truth.
 
-        The working distribution, of the same shape, makes it more exact, and need not be right.
+        The working distribution, of the same shape, improves precision and need not be right.
 
         Raises
         ------
         NotIdentified
-            If the pilot never asked about options that values tell apart.
+            If the pilot never asked about options with different values.
         """
         return pseudo_outcomes(values, replace(self.data, posterior=working))
 
@@ -157,7 +157,7 @@ _MOST_DRAWN = 240
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PilotStudy:
-    """A study with its answers so far, as a pilot of another.
+    """A study with its answers so far, used as a pilot of another study.
 
     Attributes
     ----------
@@ -168,13 +168,13 @@ class PilotStudy:
     voters
         All models that vote.
     asked_for
-        Names of the models whose predictions the planned study looks at.
+        Names of the models whose predictions the planned study uses.
     protocol
-        Of the planned study.
+        Protocol of the planned study.
     epsilon
         Uniform share of targeted propensities for several models.
     n_options
-        Shape (N,): K of every item; None if labels are all that is known.
+        Shape (N,): K of every item; None if only labels are known.
     """
 
     models: Mapping[str, PredictionColumns]
@@ -188,7 +188,7 @@ class PilotStudy:
     _strata: dict[tuple[bytes, int], tuple[FloatArray, IntArray]] = field(default_factory=dict)
 
     def gather(self, name: str) -> tuple[PilotAnswers, IntArray, float]:
-        """What the pilot knows of a model, places of its items, and the share of questions answered.
+        """Answers of the pilot about a model, positions of its items, and the share of questions answered.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class PilotStudy:
     def _draw(
         self, option: IntArray, looked_at: IntArray, n_options: IntArray, width: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Planned propensities, and what an item costs by its truth; shape (n, K) each."""
+        """Planned propensities, and the cost of an item by its truth; shape (n, K) each."""
         if self.protocol == PARTITIONED:
             return flat_posterior(n_options, width), np.ones((len(option), width))
         if self.protocol == TARGETED:
@@ -259,20 +259,20 @@ class PilotStudy:
 
     @property
     def is_silent(self) -> bool:
-        """Whether experts did not say of some questions."""
+        """Whether experts left questions unanswered."""
         return bool((self.labels.kind == ABSTAINED).any())
 
     def pool_size(self, name: str) -> int:
-        """Number of items that more could be drawn from: those that the model was asked about."""
+        """Number of items that could be drawn: those that the model answered."""
         return len(self.models[name])
 
     def add_strata(self, pilot: PilotAnswers, name: str, items: IntArray, drawn: int) -> PilotAnswers:
-        """The pilot's items with the mean guess of the strata that so many items would be drawn from.
+        """Add the mean estimates of the strata from which this number of items would be drawn.
 
         Raises
         ------
         NotIdentified
-            If how many options other items have is not known.
+            If the number of options of other items is unknown.
         """
         there, names = self.models[name].is_there, list(self.voters)
         key = (there.tobytes(), min(drawn, _MOST_DRAWN))
@@ -298,9 +298,10 @@ class PilotStudy:
 
 
 def _keep_pilot(predictions: PredictionColumns, labels: LabelColumns) -> PredictionColumns:
-    """Predictions on the pilot's items: those drawn from a pool, else those asked about.
+    """Predictions on the pilot's items: those drawn from a pool, otherwise those asked about.
 
-    Of items that need no question, their prediction being unreadable, as large a part as of the others.
+    Of items that need no question, because their prediction is unreadable, the same share is kept as of the
+    others.
     """
     if labels.pool is not None:
         return keep_drawn(predictions, labels)
@@ -351,7 +352,7 @@ def plan_outcomes(
     Raises
     ------
     NotIdentified
-        If such a draw cannot tell this target.
+        If such a draw cannot identify this target.
     """
     working = plan_working(c, propensities, n_options) if working is None else working
     nobody, none = np.full(len(c), -1), np.zeros(len(c))
@@ -380,7 +381,7 @@ def _plan_part(
     mean: float,
     tilt: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Both moments, and E c of every item by the tilted working distribution."""
+    """Both moments, and E c of every item under the tilted working distribution."""
     n, width = c.shape
     each = np.repeat(np.arange(n), 2 * width)
     option, yes = (x.ravel() for x in np.indices((n, width, 2))[1:])
@@ -445,7 +446,7 @@ class ItemVariance:
     curves: FloatArray | None = None
 
     def at(self, items: float, mean: float | None = None) -> float:
-        """Per item, of so many items, as tested at this mean."""
+        """Variance per item for this number of items, tested at this mean."""
         whole, near = self.whole, self.near
         if mean is not None and self.means is not None and self.curves is not None:
             whole *= float(np.interp(mean, self.means, self.curves[0]))
@@ -460,7 +461,7 @@ class ItemVariance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideVariances:
-    """Variances per item by what is made use of, the reason where one is not known, and questions an item."""
+    """Variances per item by side information, reasons for unknown ones, and questions per item."""
 
     of: Mapping[str, ItemVariance]
     undefined: Mapping[str, str]
@@ -475,14 +476,14 @@ def side_variances(
     Parameters
     ----------
     pool
-        Items of the pool, if items are to be drawn from one.
+        Number of items of the pool, if items are to be drawn from one.
     curved
-        Whether variances at other means are wanted, too.
+        Whether variances at other means are also needed.
 
     Raises
     ------
     NotIdentified
-        If the planned draw, or the pilot, cannot tell this model's accuracy or its price.
+        If the planned draw, or the pilot, cannot determine this model's accuracy or its price.
     """
     votes = pilot.votes if pilot.votes.shape[1] > 1 else pilot.option[:, None]
     best = weigh_votes(votes, pilot.data)
@@ -504,7 +505,7 @@ def side_variances(
 
 
 def accuracy_variance(pilot: PilotAnswers, mean: float) -> float:
-    """Variance per item without side information if wrong predictions are wrong at random."""
+    """Variance per item without side information if wrong predictions are random."""
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
     inner = min(1 - 1e-9, mean / share)
@@ -523,7 +524,7 @@ def _vary(
     pool: int | None,
     curved: bool,
 ) -> dict[str, ItemVariance]:
-    """Variances by the uses of one working distribution: the larger of the model's and the observed one.
+    """Variances with one working distribution: the larger of the model's and the observed one.
 
     What varies are the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too.
     """
@@ -534,7 +535,7 @@ def _vary(
     planned = plan_outcomes(part.target, part.planned, part.data.n_options, own, inner)
     between = (_project(planned.guess, part.guess)[0], _between_strata(pilot, best))
     modelled = model_variances(part.target, part.planned, part.data.n_options, own, inner)
-    seen = (0.0, 0.0)  # the likelihood's interval of uniformly drawn options does not look at squares
+    seen = (0.0, 0.0)  # the likelihood interval of uniformly drawn options uses no squares
     if working is not None or not _is_uniform(part):
         moments = (planned.around_mean, planned.around_guess)
         first, second = (float(part.each_mean(values, best[readable]).mean()) for values in moments)
@@ -569,7 +570,7 @@ def _is_uniform(pilot: PilotAnswers) -> bool:
 
 
 def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
-    """Variance of being right between the strata of the pool; at least 0.
+    """Variance between strata of the pool in the probability of being right; at least 0.
 
     The draw fixes no number of readable predictions: where the interval is theirs, so are the strata.
     """
@@ -580,7 +581,7 @@ def _between_strata(pilot: PilotAnswers, best: FloatArray) -> float:
 
 
 def _project(values: FloatArray, guess: FloatArray | None) -> tuple[float, float]:
-    """Part of the variance of values that goes linearly with the strata's guesses, and its upward bias."""
+    """Part of the variance of values that is linear in the strata's estimates, and its upward bias."""
     if guess is None or not float(np.ptp(guess)) > 0:
         return 0.0, 0.0
     product, spread = (values - values.mean()) * (guess - guess.mean()), float(guess.var())
@@ -596,12 +597,12 @@ _LARGEST = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aim:
-    """What is sought: the questions for a half-width, or the half-width that so many questions give.
+    """The goal of a plan: the questions for a half-width, or the half-width for a number of questions.
 
     Attributes
     ----------
     half_width, questions
-        One of them.
+        One of the two.
     level
         Confidence level.
     answered
@@ -614,7 +615,7 @@ class Aim:
     answered: float = 1.0
 
     def find(self, variance: ItemVariance, cost: float, mean: float) -> float:
-        """Questions, or the half-width, for this variance per item, at so many questions an item."""
+        """Questions, or the half-width, for this variance per item and number of questions per item."""
         wanted, level = self.half_width, self.level
         if wanted is None:
             return half_of(variance, (self.questions or 1) * self.answered / cost, mean, level)
@@ -625,7 +626,7 @@ class Aim:
         return items * cost / self.answered
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
-        """The same of everything that is made use of."""
+        """The same for every kind of side information."""
         return {side: self.find(variance, found.cost, mean) for side, variance in found.of.items()}
 
 
@@ -647,7 +648,7 @@ def half_of(variance: ItemVariance, items: float, mean: float, level: float) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRatio:
-    """What is sought with side information, over the same without, and the ends of an interval.
+    """The result with side information divided by that without, and the ends of an interval.
 
     Without any it is 1, and the interval that of what the pilot's answers tell beside the accuracy.
     """
@@ -660,9 +661,10 @@ class FoundRatio:
 def find_ratios(
     pilot: PilotAnswers, found: Mapping[str, float], aim: Aim, mean: float, pool: int | None
 ) -> dict[str, FoundRatio]:
-    """Ratios to what is found without, with the jackknife over ten groups of items, all learned anew.
+    """Ratios to the result without side information, with the jackknife over ten groups of items.
 
-    Of more than 5,000 items the groups are of a sample of so many. What too few groups tell is left out.
+    Everything is learned again for each group. For more than 5,000 items the groups are of a sample.
+    Results that too few groups determine are left out.
     """
     n = len(pilot.option)
     kept = np.arange(n) if n <= _LARGEST else np.random.default_rng(0).permutation(n)[:_LARGEST]
@@ -686,32 +688,32 @@ def find_ratios(
 
 
 def _with_ends(value: float, logs: FloatArray, level: float, share: float) -> FoundRatio:
-    """An interval by the jackknife of the logarithm."""
+    """Interval from the jackknife of the logarithm."""
     half = t_quantile(level, logs.size - 1) * math.sqrt((logs.size - 1) * float(logs.var()) * share)
     return FoundRatio(value=value, low=value * math.exp(-half), high=value * math.exp(half))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRow:
-    """What one use of side information costs one model.
+    """Cost of one model with one kind of side information.
 
     Attributes
     ----------
     model, uses
         Name; ``none``, or what is made use of: ``votes``, ``judge``, ``pool``, joined by ``+``.
     questions, half_width
-        What is put to experts, and the half-width that at least 80 % of such studies reach; None where it is
-        not known.
+        Number of questions to experts, and the half-width that at least 80 % of such studies reach; None if
+        unknown.
     half_width_expected
         The mean half-width of such studies.
     low, high
-        Ends of an approximate interval of the one of the two that was sought.
+        Ends of an approximate interval of the requested one of the two.
     without
         The same without side information.
     saving, saving_low, saving_high
         How many times as many questions are needed without; None without side information.
     answers
-        Answered items of the pilot that it rests on.
+        Number of answered items of the pilot behind it.
     sentence
         The row in words; the reason where a number is not known.
     """
@@ -733,14 +735,14 @@ class PlannedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanWords:
-    """What the rows of a model share.
+    """Data that the rows of a model share.
 
     Attributes
     ----------
     size
-        Items that the model answered, which more can be drawn from.
+        Number of items that the model answered, from which more can be drawn.
     cost
-        Questions an item.
+        Questions per item.
     """
 
     study: PilotStudy
@@ -749,12 +751,12 @@ class PlanWords:
     cost: float
 
     def count_items(self, sought: float) -> float:
-        """Items of a row, whose questions or half-width were sought."""
+        """Number of items of a row."""
         questions = sought if self.aim.half_width is not None else float(self.aim.questions or 1)
         return questions * self.aim.answered / self.cost
 
     def refuse_items(self, sought: float) -> str:
-        """Why there is no pool of items larger than these questions; empty if there is."""
+        """Why no pool has more items than these questions; empty if one has."""
         items = math.ceil(self.count_items(sought))
         return (
             ""
@@ -774,7 +776,7 @@ class PlanWords:
         without: float | None = None,
         ratio: FoundRatio | None = None,
     ) -> PlannedRow:
-        """A row with what was sought, the ends of its interval, and the same without side information.
+        """Make a row from the result, the ends of its interval, and the result without side information.
 
         `found` is what 80 % of studies reach and the mean.
         """
@@ -837,7 +839,7 @@ _WIDER, _SETTLED, _STRATA = 1.03, 1.015, 1.05
 
 
 def plan_model(study: PilotStudy, name: str, aim: Aim) -> list[PlannedRow]:
-    """All rows of one model; one with the reason where nothing is known."""
+    """All rows of one model; a row with the reason if nothing is known."""
     try:
         pilot, items, answered = study.gather(name)
         return list(_plan(study, name, replace(aim, answered=max(answered, 1e-9)), pilot, items))
@@ -886,14 +888,14 @@ def _plan(
         if not told and ratio:
             ends = _widen(sought[side], spread, ratio)
             yield words.fill(one, (sought[side], expected[side]), ends, sought[NONE], ratio)
-        elif len(PARTS[side]) == 1:  # of a combination a part has said why
+        elif len(PARTS[side]) == 1:  # a part of the combination has the reason
             yield words.explain(one, told)
 
 
 def _keep_promise(
     study: PilotStudy, pilot: PilotAnswers, mean: float, words: PlanWords, found: tuple[str, float, float]
 ) -> float:
-    """Times as many questions, or as wide a half-width, as 80 % of studies reach in place of the mean one.
+    """Factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
     What the pilot leaves uncertain, as the upper end of an interval says, and how half-widths vary from study
     to study, as rehearsed without side information, are added in squares.
@@ -912,20 +914,20 @@ def _keep_promise(
 
 
 def _round(items: float) -> int:
-    """To two digits, as rehearsals of nearly as many items tell the same."""
+    """Round to two digits, since rehearsals with similar numbers of items agree."""
     digits = int(10 ** max(0, math.floor(math.log10(items)) - 1))
     return max(1, round(items / digits) * digits)
 
 
 def _widen(sought: float, spread: tuple[float, float], ratio: FoundRatio | None) -> tuple[float, float]:
-    """Ends of what is sought, uncertain as the accuracy is and as what was learned is."""
+    """Ends of the result, given the uncertainty of the accuracy and of what was learned."""
     learned = math.log(ratio.high / ratio.value) if ratio else 0.0
     low, high = (math.hypot(math.log(each), learned) for each in spread)
     return sought * math.exp(-low), sought * math.exp(high)
 
 
 def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: str) -> dict[str, str]:
-    """What there is to make use of, with the reason why it is not known or not of use, else empty."""
+    """Every kind of side information, with the reason if it is unknown or unused, otherwise empty."""
     settled = "every question settles a prediction, and {} nothing" if pilot.settles else ""
     if study.protocol == SEQUENTIAL and study.is_silent:
         pool_why = pool_why or "where experts are silent, the interval of resolved items knows no strata"
@@ -946,7 +948,7 @@ def _give_reasons(study: PilotStudy, pilot: PilotAnswers, few: str, pool_why: st
 
 
 def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Aim) -> tuple[float, float]:
-    """How many times as small and as large what is sought may be, the accuracy lying between these ends."""
+    """Factors by which the result may be smaller and larger if the accuracy lies between these ends."""
     edge = 1 / (len(pilot.option) + 2)
     low, high = (min(1 - edge, max(edge, end)) for end in ends)
     now = accuracy_variance(pilot, mean)
@@ -957,16 +959,16 @@ def _spread(pilot: PilotAnswers, mean: float, ends: tuple[float, float], aim: Ai
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PilotPlan(Shown):
-    """Questions by model and by what is made use of beside experts' answers.
+    """Questions by model and by side information.
 
     Attributes
     ----------
     rows
         One a model and use.
     protocol
-        Of the study that is planned.
+        Protocol of the planned study.
     aim
-        What was asked for.
+        The request.
     """
 
     rows: tuple[PlannedRow, ...]
@@ -976,11 +978,11 @@ class PilotPlan(Shown):
     picture: ClassVar[str] = "plan"
 
     def __str__(self) -> str:
-        """One line a model and use."""
+        """One line per model and kind of side information."""
         return "\n".join(f"{row.model}: {row.sentence}" for row in self.rows)
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a model and use."""
+        """One row per model and kind of side information."""
         return [asdict(row) for row in self.rows]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
@@ -1004,12 +1006,12 @@ def plan_from_pilot(
     n_options: IntArray | None = None,
     voters: Mapping[str, AnyPredictions] | None = None,
 ) -> PilotPlan:
-    """Questions that a half-width costs, from predictions and the answers to a pilot study.
+    """Number of questions for a half-width, from predictions and the answers to a pilot study.
 
     Parameters
     ----------
     models, judges
-        Predictions by name, of all items of which more are to be asked about.
+        Predictions by name, for all items from which more will be drawn.
     labels
         Of the pilot: a part of the items drawn at random, such as `label route --questions` draws.
     protocol
@@ -1017,7 +1019,7 @@ def plan_from_pilot(
     asked_for
         Models whose predictions targeted and sequential questions look at; None for all.
     half_width, questions
-        Give one: 0.03 is ± 3 points (the default); or the questions there is money for.
+        Give one: 0.03 is ± 3 points (the default); or the affordable number of questions.
     level
         Confidence level.
     epsilon

@@ -122,7 +122,7 @@ def crossfitted_posterior(predicted: ArrayLike, data: RoutedSample) -> FloatArra
     posterior = np.empty_like(flat)
     for part in range(_FOLDS):
         here = fold == part
-        # A guess of 1 would say that no answer can surprise; a hundredth is left to surprise.
+        # A probability of 1 would exclude any other answer, so at most .99 is used.
         accuracy = np.clip(seen[part], 0.01, 0.99)
         posterior[here] = vote_posterior(columns[here], data.n_options[here], width, accuracy=accuracy)
     return posterior
@@ -140,14 +140,14 @@ def weigh_votes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
 
 
 def informed(predicted: ArrayLike, data: RoutedSample) -> RoutedSample:
-    """The same data with a cross-fitted posterior, unless it came with one that is not flat."""
+    """The same data with a cross-fitted posterior, unless they have one that is not flat."""
     if not np.array_equal(data.posterior, flat_posterior(data.n_options, data.propensities.shape[1])):
         return data
     return replace(data, posterior=crossfitted_posterior(predicted, data))
 
 
 def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -> FloatArray:
-    """Mean g of every model on the items outside of each fold, shape (5, M)."""
+    """Mean g of every model on the items outside each fold, shape (5, M)."""
     kinds = PoolKinds.of(data)
     table = None if kinds is None else _tabulate(kinds.data)
     means = np.empty((_FOLDS, predicted.shape[1]))
@@ -159,7 +159,7 @@ def _fold_means(predicted: AnyIntArray, data: RoutedSample, fold: AnyIntArray) -
 
 
 def _tabulate(data: RoutedSample) -> FloatArray | None:
-    """Outcome g of every item by its prediction, from −1 for unreadable; None where some cannot be told."""
+    """Outcome g of every item by its prediction, from −1 for unreadable; None if not identified."""
     if (data.valid & (data.propensities <= 0)).any():
         return None
     rows, width = data.propensities.shape
@@ -168,7 +168,7 @@ def _tabulate(data: RoutedSample) -> FloatArray | None:
 
 
 def _outcomes(predicted: ArrayLike, data: RoutedSample) -> FloatArray:
-    """Outcomes g of one model; ½ throughout where its accuracy alone cannot be told."""
+    """Outcomes g of one model; ½ everywhere if its accuracy alone is not identified."""
     try:
         return pseudo_outcomes(accuracy_target(predicted, data.propensities.shape[1]), data)
     except NotIdentified:
@@ -237,7 +237,7 @@ def routed_accuracy(
     strata: DrawnStrata | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from answers asked for it, for several models, or for others.
+    """Accuracy of one model from answers to questions drawn for it, for several models, or for others.
 
     A = ρ A_r, the readable share times the accuracy there. If each readable prediction was asked about for
     certain, A is one binomial's (`blaker`); else A_r has the interval of `tilted_score`, and A that of
@@ -250,13 +250,13 @@ def routed_accuracy(
     data
         Answers.
     count
-        Shape (N,), if an entry stands for so many equal items, of one answer each (`PoolKinds`).
+        Shape (N,), if an entry represents several equal items with one answer each (`PoolKinds`).
     working
-        Shape (N, K): what is known of each item beside its answer, see `tilt_items`.
+        Shape (N, K): side information on each item, see `tilt_items`.
     strata
         Of all N items, if they were drawn from a pool in proportion within strata; not together with `count`.
     weight
-        Shape (N,), above 0: how many items of the pool each stands for; not with `cluster` or `count`.
+        Shape (N,), positive: number of pool items that each one represents; not with `cluster` or `count`.
 
     Raises
     ------
@@ -307,14 +307,14 @@ def tilt_sample(
     working: FloatArray | None = None,
     weight: FloatArray | None = None,
 ) -> TiltedRows:
-    """Make the rows (`tilt_items`) of the items at the places `keep`, of one question each.
+    """Make the rows (`tilt_items`) of the items at the positions `keep`, with one question each.
 
     Other parameters are those of `routed_accuracy`; rows of items with weights weigh 1 together.
 
     Raises
     ------
     NotIdentified
-        If items with weights have several questions or none, or answers cannot tell.
+        If items with weights have several questions or none, or answers do not determine the result.
     """
     if weight is not None and (bad := np.bincount(data.item, minlength=len(weight))[keep] != 1).any():
         raise NotIdentified(
@@ -377,7 +377,7 @@ def tilted_accuracy(
 def _binomial_accuracy(
     right: FloatArray, number: IntArray, counts: Counts, level: float, strata: DrawnStrata | None
 ) -> Estimate:
-    """Accuracy where each readable prediction was asked about for certain; right or not has shape (N,)."""
+    """Accuracy if each readable prediction was asked about with certainty; correctness has shape (N,)."""
     total, n = int((right * number).sum()), int(number.sum())
     se = float(np.sqrt(total * (n - total) / n**3))
     if strata is None:
@@ -436,8 +436,8 @@ def resolved_accuracy(
     strata
         Of all N items, if they were drawn from a pool in proportion within strata; used where all are known.
     weight
-        Shape (N,), above 0: how many items of the pool each stands for, where chances differed; unknown items
-        are then never filled in by `own`. Not together with `cluster`.
+        Shape (N,), positive: number of pool items that each one represents, for unequal probabilities;
+        unknown items are then not filled in by `own`. Not together with `cluster`.
 
     Raises
     ------
@@ -488,7 +488,7 @@ def resolved_accuracy(
 def _enclose(
     z: IntArray, level: float, cluster: IntArray | None, strata: DrawnStrata | None
 ) -> tuple[float, float, str]:
-    """An interval that holds whatever the unknown items are."""
+    """Interval that covers all possible values of unknown items."""
     is_known = z != UNKNOWN
     if cluster is not None:
         least = _tilt(z == 1, cluster, level)
@@ -527,7 +527,7 @@ def _fill_in(
 
 
 def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float, float, str]:
-    """The weighted share of the known ones, and an interval that holds whatever the unknown ones are."""
+    """Weighted share of the known items, and an interval that covers all possible unknown ones."""
     known = z != UNKNOWN
     value = min(1.0, float(weight[known] @ z[known] / weight[known].sum()))
     df = count_effective(weight)
@@ -537,12 +537,12 @@ def _weigh(z: IntArray, weight: FloatArray, level: float) -> tuple[float, float,
 
 
 def _tilt(right: BoolArray, cluster: IntArray, level: float) -> TiltedMean:
-    """Score interval of a share, items of one cluster being right together."""
+    """Score interval of a share with dependent items within clusters."""
     return tilted_score(_rows(right, cluster), level)
 
 
 def _rows(right: BoolArray, cluster: IntArray | None = None) -> TiltedRows:
-    """Items right or not as if each had been asked about its prediction for certain."""
+    """Items known right or wrong, as if each prediction had been asked about with certainty."""
     n = len(right)
     c = np.tile([1.0, 0.0], (n, 1))
     return tilt_items(c, c, np.full(n, 2), np.zeros(n, np.int64), right.astype(np.float64), cluster=cluster)

@@ -1,4 +1,4 @@
-"""Which options of items are asked about, with what probability, and the answers as arrays over a pool.
+"""Draw questions about options with known probabilities, and collect the answers as arrays.
 
 The input of the estimators for routed questions, checked once: items are rows of a pool, answers
 point into it, and every option of every item has the probability with which it was asked about.
@@ -38,7 +38,7 @@ from oversight.harness.types import Counts
 
 @dataclass(frozen=True, slots=True)
 class RoutedSample:
-    """What was asked of a pool of N items, and what came back: n answers.
+    """Questions about a pool of N items, and their n answers.
 
     Parameters
     ----------
@@ -53,11 +53,11 @@ class RoutedSample:
     n_options
         Shape (N,) or a number, in 2..K; columns beyond an item's number are ignored. Default K.
     posterior
-        Shape (N, K), rows sum to 1 over the item's options; default flat. It must not have been
-        fitted with the same item's answers.
+        Shape (N, K), rows sum to 1 over the item's options; default flat. It must not depend on the same
+        item's answers.
     sampled
-        True if items were themselves drawn (row sums are then not numbers of questions). If False,
-        every row must have exactly as many answers as its propensities sum up to.
+        Whether items were themselves drawn (row sums are then not numbers of questions). If False, every
+        row must have exactly as many answers as its propensities sum up to.
     error_free
         False if experts may err, so that two yes on one item are possible.
 
@@ -111,13 +111,13 @@ class RoutedSample:
 
     @property
     def by_item(self) -> tuple[IntArray, FloatArray]:
-        """Option asked about, −1 for none, and answer of every item, both (N,); of several the last."""
+        """Asked option, −1 for none, and answer of every item, both (N,); the last of several."""
         asked, yes = np.full(len(self.propensities), -1), np.zeros(len(self.propensities))
         asked[self.item], yes[self.item] = self.asked, self.answer
         return asked, yes
 
     def take(self, items: IntArray) -> RoutedSample:
-        """Some of the items, in this order, with their answers."""
+        """Select items in this order, with their answers."""
         place = np.full(len(self.propensities), -1)
         place[items] = np.arange(len(items))
         answers = np.flatnonzero(place[self.item] >= 0)
@@ -177,7 +177,7 @@ def settled_sample(option: IntArray, right: IntArray, n_options: IntArray) -> Ro
 
 
 def difference_target(first: ArrayLike, second: ArrayLike, width: int) -> FloatArray:
-    """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero throughout where the two agree, so nothing need be asked."""
+    """c_k = 1{k = ŷ_a} − 1{k = ŷ_b}: zero if the two agree, so that no question is needed."""
     return accuracy_target(first, width) - accuracy_target(second, width)
 
 
@@ -243,9 +243,9 @@ class ItemAnswers:
     Attributes
     ----------
     truth
-        Shape (N,): the true option, confirmed or the only one not refuted; −1 where that is not known.
+        Shape (N,): the true option, confirmed or the only one not refuted; −1 if unknown.
     keys, kinds
-        Every pair of item and option asked about, in order, and what was said of it last.
+        Every pair of item and asked option, in order, and the last answer about it.
     """
 
     truth: IntArray
@@ -253,7 +253,7 @@ class ItemAnswers:
     kinds: IntArray
 
     def correctness(self, predicted: IntArray, items: IntArray) -> IntArray:
-        """1 right, 0 wrong, `UNKNOWN`; of predictions of shape (n, models), −1 for unreadable, on n items.
+        """1 right, 0 wrong, `UNKNOWN`; for predictions of shape (n, models), −1 for unreadable, on n items.
 
         A model is wrong if its option was refuted, another was confirmed, or it named none.
         """
@@ -263,7 +263,7 @@ class ItemAnswers:
         return found
 
     def was_heard(self, predicted: IntArray, items: IntArray, correct: IntArray) -> IntArray:
-        """1 where the question about the prediction was answered, `UNKNOWN` if not, 0 if never put."""
+        """1 if the question about the prediction was answered, `UNKNOWN` if not, 0 if it was never asked."""
         said = self._said(predicted, items)
         found: IntArray = np.select(
             [said == _NOT_ASKED, said == ABSTAINED], [np.minimum(correct, 0), UNKNOWN], 1
@@ -281,7 +281,7 @@ class ItemAnswers:
 
 
 def read_item_answers(labels: LabelColumns) -> ItemAnswers:
-    """Gather the answers by item.
+    """Collect the answers by item.
 
     Raises
     ------
@@ -315,17 +315,17 @@ FEW_OPEN = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What a sequential study knows of N items and M models.
+    """State of a sequential study of N items and M models.
 
     Attributes
     ----------
     correct
-        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` where an expert was silent or, for a few, has not answered.
+        Shape (N, M): 1 right, 0 wrong, `UNKNOWN` if an expert did not say or, for a few, has not answered.
     own
-        Shape (N, M): 1 where the question about the model's own prediction was answered, `UNKNOWN` where it
-        was not, 0 where it was never put.
+        Shape (N, M): 1 if the question about the model's own prediction was answered, `UNKNOWN` if it was
+        not, 0 if it was never asked.
     items
-        Their places, shape (N,).
+        Positions of the items, shape (N,).
     waiting
         Number of items with an open question.
     """
@@ -352,7 +352,7 @@ def routed_pool(
         prediction, two models that agree). While answers are missing, as large a share of them is left out,
         by a hash of their ids.
     models
-        Items where one of them failed are left out.
+        Predictions; items on which one of the models failed are left out.
     error_free
         As in `RoutedSample`.
 
@@ -378,7 +378,7 @@ def routed_pool(
     predicted = np.asfortranarray(np.stack([m.option[items] for m in models]).astype(np.int16).T)
     place = np.empty(labels.index.size, np.int64)
     place[items] = np.arange(items.size)
-    # an unasked item says its K by its predictions alone
+    # an item without a question has its K from predictions only
     width = max(int(said.n_options.max()), 2, int(predicted[answered.size :].max(initial=0)) + 1)
     n_options = np.full(items.size, width)
     n_options[place[said.item]] = said.n_options
@@ -403,7 +403,7 @@ def routed_pool(
 
 
 def _passed_over(labels: LabelColumns, everywhere: BoolArray, answered: int) -> IntArray:
-    """Items that were not asked about, as large a share of them as is answered of the others."""
+    """Items without a question, with the same share kept as is answered of the others."""
     passed = np.flatnonzero(everywhere & ~labels.asked_items)
     if not passed.size:
         return passed
@@ -462,14 +462,14 @@ _WORTH = 4
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PoolKinds:
-    """Kinds of items with at most one answer each: equal propensities, K, option asked about and answer.
+    """Kinds of items with at most one answer: equal propensities, K, asked option and answer.
 
     Attributes
     ----------
     data
         A pool with one item of every kind.
     kind
-        Which of them every item of the whole pool is, shape (N,).
+        Kind of every item of the pool, shape (N,).
     """
 
     data: RoutedSample
@@ -477,7 +477,7 @@ class PoolKinds:
 
     @classmethod
     def of(cls, data: RoutedSample) -> PoolKinds | None:
-        """The kinds of a pool; None where an item has several answers, or most items are their own kind."""
+        """Kinds of a pool; None if an item has several answers, or most items are distinct."""
         n = len(data.propensities)
         if np.bincount(data.item, minlength=n).max(initial=0) > 1:
             return None
@@ -488,7 +488,7 @@ class PoolKinds:
         return cls(data=data.take(first), kind=kind)
 
     def count(self, *predicted: AnyIntArray) -> tuple[RoutedSample, tuple[IntArray, ...], IntArray]:
-        """Items by kind and by what models predict of them.
+        """Count items by kind and by the models' predictions.
 
         Parameters
         ----------
@@ -527,7 +527,7 @@ class PoolKinds:
 
 
 def _repeat(data: RoutedSample, rows: IntArray) -> RoutedSample:
-    """A pool of some items, which may come several times, with what was asked of each and answered."""
+    """A pool of items that may occur several times, with their questions and answers."""
     asked, answer = data.by_item
     asked, answer = asked[rows], answer[rows]
     item = np.flatnonzero(asked >= 0)
@@ -589,15 +589,15 @@ def shared_propensities(
     Raises
     ------
     EstimateError
-        If epsilon is out of range. An item no model gives a readable answer to is asked uniformly
-        with the whole share (or not at all at ε = 0).
+        If epsilon is out of range. An item without a readable prediction is asked about uniformly with the
+        whole share (or not at all at ε = 0).
     """
     if not 0 <= epsilon <= 1:
         raise EstimateError(f"epsilon must lie in [0, 1], is {epsilon}")
     counts = predicted_counts(predicted, width)
     flat = flat_posterior(np.broadcast_to(np.asarray(n_options, dtype=np.int64), len(counts)), width)
     p = flat if posterior is None else posterior
-    # A certain posterior would give weight 0 to what is predicted, hence unbounded 1/π.
+    # A certain posterior would give a predicted option probability 0, hence unbounded 1/π.
     s = np.maximum(p * (1 - p), 1e-4)
     weight = np.sqrt(counts * s)
     total = weight.sum(axis=1, keepdims=True)
@@ -635,7 +635,7 @@ def vote_posterior(
     accuracy: ArrayLike | None = None,
     temper: float | None = None,
 ) -> FloatArray:
-    """p_k ∝ [Π_m (A_m (K−1)/(1−A_m))^{1{ŷ_m = k}}]^τ: what the models' votes say of the truth.
+    """p_k ∝ [Π_m (A_m (K−1)/(1−A_m))^{1{ŷ_m = k}}]^τ: posterior of the truth from models' votes.
 
     The posterior of models that err independently and uniformly, raised to a power τ ≤ 1 because
     models err together: τ = 1 for one model, and 1/√M by default for M. As a working posterior it
@@ -680,7 +680,7 @@ def neyman_rates(variance: FloatArray, cost: FloatArray, budget: float, *, floor
     Parameters
     ----------
     variance
-        Shape (N,), ≥ 0: what is uncertain about the item, e.g. the mean of p_ŷ(1 − p_ŷ).
+        Shape (N,), ≥ 0: uncertainty about the item, for example the mean of p_ŷ(1 − p_ŷ).
     cost
         Shape (N,), > 0: expected number of questions; items of cost 0 get ρ = 1.
     budget
@@ -713,7 +713,7 @@ def neyman_rates(variance: FloatArray, cost: FloatArray, budget: float, *, floor
 
 
 def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw one option per item with its propensities; −1 (ask nothing) with what is left of 1.
+    """Draw one option per item with its propensities; −1 (no question) with the remaining probability.
 
     Shape (N,). Raises `EstimateError` if a row sums to more than 1.
     """
@@ -728,7 +728,7 @@ def draw_options(propensities: FloatArray, rng: np.random.Generator) -> IntArray
 
 
 def disagreement(predicted: ArrayLike) -> NDArray[np.bool_]:
-    """Items on which not all models predict the same option; elsewhere every difference is 0.
+    """Items on which not all models predict the same option; all differences are 0 elsewhere.
 
     Shape (N,). Two unreadable predictions agree: both are wrong.
     """
@@ -750,7 +750,7 @@ def next_option(
     answers: Mapping[int, bool],
     abstained: Collection[int] = (),
 ) -> int | None:
-    """One step of the sequence for one item: the option to ask about, or None if nothing is left.
+    """Return the next option to ask about for one item, or None if nothing is left.
 
     Parameters
     ----------
@@ -775,13 +775,13 @@ def next_option(
     if true_option(answers, K) is not None:
         return None
     open_options = {p for p in predicted if p != -1} - set(answers) - set(abstained)
-    # the last digits differ between processors, which may not show in what is asked
+    # the last digits differ between processors, which must not affect the questions
     likely = [round(float(p), 9) for p in posterior]
     return min(open_options, key=lambda k: (-likely[k], -predicted.count(k), k), default=None)
 
 
 def true_option(answers: Mapping[int, bool], K: int) -> int | None:
-    """The true option if the answers tell: the confirmed one, or the only one not refuted.
+    """The true option if it is known: the confirmed one, or the only one not refuted.
 
     Raises
     ------
@@ -814,7 +814,7 @@ def correctness(predicted: Sequence[int], answers: Mapping[int, bool], K: int) -
 def asking_order(
     predicted: ArrayLike, posterior: FloatArray, n_options: ArrayLike | None = None
 ) -> tuple[IntArray, BoolArray]:
-    """Options by turn, shape (N, K), and where a turn has a question: the K-th is known by elimination."""
+    """Options by turn, shape (N, K), and which turns have a question: the K-th is known by elimination."""
     width = posterior.shape[1]
     counts = predicted_counts(predicted, width)
     order = np.lexsort((-counts, -np.where(counts > 0, posterior, -1.0)), axis=1)
@@ -863,7 +863,7 @@ def optimal_constant(
     fixed = fix_constant(c, valid & (propensities <= 0))
     pi = np.where(propensities > 0, propensities, np.inf)
     s = posterior * (1 - posterior)
-    # Where the posterior is certain every weight is 0; any C is unbiased, so weigh by 1/π alone.
+    # With a certain posterior every weight is 0; any C is unbiased, so 1/π is used.
     s = np.where((s / pi).sum(axis=1, keepdims=True) > 0, s, 1.0) * valid
     weight = s / pi
     total = weight.sum(axis=1)

@@ -1,4 +1,4 @@
-"""What every protocol costs: variances, rehearsed studies and prices.
+"""Cost of every protocol: variances, rehearsed studies and prices.
 
 Number of questions for an interval's width, by protocol; and what a cheaper protocol saves.
 
@@ -81,7 +81,7 @@ TEMPTATION = 0.5
 
 
 def check_accuracy(A: float, K: int) -> None:
-    """Require K ≥ 2 and an accuracy in (0, 1), where every variance formula is finite."""
+    """Check that K ≥ 2 and the accuracy lies in (0, 1), where every variance is finite."""
     check_options(K)
     if not 0 < A < 1:
         raise EstimateError(f"the guess of the accuracy must lie in (0, 1), is {A}")
@@ -157,21 +157,21 @@ POPULATION = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
-    """One protocol's price.
+    """Price of one protocol.
 
     Attributes
     ----------
     protocol
-        What is asked, in words.
+        The questions, in words.
     variance
         v, the variance per question.
     questions
-        Questions to put to experts.
+        Number of questions to experts.
     half_width
-        Half-width that at least 80 % of such studies do not exceed. For a comparison, the difference that is
-        detected.
+        Half-width that at least 80 % of such studies do not exceed. For a comparison, the difference that
+        is detected.
     saving
-        Questions the reference protocol needs, divided by this protocol's.
+        Number of questions of the reference protocol divided by this protocol's.
     half_width_expected
         Mean half-width of such studies. None for a comparison.
     """
@@ -211,13 +211,13 @@ def complementary_design_variance(K: int, A: float, s: float = 1.0, t: float = 1
 
 
 def targeted_design_variance(A: float, s: float = 1.0, t: float = 1.0) -> float:
-    """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which none beats."""
+    """The expert of the predicted option: v = α(1 − α)/J²; error-free A(1 − A), which is optimal."""
     alpha = A * s + (1 - A) * (1 - t)
     return alpha * (1 - alpha) / youden(s, t) ** 2
 
 
 def check_sought(half_width: float | None, questions: int | None) -> None:
-    """Refuse both a half-width and a number of questions, and values out of range."""
+    """Raise an error for both a half-width and a number of questions, or for values out of range."""
     if half_width is not None and questions is not None:
         raise EstimateError(f"give half_width ({half_width}) or questions ({questions}), not both")
     if half_width is not None and not 0 < half_width < 1:
@@ -268,7 +268,7 @@ def accuracy_variances(
 def difference_variances(
     K: int, A: float, *, sensitivity: float = 1.0, specificity: float = 1.0
 ) -> dict[str, float]:
-    """Variance per question of the difference of two models of about accuracy A, by protocol.
+    """Variance per question of the difference of two models with about accuracy A, by protocol.
 
     Agreeing items are free in the disagreement protocols: with a share w of disagreements, N = n/w
     items stand behind n questions. "Targeted" asks about one of the two predicted options, by a
@@ -281,7 +281,7 @@ def difference_variances(
     c = difference_target(predicted[:, 0], predicted[:, 1], K)
     w = float(differ.mean())
     refutable = (predicted != truth[:, None]) & differ[:, None]
-    # One label refutes either model with probability 1/(K − 1) each where it errs and they differ.
+    # One label refutes a model with probability 1/(K − 1) if it errs and the models differ.
     wrong = t * refutable.mean() + (1 - s) * (w - refutable.mean())
     variances = {SIGN_TEST: 2 * K * float(wrong) / youden(s, t) ** 2}
     votes = vote_posterior(predicted, K, K, accuracy=[A, A])
@@ -308,7 +308,7 @@ _MIXTURE = 1.6
 def outcomes_to_settle(
     mean: float, square: float, *, level: float = 0.95, power: float = 0.8, looks: bool = True
 ) -> float:
-    """Number of outcomes after which such a mean is on its side of the bar with this power; inf if on it.
+    """Number of outcomes that decide on which side of the bar such a mean is, with this power.
 
     With outcomes x_i of mean b + m, m ≠ 0, and second moment q around the bar b, the best bet λ = m/q lets
     the log of the wealth of `oversight.harness.estimate.gate` grow by m²/(2q) an outcome, with standard
@@ -322,9 +322,9 @@ def outcomes_to_settle(
     Parameters
     ----------
     mean, square
-        Of the outcomes minus the bar.
+        Mean and mean square of the outcomes minus the bar.
     looks
-        Whether at bets that may be looked at any time; else at one interval of fixed size.
+        Whether bets are evaluated at any time; otherwise one interval of fixed size.
     """
     check_level(level)
     if mean == 0 or not square > 0:
@@ -349,7 +349,7 @@ class StandIn:
     predicted: IntArray
 
     def take(self, items: IntArray) -> StandIn:
-        """Some of the items."""
+        """Select some of the items."""
         return StandIn(K=self.K, truth=self.truth[items], predicted=self.predicted[items])
 
     def ask(self, propensities: FloatArray, rng: np.random.Generator) -> RoutedSample:
@@ -371,14 +371,14 @@ class StandIn:
 
     @property
     def correct(self) -> IntArray:
-        """Shape (N, M): 1 where a model is right."""
+        """Shape (N, M): 1 if a model is right."""
         right: IntArray = (self.predicted == self.truth[:, None]).astype(np.int64)
         return right
 
 
 @lru_cache(maxsize=32)
 def stand_in(K: int, accuracies: tuple[float, ...]) -> StandIn:
-    """A population of 20,000 items on which models have just these accuracies; the same at every call."""
+    """A population of 20,000 items with exactly these accuracies; the same at every call."""
     rng = np.random.default_rng(0)
     truth, predicted = synthesise_population(POPULATION, K, accuracies, rng)
     for own, accuracy in zip(predicted.T, accuracies, strict=True):
@@ -400,7 +400,7 @@ def rehearse_widths(
 
 
 def rehearse_tests(protocol: str, population: StandIn, items: int, studies: int) -> tuple[float, float]:
-    """Mean and standard deviation of z, how far the first model comes out above the second.
+    """Mean and standard deviation of z, the standardised lead of the first model over the second.
 
     z is the normal quantile of a two-sided p-value, with the sign of the difference. It is almost linear in
     the estimated difference, whose mean is the population's: that takes the luck of the draw out of the mean.
@@ -435,7 +435,7 @@ def _half_width(protocol: str, study: StandIn, rng: np.random.Generator, level: 
 
 
 def share_widths(n: int, accuracy: float, level: float, share: float) -> tuple[float, float]:
-    """Mean half-width of a binomial share of n items, and the one that this share of studies reaches."""
+    """Mean half-width of a binomial share of n items, and the one that the given share of studies reaches."""
     number = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(number + 1) - gammaln(n - number + 1)
     chance = np.exp(ways + xlogy(number, accuracy) + xlogy(n - number, 1 - accuracy))
@@ -509,16 +509,16 @@ _MOST_TESTED = 4_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WidthPromise:
-    """Half-widths of one protocol, over those of the formula.
+    """Half-widths of one protocol, divided by those of the formula.
 
     Attributes
     ----------
     scale
         z √v: the formula's half-width times √n.
     mean, high
-        Their mean, and what at least `REACHED` of them do not exceed.
+        Their mean, and the value that at least `REACHED` of them do not exceed.
     asked
-        Questions of the rehearsal.
+        Number of questions of the rehearsal.
     """
 
     scale: float
@@ -536,7 +536,7 @@ class WidthPromise:
         return self.scale * (self.mean + more) / math.sqrt(questions)
 
     def questions_for(self, half_width: float) -> int:
-        """Questions with which `reach` is this half-width: the root of a quadratic in 1/√n."""
+        """Number of questions at which `reach` is this half-width: the root of a quadratic in 1/√n."""
         b, c = self.mean, half_width / self.scale
         a = max(0.0, self.high - self.mean) * math.sqrt(self.asked)
         return math.ceil(((b + math.sqrt(b * b + 4 * a * c)) / (2 * c)) ** 2 - 1e-9)
@@ -549,11 +549,11 @@ class RehearsedProtocol:
     Attributes
     ----------
     name
-        Of the protocol.
+        Name of the protocol.
     variance
         v, the variance per question.
     free
-        The same if experts never err, which rehearsed experts do not.
+        The same without experts' errors, which rehearsed experts do not make.
     """
 
     name: str
@@ -569,7 +569,7 @@ class RehearsedProtocol:
         half_width: float,
         questions: int | None = None,
     ) -> tuple[int, WidthPromise]:
-        """Questions, without a number as many as the half-width takes, and what they reach."""
+        """Questions (by default those for the half-width), and the half-width that they reach."""
         asked = float(questions or self.variance * (z_value(level) / half_width) ** 2)
         for _ in range(_ROUNDS):
             kept = self.rehearse(population, accuracy, level, asked)
@@ -586,7 +586,7 @@ class RehearsedProtocol:
         return int(asked), kept
 
     def rehearse(self, population: StandIn, accuracy: float, level: float, questions: float) -> WidthPromise:
-        """Studies with as much information as a number of questions, of at most 2,000 items each."""
+        """Simulated studies with the information of a number of questions, at most 2,000 items each."""
         each, errors = questions_per_item(self.name, population, accuracy), self.variance / self.free
         items = math.floor(min(_MANY, max(_FEW, questions / errors / each)) + 1e-9)
         z, asked = z_value(level), items * each
@@ -596,7 +596,7 @@ class RehearsedProtocol:
         else:
             seen = rehearse_widths(self.name, population, items, _WIDTHS, level=level)
             mean, careful = float(seen.mean()), REACHED + math.sqrt(REACHED * (1 - REACHED) / _WIDTHS)
-            # the quantile alone is noisy, and the normal one too low where half-widths are skewed
+            # the quantile alone is noisy, and the normal one is too low for skewed half-widths
             normal = mean + float(ndtri(careful)) * float(seen.std(ddof=1))
             high = max(normal, float(np.quantile(seen, careful)))
         return WidthPromise(
@@ -607,7 +607,7 @@ class RehearsedProtocol:
         )
 
     def plan_test(self, K: int, accuracy: float, aim: PlannedTest, difference: float) -> int:
-        """Questions that find this difference with the planned power."""
+        """Number of questions that detect this difference with the planned power."""
         questions = self.free * (aim.distance / difference) ** 2
         for _ in range(_ROUNDS):
             before = questions
@@ -630,10 +630,10 @@ class RehearsedProtocol:
     def _stretch(
         self, K: int, accuracy: float, aim: PlannedTest, difference: float, questions: float
     ) -> float:
-        """Times by which z-values, in proportion to difference and √questions, fall short of the power.
+        """Factor by which z-values, relative to difference and √questions, fall short of the power.
 
-        Where more questions are planned than are rehearsed, a larger difference is rehearsed that stands out
-        as much.
+        If more questions are planned than are rehearsed, a larger difference with the same standardised
+        size is rehearsed.
         """
         most = max(accuracy, 1 - accuracy) - 0.01
         each = questions_per_item(self.name, _stand_in_pair(K, accuracy, min(difference, most)), accuracy)
@@ -648,7 +648,7 @@ class RehearsedProtocol:
 
 
 def _stand_in_pair(K: int, accuracy: float, difference: float) -> StandIn:
-    """The better of two models first; one of them has the accuracy, the other one is nearer to one half."""
+    """Two models, the better one first; one has the accuracy, the other is nearer to one half."""
     better = accuracy if accuracy >= 0.5 else accuracy + difference
     return stand_in(K, (round(better, 5), round(better - difference, 5)))
 
@@ -670,7 +670,7 @@ class PlannedTest:
 
     @property
     def distance(self) -> float:
-        """z_{(1 + level)/2} + z_power: how many standard errors such a difference is away from 0."""
+        """z_{(1 + level)/2} + z_power: distance of such a difference from 0 in standard errors."""
         return z_value(self.level) + float(ndtri(self.power))
 
 
@@ -681,8 +681,8 @@ class QuestionPlan(Shown):
     Attributes
     ----------
     accuracy, difference
-        For the accuracy of a model, and for the difference of two (their half-width is then the difference
-        that is detected).
+        Prices for the accuracy of a model, and for the difference of two (their half-width is then the
+        detected difference).
     level
         Confidence level.
     """
@@ -705,7 +705,7 @@ class QuestionPlan(Shown):
         return "\n".join(lines)
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a protocol and quantity."""
+        """One row per protocol and quantity."""
         both = {"accuracy": self.accuracy, "difference": self.difference}
         return [{"of": name} | asdict(plan) for name, plans in both.items() for plan in plans]
 
@@ -742,24 +742,24 @@ def plan(
     cluster_size: float = 1.0,
     intraclass: float = 0.3,
 ) -> QuestionPlan:
-    """Price every protocol: the questions that an interval costs, or the interval that they buy.
+    """Return what every protocol costs: questions for an interval, or the interval for questions.
 
     Parameters
     ----------
     options, accuracy
-        K of an item, and a guess of the accuracy, in (0, 1).
+        K of an item, and an assumed accuracy, in (0, 1).
     models
         Models measured with the same questions.
     half_width, questions
-        Give one: the half-width that at least 80 % of studies shall reach, by default 0.03 (3 points); or the
-        questions there is money for.
+        Give one: the half-width that at least 80 % of studies must reach, by default 0.03 (3 points); or
+        the affordable number of questions.
     level, power
         Of intervals; and the least share of studies that shall detect a difference of `half_width` between a
         model of this accuracy and one that is nearer to one half.
     sensitivity, specificity
         Experts' P(yes | it is) and P(no | it is not).
     cluster_size, intraclass
-        Items a cluster and their correlation R: M items of a cluster count for M/(1 + (M − 1)R).
+        Items per cluster and their correlation R: M items of a cluster count for M/(1 + (M − 1)R).
 
     Notes
     -----
@@ -770,11 +770,11 @@ def plan(
     Raises
     ------
     EstimateError
-        If an argument is out of range, or experts with such rates say nothing.
+        If an argument is out of range, or experts with such rates carry no information.
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
-    power_factor(level, power)  # which refuses both outside (0, 1)
+    power_factor(level, power)  # raises an error for both outside (0, 1)
     check_sought(half_width, questions)
     aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass
@@ -819,7 +819,7 @@ def _row(
 
 
 def _compare_prices(plans: Sequence[SamplePlan], reference: str, *, by_width: bool) -> tuple[SamplePlan, ...]:
-    """With the questions of the reference over each protocol's; at equal questions, the widths' squares."""
+    """Divide the reference's questions by each protocol's; at equal questions, the squared widths."""
     (base,) = (plan for plan in plans if plan.protocol == reference)
     return tuple(
         replace(

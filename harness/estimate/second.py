@@ -46,7 +46,7 @@ from oversight.harness.types import Estimate, Note, NoteKind
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TwoPhase:
-    """N items with a first answer each, and what second questions there are.
+    """N items with a first answer each, and their second questions.
 
     Attributes
     ----------
@@ -55,15 +55,15 @@ class TwoPhase:
     valid
         Shape (N, K): the item's options.
     asked, yes
-        Shape (N,): the option of the first question, and its answer (1 or 0).
+        Shape (N,): option of the first question, and its answer (1 or 0).
     chance
-        Shape (N,): ρ, 0 where there is no second answer.
+        Shape (N,): ρ, 0 without a second answer.
     shares
-        Shape (N, K): q of the options left, where there is a second answer.
+        Shape (N, K): q of the remaining options, if there is a second answer.
     second, second_yes
         Shape (N,): the option of the second question, and its answer.
     reach
-        Share of the items with a no that have a second answer, times the chance that it is about the
+        Share of the items answered no that have a second answer, times the probability that it is about the
         prediction.
     cluster
         Shape (N,): number of the item's cluster; None if items are independent.
@@ -86,8 +86,8 @@ class TwoPhase:
 def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
     """Estimate the accuracy and invert its score test at `level`.
 
-    Student's t has as many degrees of freedom as second answers less one: they weigh most. Of clusters the
-    variance is that of `oversight.harness.estimate.intervals`.
+    Student's t has as many degrees of freedom as second answers minus one, because these weigh most. For
+    clusters the variance is that of `oversight.harness.estimate.intervals`.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def two_phase_score(data: TwoPhase, level: float) -> TiltedMean:
 
 @dataclass(frozen=True, slots=True)
 class _Null:
-    """At a tilt: θ, the gap of the estimate to it, the model's variance; g less the estimate, shape (N,)."""
+    """At a tilt: θ, the distance of the estimate, the model's variance; g minus the estimate, shape (N,)."""
 
     theta: float
     gap: float
@@ -136,7 +136,7 @@ class _Null:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """g₀ and what the first answers leave open: see the module. All of shape (N,)."""
+    """g₀ and the part that first answers leave open, see the module. All of shape (N,)."""
 
     g: FloatArray
     variance: FloatArray
@@ -159,7 +159,7 @@ def _first_phase(data: TwoPhase, p: FloatArray, top: FloatArray) -> _First:
 
 
 def _second_phase(data: TwoPhase, p: FloatArray) -> tuple[FloatArray, float]:
-    """What second answers add to g₁, shape (N,), and N·T."""
+    """Contribution of second answers to g₁, shape (N,), and N·T."""
     added = np.zeros(len(p))
     there = np.flatnonzero((data.chance > 0) & (data.yes == 0))
     if not there.size:
@@ -228,10 +228,11 @@ class SecondQuestions(SideInformation):
         return True
 
     def estimate(self, model: str, setting: Setting) -> Estimate:
-        """Estimate one model's accuracy from first and second answers; unreadable ones are wrong.
+        """Estimate one model's accuracy from first and second answers; unreadable predictions are wrong.
 
-        A second question that its expert could not answer, or a few that are open, count as not asked, with
-        chances that are as much smaller: as of first ones, it is taken for unrelated to the truth.
+        Second questions that experts could not answer, or a few open ones, count as not asked, with
+        probabilities reduced accordingly. As for first questions, missing answers are assumed to be
+        unrelated to the truth.
 
         Raises
         ------
@@ -285,7 +286,7 @@ class SecondQuestions(SideInformation):
 def _read_second(
     second: LabelColumns, place: AnyIntArray, yes: FloatArray, width: int
 ) -> tuple[FloatArray, FloatArray, AnyIntArray, FloatArray, int, int]:
-    """Chance, shares, option and answer of every item, of questions about items at a place with a no.
+    """Probability, shares, option and answer of second questions about items answered no.
 
     Raises
     ------
@@ -320,7 +321,7 @@ def _read_second(
 
 
 def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: FloatArray) -> float:
-    """See `TwoPhase.reach`: a harmonic mean over items whose prediction is left."""
+    """See `TwoPhase.reach`: a harmonic mean over items whose prediction is still possible."""
     drawn, own = chance > 0, (c * shares).sum(axis=1)
     asked = own[drawn & (own > 0)]
     if not asked.size:
@@ -329,7 +330,7 @@ def _find_reach(c: FloatArray, chance: FloatArray, shares: FloatArray, yes: Floa
 
 
 def _working(c: FloatArray, propensities: FloatArray, valid: BoolArray) -> FloatArray:
-    """The working distribution of `tilt_items`: by the propensities, or even odds where they are even."""
+    """Working distribution of `tilt_items`: by the propensities, or even odds if they are even."""
     high = np.where(valid, propensities, 0.0).max(axis=1, keepdims=True)
     low = np.where(valid, propensities, np.inf).min(axis=1, keepdims=True)
     others = np.maximum((valid & (c == 0)).sum(axis=1, keepdims=True), 1)

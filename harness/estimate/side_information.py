@@ -79,7 +79,7 @@ LARGEST = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """The study that side information is used in.
+    """The study and options with which side information is used.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Setting:
     strata
         Strata to weight by, see `Strata`.
     interval, published
-        Interval and conventions that were asked for; see `accuracy`.
+        Requested interval and conventions; see `accuracy`.
     """
 
     labels: LabelColumns
@@ -110,12 +110,12 @@ class SideInformation(ABC):
     feature
         Its name among the features of `combinations`; it may be one that no rule names.
     subject
-        Its name with a verb, for the message if it cannot be used: ``"votes are"``. Without it, the kind can
+        Its name with a verb, for the message if it cannot be used: ``"votes are"``. Empty if the kind can
         be used in every setting.
     needs_plain
         Whether it is only used for models that have the protocol's own estimate.
     worth
-        Note on how many answers would tell as much without it; None without such a note.
+        Note on the number of answers with the same information without it; None without such a note.
     """
 
     name: str
@@ -146,12 +146,12 @@ class SideInformation(ABC):
         Returns
         -------
         Estimate or None
-            None if there is nothing to narrow, and nothing need be said.
+            None if there is nothing to narrow and no message is needed.
 
         Raises
         ------
         EstimateError
-            If the kind cannot be used for this model; the message is shown in place of the estimate.
+            If the kind cannot be used for this model; the message replaces the estimate.
         """
 
 
@@ -171,7 +171,7 @@ def add_side_information(
     for kind in kinds:
         rule = find_rule("estimate", setting.labels.conditions | {kind.feature})
         if rule is not None and (rule.kind == NO_EFFECT or not rule.names(kind.feature)):
-            continue  # nothing is said of what adds nothing, or what the protocol's own estimate says
+            continue  # no message if it adds nothing, or if the protocol's own estimate has the message
         refused = kind.refuse(setting) if rule is None else rule.reason
         for name, estimates in made.items():
             plain = protocol_estimate(estimates)
@@ -192,7 +192,7 @@ def add_side_information(
 
 
 def _tell_worth(kind: SideInformation, plain: Estimate | None, narrow: Estimate) -> Estimate:
-    """The estimate with a note on how many answers give its width without side information, if known."""
+    """Add a note on how many answers give its width without side information, if known."""
     if plain is None or kind.worth is None or plain.high == plain.low or narrow.high == narrow.low:
         return narrow
     answers = plain.n.ordinary + plain.n.complementary
@@ -205,7 +205,7 @@ ASSISTED = "assisted"
 
 
 class Votes(SideInformation):
-    """The votes of models; what they say of items is computed once for models with the same items.
+    """The votes of models, computed once for models with the same items.
 
     Parameters
     ----------
@@ -268,20 +268,20 @@ def allow_for_errors(
     *,
     level: float = 0.95,
 ) -> Estimate:
-    """Estimate named ``hui_walter`` where items have a second answer, otherwise ``bounded``.
+    """Estimate named ``hui_walter`` if items have a second answer, otherwise ``bounded``.
 
     Parameters
     ----------
     second
-        Shape (items,): what a second expert said to the item's question, 1, 0, or −1 for none.
+        Shape (items,): second expert's answer to the item's question, 1, 0, or −1 for none.
     known
         Ranges of the error rates, and answers to gold.
 
     Raises
     ------
     NotIdentified
-        As `bounded_accuracy`, or if the draw has no likelihood: several questions an item, drawn by several
-        models' predictions, or items of different K.
+        As `bounded_accuracy`, or if the draw has no likelihood: several questions per item, draws by
+        several models' predictions, or items of different K.
     EstimateError
         If an item has no cluster where items come in clusters, or nothing can be estimated.
     """
@@ -299,7 +299,7 @@ def allow_for_errors(
 
 
 class ExpertErrors(SideInformation):
-    """What is known of experts' error rates without gold of both kinds.
+    """Knowledge of experts' error rates without gold of both kinds.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def judged_accuracy(
     cluster: IntArray | None = None,
     weight: FloatArray | None = None,
 ) -> Estimate:
-    """Accuracy of one model from one question an item, or about items drawn of a pool.
+    """Accuracy of one model from one question per item, or from items drawn from a pool.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def judged_accuracy(
         Answers; where items were drawn of a pool (`sampled`), the estimate is of the whole pool, and items
         that were not drawn may have propensities of 0, for chances that are not known (`tilt_items`).
     judges
-        What judges say of the same items.
+        Judges' opinions on the same items.
     cluster, weight
         Shape (N,): number of the item's cluster, and how many items each stands for (`routed_accuracy`).
 
@@ -407,7 +407,7 @@ _LARGEST = 30_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeWorth:
-    """How many times as many answers would say as much without judges, with the ends of an interval."""
+    """Factor of answers with the same information without judges, with the ends of an interval."""
 
     ratio: float
     low: float
@@ -422,7 +422,7 @@ def measure_worth(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> JudgeWorth | None:
-    """What judges were worth to one model; None where nothing varies. Parameters as of `judged_accuracy`."""
+    """Value of judges for one model; None without variance. Parameters as for `judged_accuracy`."""
     return measure_working(predicted, data, heard_working(judges), level=level, cluster=cluster)
 
 
@@ -459,7 +459,7 @@ def measure_working(
 def _leave_groups_out(
     predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> FloatArray:
-    """Logarithms of the ratio without each group of items; without those in which nothing varies."""
+    """Logarithms of the ratio without each group of items; groups without variance are left out."""
     group = split_items_evenly(data, cluster, _GROUPS, 1)
     found = []
     for left_out in range(_GROUPS):
@@ -477,7 +477,7 @@ def _leave_groups_out(
 def _variances(
     items: IntArray, predicted: IntArray, data: RoutedSample, make: WorkingMaker, cluster: IntArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """What every item, or cluster, adds to the variance without judges and with them."""
+    """Contribution of every item, or cluster, to the variance without judges and with them."""
     readable = np.flatnonzero(predicted >= 0)
     target = accuracy_target(predicted, data.propensities.shape[1])
     working = make(items, predicted, data, cluster)
@@ -488,7 +488,7 @@ def _variances(
 
 
 def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
-    """What every item, or cluster, adds to the variance of a sum of deviations."""
+    """Contribution of every item, or cluster, to the variance of a sum of deviations."""
     sums: FloatArray = deviation if cluster is None else np.bincount(cluster, deviation).astype(np.float64)
     squares: FloatArray = sums**2
     return squares
@@ -497,7 +497,7 @@ def _square(deviation: FloatArray, cluster: IntArray | None) -> FloatArray:
 def _square_plain(
     target: FloatArray, readable: IntArray, data: RoutedSample, cluster: IntArray | None
 ) -> FloatArray:
-    """The same without judges, had the answered items been drawn with equal chances."""
+    """The same without judges, as if the answered items had been drawn with equal probabilities."""
     drawn = readable[data.by_item[0][readable] >= 0]
     rho = data.propensities.sum(axis=1, keepdims=True)
     even = np.divide(data.propensities, rho, out=np.zeros_like(data.propensities), where=rho > 0)
@@ -522,7 +522,7 @@ def spread_over_pool(
     labels: LabelColumns,
     n_options: IntArray | None = None,
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """The sample as one of the whole pool, the predictions on it, −1 for unreadable, and the items' places.
+    """Sample of the whole pool, its predictions, −1 for unreadable, and the items' positions.
 
     Items with a readable prediction were drawn with equal chances, or those that the pool's weights tell;
     those drawn without an answer count like those not drawn, whose questions are not known.
@@ -588,18 +588,19 @@ JUDGED = "judged"
 
 
 class Judges(SideInformation):
-    """What the study's judges say of its items.
+    """Opinions of the study's judges.
 
     Parameters
     ----------
     models
-        Predictions of the models to estimate, by name. If items were drawn from a pool: of the whole pool.
+        Predictions of the models to estimate, by name; for items drawn from a pool, predictions for the
+        whole pool.
     judges
         Predictions of every judge about the same items.
     n_options
-        Shape (N,): K of every item. It is needed only for a pool of items with different K.
+        Shape (N,): K of every item, needed only for a pool of items with different K.
     missing
-        Why there are no judges although the study names some; empty if there are.
+        Why there are no judges although the study names some; empty otherwise.
     """
 
     name, feature = JUDGED, "judges"
@@ -668,7 +669,7 @@ class Judges(SideInformation):
 def _take_resolved(
     labels: LabelColumns, predictions: PredictionColumns
 ) -> tuple[RoutedSample, IntArray, IntArray]:
-    """Resolved items as if each had been asked about the prediction, predictions on them, and their places.
+    """Resolved items as if asked about the prediction, their predictions, and their positions.
 
     Raises
     ------
@@ -689,9 +690,9 @@ def _take_resolved(
 
 
 def _tell_saved(estimate: Estimate, worth: JudgeWorth | None) -> Estimate:
-    """The estimate, with the questions that judges saved; none where nothing varies.
+    """Add the number of questions that judges saved; nothing without variance.
 
-    A ratio of variances says nothing where hardly an item is of the rarer kind, right or wrong.
+    A ratio of variances means nothing if there are hardly any items of the rarer kind, right or wrong.
     """
     if worth is None:
         return estimate
@@ -721,7 +722,7 @@ def model_accuracies(
     judges: Mapping[str, AnyPredictions] | None = None,
     **options: Any,
 ) -> ModelEstimates:
-    """`accuracies` of every model, by name; each from the labels of the items that it was asked about.
+    """`accuracies` of every model, by name; each from the labels of items that it answered.
 
     Of several models also ``assisted``, with the votes of all as side information (`Votes`); with `judges`
     also ``judged`` (`Judges`).
@@ -732,7 +733,7 @@ def model_accuracies(
         Whether the intervals of all models are to hold together with probability `level`: each is then
         made at ``level ** (1 / M)`` (Šidák 1967, JASA 62).
     judges
-        Predictions of models that are asked how likely each option is, by name; they are not estimated.
+        Predictions of models that judge how likely each option is, by name; they are not estimated.
     """
     check_mapping("models", models, "name to predictions")
     judges = judges or {}
@@ -756,14 +757,15 @@ def estimate_models(
     progress: Callable[[Sequence[str]], Iterable[str]] = iter,
     **options: Any,
 ) -> ModelEstimates:
-    """All estimates of all models, with side information: what every command, page and search calls.
+    """All estimates of all models, with side information, for all commands, pages and searches.
 
     Parameters
     ----------
     models, labels
-        Over one index of items. Predictions may be of a whole pool from which the labelled items were drawn.
+        Data over one index of items. Predictions may cover the whole pool from which the labelled items
+        were drawn.
     kinds
-        Side information that each adds an estimate beside the protocol's own.
+        Side information; each kind adds an estimate beside the protocol's own.
     level, joint
         As in `model_accuracies`.
     failures
@@ -808,12 +810,12 @@ def estimate_models(
 
 
 def joint_level(level: float, models: int) -> float:
-    """Level of each of so many intervals that hold together at `level`, see `model_accuracies`; 0: alone."""
+    """Level of each interval so that this number of them holds jointly at `level`; 0 means alone."""
     return level ** (1 / models) if models else level
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Estimates of `joint_level` as those of the joint level; one for looking on has a level of its own."""
+    """Mark estimates of `joint_level` with the joint level; anytime ones keep their own."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -105,7 +105,7 @@ class StratumEstimate:
     Attributes
     ----------
     stratum, n
-        Its name, and the labelled items that it rests on.
+        Name of the stratum, and number of labelled items.
     """
 
     stratum: str = ""
@@ -143,7 +143,7 @@ def combine_strata(
 
 
 def _weigh(parts: Sequence[StratumEstimate], pool: Mapping[str, int] | None) -> tuple[list[float], float]:
-    """Weight of every part, and the variance that comes from the weights being shares of a sample."""
+    """Weight of every part, and the variance due to weights that are shares of a sample."""
     labelled: Counter[str] = Counter()
     for p in parts:
         labelled[p.stratum] += p.n
@@ -201,7 +201,7 @@ def mover_sum(
 
 
 def none_readable(stratum: str, n: int, level: float) -> StratumEstimate:
-    """The estimate 0 where no labelled prediction names an option."""
+    """The estimate 0 if no labelled prediction names an option."""
     low, high = blaker(0, n, level)
     none = Interval(low=low, high=high, level=level, method="blaker", notes=(Note(NoteKind.ALL_UNREADABLE),))
     return StratumEstimate(stratum=stratum, n=n, value=0.0, se=None, interval=none)
@@ -212,7 +212,8 @@ def with_unreadable(
 ) -> StratumEstimate:
     """A = ρ A_r with its interval (`scale_by_share`), from the accuracy on readable predictions.
 
-    `size` is the number of items of equal weight that would tell the readable share ρ as exactly as these n.
+    `size` is the number of equally weighted items that determine the readable share ρ as precisely as these
+    n.
     """
     if rho < 1:
         inner = min(made.high, max(made.low, value))
@@ -251,11 +252,12 @@ class Tally:
     stratum
         Name of the stratum; empty if there are none.
     split
-        What the samples are conditioned on.
+        The condition of the samples.
     hits
-        n_o and S_o: items where a label settles whether the (readable) prediction is right.
+        n_o and S_o: items whose label settles whether the (readable) prediction is right.
     misses
-        n_c and S_c by effective K': items where options were refused; success: not the prediction.
+        n_c and S_c by effective K': items with refused options; success means that the prediction was not
+        refused.
     n_yes, n_no
         Labels on items that have a prediction, readable or not.
     n_unreadable
@@ -279,14 +281,14 @@ class Tally:
 
     @property
     def outcomes(self) -> tuple[int, int, int, int]:
-        """Readable items with one question: the prediction asked about, yes and no; another, no and yes."""
+        """Readable items with one question: about the prediction, yes and no; about another, no and yes."""
         wrong, refused = self.hits.n - self.hits.S, sum(m.n - m.S for m in self.misses)
         if self.split == "answers":
             return self.hits.S, refused, self.S_c, wrong
         return self.hits.S, wrong, self.S_c, refused
 
     def add(self, other: Tally) -> Tally:
-        """Both together, of the same K and split, in a stratum without a name."""
+        """Add two tallies with the same K and split, in a stratum without a name."""
         misses: Counter[float] = Counter()
         right: Counter[float] = Counter()
         for m in (*self.misses, *other.misses):
@@ -342,7 +344,7 @@ class Tallies:
     Attributes
     ----------
     n_unlabelled
-        How many of its predictions have no label at all.
+        Number of its predictions without a label.
     pool
         Number of predictions in every named stratum, by which strata are weighted; None: by their
         labelled items.
@@ -354,7 +356,7 @@ class Tallies:
 
     @property
     def counts(self) -> Counts:
-        """What was counted, over all strata."""
+        """Counts over all strata."""
         return Counts(
             ordinary=sum(t.n_yes for t in self.strata),
             complementary=sum(t.n_no for t in self.strata),
@@ -373,12 +375,12 @@ def estimate_tallies(
     level: float = 0.95,
     published: bool = False,
 ) -> Estimate:
-    """Estimate from counts already taken; for many models or label sets at once.
+    """Estimate from existing tallies, for many models or label sets at once.
 
     Parameters
     ----------
     tallies
-        From `tally`.
+        Result of `tally`.
     estimator, interval, level, published
         As in `accuracy`.
 
@@ -444,7 +446,7 @@ def estimate_stratum(
     try:
         p = make_point(estimator, tally.hits, tally.misses, published=published)
         if method == "exact" and len(p.parts) == 1 and p.parts[0].K == 2 and p.parts[0].n == tally.n_readable:
-            # every labelled item is settled, unreadable ones too: they are failures of one binomial
+            # every labelled item is settled, including unreadable ones, which are failures of one binomial
             low, high = blaker(p.parts[0].S, n, level)
             made = Interval(low=low, high=high, level=level, method="blaker", notes=p.notes)
             rho = tally.n_readable / n
@@ -467,7 +469,7 @@ _LIKELY = 0.2
 
 
 def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list[tuple[float, Tally]]:
-    """Tallies whose items weigh the same and have as many options, added; with the weight of an item.
+    """Add tallies whose items have the same weight and number of options; return them with that weight.
 
     Counts of one K that weigh the same follow the law of one stratum exactly, however accuracies
     differ between strata, and small strata cost nothing.
@@ -486,9 +488,10 @@ def merge_tallies(used: Sequence[Tally], pool: Mapping[str, int] | None) -> list
 
 
 def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> bool:
-    """Whether strata are labelled about as often as a blind draw from the predictions would.
+    """Whether strata are labelled about as often as in a random draw from the predictions.
 
-    Then items weigh the same: weights that only undo the chance of the draw cost width and mend no bias.
+    If so, items have equal weights: weights that only undo the randomness of the draw cost width and remove
+    no bias.
     """
     share = sum(labelled.values()) / sum(pool[name] for name in labelled)
     statistic = math.fsum(
@@ -498,7 +501,7 @@ def is_proportional(labelled: Mapping[str, int], pool: Mapping[str, int]) -> boo
 
 
 def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level: float) -> StratumEstimate:
-    """Estimate over groups of different K or weight by one test of all, not by an estimate of each.
+    """Estimate over groups of different K or weight by one joint test instead of one per group.
 
     For `ml`, with one question an item, the score test of `tilted_score`; else that of `weighted_score`.
     """
@@ -509,7 +512,7 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if estimator in ("ord", "comp"):
         chosen = [(w, t, (t.hits,) if estimator == "ord" else t.misses) for w, t in readable]
         for _, t, _ in chosen:
-            make_point(estimator, t.hits, t.misses)  # refuses a group without such labels
+            make_point(estimator, t.hits, t.misses)  # raises an error for a group without such labels
     else:
         chosen = [(w, t, tuple(c for c in (t.hits, *t.misses) if c.n)) for w, t in readable]
     share = math.fsum(w * t.n_readable for w, t in readable)
@@ -527,13 +530,13 @@ def estimate_groups(groups: Sequence[tuple[float, Tally]], estimator: str, level
     if not low <= min(1.0, max(0.0, value)) <= high:
         notes += (Note(NoteKind.VALUE_OUTSIDE_INTERVAL),)
     made = Interval(low=low, high=high, level=level, method=method, notes=notes)
-    # unreadable predictions of a group whose items weigh more leave the share less certain
+    # unreadable predictions with larger weights make the share less certain
     size = n if carried == n else 1 / math.fsum(w**2 * t.n_labelled for w, t in groups)
     return with_unreadable(value, se, made, share if carried < n else 1.0, size, n)
 
 
 class Estimates(Shown, dict[str, Estimate]):
-    """Estimates by estimator name; `undefined` says why an estimator is not among them."""
+    """Estimates by estimator name; `undefined` says why an estimator is missing."""
 
     picture = "estimates"
 
@@ -542,7 +545,7 @@ class Estimates(Shown, dict[str, Estimate]):
         self.undefined: Mapping[str, str] = MappingProxyType(dict(undefined))
 
     def records(self) -> list[dict[str, Any]]:
-        """A row an estimate; one that is undefined has no value, and its reason as `why`."""
+        """One row per estimate; an undefined one has no value, and its reason as `why`."""
         made = [e.records()[0] | {"estimator": name} for name, e in self.items()]
         return [*made, *({"estimator": name, "why": why} for name, why in self.undefined.items())]
 
@@ -573,11 +576,11 @@ class ModelEstimates(Shown, dict[str, Estimates]):
         return [{"model": name} | row for name, made in self.items() for row in made.records()]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: a table a model."""
+        """HTML shown in a notebook: one table per model."""
         return tuple(estimate_table(made, made.undefined, name) for name, made in self.items())
 
     def __str__(self) -> str:
-        """One line a model, with the estimate to quote."""
+        """One line per model, with the estimate to quote."""
         return "\n".join(f"{name}: {made.headline}" for name, made in self.items())
 
 
@@ -685,7 +688,7 @@ def stratify_by_confidence(predictions: PredictionColumns, n_labels: int) -> Ite
     Parameters
     ----------
     predictions
-        All that were made; those without a confidence count as the least sure.
+        All predictions; those without a confidence count as the least certain.
     n_labels
         Number of labels, which limits the number of strata.
 
@@ -727,7 +730,7 @@ def fill_answers(
     *,
     favourable: bool,
 ) -> AnyIntArray:
-    """Answers put in for the missing ones, all for or all against the model.
+    """Fill in missing answers, all for or all against the model.
 
     For it: yes on its prediction, no elsewhere. Against it: no on its prediction, and one yes
     elsewhere. An item has one truth, so there is no second yes; and where all other options are
@@ -757,7 +760,7 @@ def fill_answers(
 
 
 def check_labels(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse what no tally can be made of.
+    """Raise an error for labels that cannot be tallied.
 
     Raises
     ------
@@ -795,7 +798,7 @@ _NEAR = 1e-6
 
 
 class Design:
-    """The labels of a study, checked and gathered by item; made with `split` as the module says.
+    """The labels of a study, checked and collected by item; `split` is described in the module.
 
     Attributes
     ----------
@@ -812,7 +815,7 @@ class Design:
     n_no, has_yes
         Refusals of and whether there is a yes on every item, shape (n_items,).
     certain
-        Items all of whose asked options were certain to be asked (propensity 1), shape (n_items,).
+        Items whose asked options were all certain to be asked about (propensity 1), shape (n_items,).
     split
         By which numbers every group's samples are conditioned on, see the module.
     mute
@@ -867,11 +870,11 @@ class Design:
         ]
 
     def name(self, item: np.integer[Any] | int) -> str:
-        """What an item is called in a message."""
+        """Name of an item in a message."""
         return repr(self.labels.index.ids[int(self.labels.places[item])])
 
     def _check_one_answer(self, rows: AnyIntArray) -> None:
-        """Refuse two answers to one question; `rows` says where the answered labels stand among all."""
+        """Raise an error for two answers to one question; `rows` are the positions of answered labels."""
         item, option = self.item, self.option
         span = int(self.labels.n_options.max())
         key = item.astype(np.int64) * span + option
@@ -893,7 +896,7 @@ class Design:
         )
 
     def _check_one_truth(self, n_yes: AnyIntArray) -> None:
-        """Refuse two true options, and items without a possible truth."""
+        """Raise an error for two true options, or for items without a possible truth."""
         for i in np.flatnonzero(n_yes > 1):
             options = self.option[(self.item == i) & self.yes].tolist()
             raise EstimateError(
@@ -994,14 +997,14 @@ def tally(
     return tally_columns(predicted, said, find_strata(predicted, said, strata), split)
 
 
-@lru_cache(maxsize=2)  # a report asks with its curve's portions, and without, in turn
+@lru_cache(maxsize=2)  # a report needs the curve's portions and the whole in turn
 def tally_columns(
     predictions: PredictionColumns,
     labels: LabelColumns,
     strata: ItemValues | None,
     split: Conditioning | Literal["auto"] = "auto",
 ) -> Tallies:
-    """Tally one model's predictions, once for all that asks; parameters and errors as in `tally`."""
+    """Tally one model's predictions, cached; parameters and errors as in `tally`."""
     check_labels(predictions, labels)
     y = predictions.option[labels.places].astype(np.int64)
     strata_tallies = _tally_groups(_gather_design(labels, strata, split), y)
@@ -1138,7 +1141,7 @@ def tally_pool(predictions: PredictionColumns, labels: LabelColumns, strata: Str
 
 
 def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
-    """Refuse answers that followed predictions in a way that a likelihood of hits and misses misses."""
+    """Raise an error for answers that followed predictions in a way that this likelihood does not cover."""
     if labels.is_unequal:
         raise NotIdentified("items were drawn with unequal chances, which a tally cannot weigh; use accuracy")
     propensity = labels.questions.propensity

@@ -115,7 +115,7 @@ def _distribute(features: list[FloatArray], own: BoolArray, theta: FloatArray) -
 def _join_alike(
     features: list[FloatArray], own: BoolArray, asked: IntArray, yes: FloatArray, count: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Join rows that the likelihood cannot tell apart: the first row of every kind, and its number of items.
+    """Join rows with equal likelihood: the first row of every kind, and its number of items.
 
     They have the same options in any order, the same option asked about, and the same answer. Few kinds are
     left of very many items, because propensities follow from how many models predict an option.
@@ -128,7 +128,7 @@ def _join_alike(
 
 
 def _mix(start: NDArray[np.uint64], *values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A 64-bit hash of values in their order, element by element (the finaliser of SplitMix64)."""
+    """Hash values in order to 64 bits, element by element (the finaliser of SplitMix64)."""
     mixed = start
     for value in values:
         mixed = (mixed ^ value) + np.uint64(0x9E3779B97F4A7C15)
@@ -162,11 +162,11 @@ def _find_mode(
         if np.abs(step).max() < _ENOUGH:
             break
         found, q_next, p_next = density(theta + step)
-        if found > best - 1e-10 * (1 + abs(best)):  # near the mode the density is flat, the steps are not
+        if found > best - 1e-10 * (1 + abs(best)):  # near the mode the density is flat, but the steps are not
             theta, best, q, p, size = theta + step, found, q_next, p_next, min(1.0, 2 * size)
         else:
             size /= 4
-    return np.round(theta, 6)  # the same whatever the order of the items
+    return np.round(theta, 6)  # independent of the order of the items
 
 
 _EXCESS = 0.5
@@ -187,7 +187,7 @@ class TiltedRows:
     linear, square
         Σ q/π and Σ q²/π over the others that can be asked about.
     constant
-        C where an option that is never asked about fixes it, else NaN.
+        C if an option that is never asked about fixes it, otherwise NaN.
     asked_c, asked_q, asked_inverse, yes
         c, q and 1/π of the option asked about (0 where nothing was), and whether the answer was yes (1) or
         no (0).
@@ -221,7 +221,7 @@ class TiltedRows:
 
 
 def collapse_rows(rows: TiltedRows) -> TiltedRows:
-    """The same items with equal ones in one row; clusters keep every item in a row of its own."""
+    """Join equal items in one row; clustered items keep separate rows."""
     if rows.cluster.size:
         return rows
     names = [f.name for f in fields(rows) if f.name not in ("count", "cluster")]
@@ -230,7 +230,7 @@ def collapse_rows(rows: TiltedRows) -> TiltedRows:
     first, inverse = find_equal(table + 0.0)  # no two zeros
     count = np.bincount(inverse, weights=rows.count)
     kept = table[first]
-    order = np.lexsort(kept.T[::-1])  # one order of sums, whatever the order of the items
+    order = np.lexsort(kept.T[::-1])  # fixed order of summation, independent of the order of the items
     kept, count = kept[order], count[order]
     kept[np.isinf(kept)] = np.nan
     columns = {name: kept[:, j] for j, name in enumerate(names)}
@@ -250,7 +250,7 @@ def tilt_items(
     count: IntArray | None = None,
     working: FloatArray | None = None,
 ) -> TiltedRows:
-    """Rows of N items of equal weight, from what was asked of each.
+    """Make rows of N equally weighted items from the questions about each.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def tilt_items(
     stratum
         Shape (N,), if items were drawn from strata.
     count
-        Shape (N,), if an entry stands for so many equal items.
+        Shape (N,), if an entry represents several equal items.
     working
         Shape (N, K), rows sum to 1: q of every option, above 0, made without the item's own answer; None
         takes what the module says, fitted to all answers.
@@ -328,7 +328,7 @@ def tilt_items(
 
 
 def plan_working(c: FloatArray, propensities: FloatArray, n_options: IntArray) -> FloatArray:
-    """Make the q that `tilt_items` takes before any answer; shape (N, K), parameters alike."""
+    """Make the q that `tilt_items` uses before any answer; shape (N, K), same parameters."""
     own = np.arange(c.shape[1]) < n_options[:, None]
     q, uniform = _uniform_working(c, propensities, own)
     return np.where(uniform[:, None], q, prior_working(c, propensities, own))
@@ -378,7 +378,7 @@ def uniform_rows(K: int, counts: tuple[int, int, int, int], weight: float) -> Ti
 
 
 def join_rows(parts: list[TiltedRows]) -> TiltedRows:
-    """One set of rows of several."""
+    """Join several sets of rows."""
     return replace(
         parts[0],
         **{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(parts[0])},
@@ -407,7 +407,7 @@ def tilted_score(
     Student's t has `df` degrees of freedom; by default N, of clusters infinitely many. Variances are a share
     `strata_share` within the rows' strata, which clusters do without.
 
-    An end that no tilt refutes is that of the target's range.
+    An end that no tilt refutes is the end of the target's range.
     """
     rows = collapse_rows(rows)
     clusters = _measure_clusters(rows)
@@ -428,7 +428,7 @@ def tilted_score(
 
 
 def tilted_outcomes(rows: TiltedRows) -> FloatArray:
-    """Outcomes g at the estimate, less the estimate, shape (R,): what the observed variance is made of."""
+    """Outcomes g at the estimate minus the estimate, shape (R,), for the observed variance."""
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
     g = _outcomes(rows, best)[-1]
     outcomes: FloatArray = g - float((rows.count * rows.weight) @ g)
@@ -436,7 +436,7 @@ def tilted_outcomes(rows: TiltedRows) -> FloatArray:
 
 
 def tilt_of(rows: TiltedRows, mean: float) -> float:
-    """The tilt λ at which θ(λ) is this mean, or the nearest that there is."""
+    """The tilt λ at which θ(λ) is this mean, or the nearest possible one."""
     each = rows.count * rows.weight
 
     def gap(tilt: float) -> float:
@@ -454,7 +454,7 @@ def outcomes_at(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, 
 
 
 def score_at(rows: TiltedRows, mean: float = 0.0) -> float:
-    """|U|/√W at the tilt of this mean: how far the answers are from it; 0 where nothing varies."""
+    """|U|/√W at the tilt of this mean: distance of the answers from it; 0 without variance."""
     rows = collapse_rows(rows)
     null = _score(rows, tilt_of(rows, mean), clusters=_measure_clusters(rows))
     return (abs(null.gap) - null.step) / float(np.sqrt(null.variance)) if null.variance > 0 else 0.0
@@ -471,7 +471,7 @@ class _Null:
 
 
 def _measure_clusters(rows: TiltedRows) -> ClusterVariance | None:
-    """What clusters add to the variance, measured at the estimate; None if no two items share one."""
+    """Additional variance of clusters at the estimate; None if no two items share one."""
     if len(np.unique(rows.cluster)) == len(rows.cluster):
         return None
     best = fall_through_zero(lambda tilt: _score(rows, tilt).gap, 0)
@@ -527,7 +527,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
-    """Squares of values of mean 0 around the means of their strata; around 0 of an item alone in its own."""
+    """Squared deviations of mean-0 values from stratum means; from 0 for an item alone in its stratum."""
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
     mean = np.divide(total, size, out=np.zeros(len(size)), where=several)
@@ -537,7 +537,7 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
-    """Where a function falls through 0; an end of the range where it does not.
+    """Where a function falls through 0; an end of the range if it does not.
 
     The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
     """

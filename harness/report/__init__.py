@@ -1,4 +1,4 @@
-"""Rendering: tables, plots, pages. Nothing here computes an estimate."""
+"""Render tables, plots and pages; nothing here computes an estimate."""
 
 import lazy_loader
 

@@ -20,7 +20,7 @@ _MARKDOWN = {x: "\\" + x for x in "\\`*_[]|"} | {"<": "&lt;", ">": "&gt;", "&": 
 
 
 def format_accuracies(report: StudyReport, kind: str) -> str:
-    """One row per model: its accuracy with the interval and level, whether it holds, which checks failed.
+    """Write one row per model: accuracy, interval, level, whether it holds, failed checks.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def questions_text(answered: int, drawn: int, pool: tuple[int, int] | None = Non
 
 
 def label_texts(model: ModelReport) -> list[str]:
-    """What experts said on the items of a model, and what is missing, each with its number."""
+    """Experts' answers on the items of a model, and what is missing, with numbers."""
     counts, items = next((e.n for e in model.estimates.values()), Counts()), model.items
     return [
         f"{number} {what}"
@@ -74,7 +74,7 @@ def label_texts(model: ModelReport) -> list[str]:
 
 
 def check_lines(model: ModelReport) -> list[str]:
-    """How many checks of the assumptions passed, failed and were not made, and what the latter two say."""
+    """Numbers of passed, failed and not made checks, with the texts of the latter two."""
     if not model.checks:
         return []
     lines = [f"check {c.name!r} {c.state}: {c.message}" for c in model.checks if not c.passed]
@@ -99,7 +99,7 @@ def cost_text(model: ModelReport) -> str:
 
 
 def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
-    """Why results are withheld, those with the same reason in one line."""
+    """Why results are withheld, one line per reason."""
     about = dict[str, list[str]]()
     for name, why in undefined.items():
         about.setdefault(why, []).append(name)
@@ -107,12 +107,12 @@ def group_reasons(undefined: Mapping[str, str]) -> dict[str, str]:
 
 
 def quality_to_json(quality: Sequence[ExpertQuality]) -> list[dict[str, Any]]:
-    """Counts, rates and their intervals of every expert, and the same in words."""
+    """Counts, rates and intervals of every expert, also in words."""
     return [{**asdict(one), "words": quality_words(one)} for one in quality]
 
 
 def quality_words(one: ExpertQuality) -> dict[str, str]:
-    """What is told of an expert, by the names of `QUALITY_TITLES`."""
+    """An expert's results by the names of `QUALITY_TITLES`."""
     rates = {name: getattr(one, name) for name in ("sensitivity", "specificity", "steadiness", "agreement")}
     return {
         "name": one.name,
@@ -123,7 +123,7 @@ def quality_words(one: ExpertQuality) -> dict[str, str]:
 
 
 def quality_table(quality: Sequence[ExpertQuality]) -> Table:
-    """A row an expert; a kind of control question that was put to nobody has no column."""
+    """One row per expert; a kind of control question that nobody got has no column."""
     from rich.table import Table
 
     rows = [quality_words(one) for one in quality]
@@ -135,7 +135,7 @@ def quality_table(quality: Sequence[ExpertQuality]) -> Table:
 
 
 def quality_lines(quality: Sequence[ExpertQuality]) -> list[str]:
-    """What is told of all experts together, in one sentence; none without control questions."""
+    """Results of all experts together, in one sentence; empty without control questions."""
     if not quality:
         return []
     words = quality_words(quality[-1])
@@ -164,7 +164,7 @@ def agreement_to_json(report: AgreementReport) -> dict[str, Any]:
 
 
 def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dict[str, Any]:
-    """Bounds, scores and the verdict, with what it is conditional on; bounds by annotators per item."""
+    """Bounds, scores and the verdict with its conditions; bounds by annotators per item."""
     told: dict[str, Any] = to_json(found) | {
         "verdict": found.verdict,
         "holds": found.holds,
@@ -183,10 +183,9 @@ def certificate_to_json(found: Superhuman, growth: Sequence[GrowthPoint]) -> dic
 
 
 def parity_to_json(found: Parity, level: HumanLevel | None) -> dict[str, Any]:
-    """Human and model in every bin, with its notes; human-level indices, if there is a reference.
+    """Human and model in every bin, with notes; human-level indices, if there is a reference.
 
-    Every interval has ``why``, why it may not hold, and ``holds``; what is None has its reason under
-    ``undefined``.
+    Every interval has ``why`` it may not hold, and ``holds``; a None has its reason under ``undefined``.
     """
     told: dict[str, Any] = _add_holds(to_json(found)) | {"human_level": to_json(level)}
     for shown, b in zip((told["overall"], *told["bins"]), (found.overall, *found.bins), strict=True):
@@ -207,7 +206,7 @@ def _add_holds(value: Any) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses to dictionaries, arrays to lists, nan to None: what JSON can hold."""
+    """Convert dataclasses to dictionaries, arrays to lists, and nan to None."""
     option = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATACLASS
     return orjson.loads(orjson.dumps(value, option=option, default=plain_fields))
 
@@ -238,7 +237,7 @@ def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None
 
 
 def study_to_json(report: StudyReport) -> dict[str, Any]:
-    """What ``oversight estimate --json`` prints."""
+    """The object that ``oversight estimate --json`` prints."""
     return {
         "study": report.name,
         "protocol": report.protocol,
@@ -251,12 +250,12 @@ def study_to_json(report: StudyReport) -> dict[str, Any]:
 
 
 def pool_to_json(pool: tuple[int, int] | None) -> dict[str, Any]:
-    """``items_drawn``: how many, ``of`` how many; nothing where all items are to be asked about."""
+    """``items_drawn``: how many, ``of`` how many; empty if all items are asked about."""
     return {"items_drawn": {"drawn": pool[0], "of": pool[1]}} if pool else {}
 
 
 def model_to_json(model: ModelReport) -> dict[str, Any]:
-    """One model's estimates, its counts, checks and costs; results by class where they are wanted."""
+    """One model's estimates, counts, checks and costs; results by class if requested."""
     by_class = {} if model.classes is None else {"classes": _classes_to_json(model.classes)}
     return by_class | {
         "run": model.run_id,
@@ -311,12 +310,12 @@ def comparison_to_json(made: StudyComparison) -> dict[str, Any]:
 
 
 def gather_cautions(pairs: Sequence[Comparison]) -> list[str]:
-    """Why intervals may not hold, each reason with the names of the pairs it is about."""
+    """Why intervals may not hold, each reason with its pairs."""
     return _gather(pairs, lambda c: [] if c.holds else [f"(!) the interval may not hold: {c.why}"])
 
 
 def gather_notes(pairs: Sequence[Comparison]) -> list[str]:
-    """What else a reader must know of the pairs, each note with the names of those it is about."""
+    """Remarks on the pairs, each with its pairs."""
     return _gather(pairs, lambda c: map(str, c.notes))
 
 

@@ -1,4 +1,4 @@
-"""A gate's report in words, as JSON, as JUnit's XML and as Markdown."""
+"""A gate's report in words, JSON, JUnit XML and Markdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def requirement_text(check: GateCheck) -> str:
 
 
 def found_text(check: GateCheck) -> str:
-    """``84.1 %`` or ``-1.2 points``, with the interval of a look; ``–`` where nothing is known."""
+    """``84.1 %`` or ``-1.2 points``, with the interval of an interim analysis; ``–`` if unknown."""
     v = check.verdict
     sign = "+" if check.baseline else ""
     has_interval = not math.isnan(v.value) and not math.isnan(v.low)
@@ -42,7 +42,7 @@ def _value_text(check: GateCheck) -> str:
 
 
 def evidence_text(check: GateCheck) -> str:
-    """How far the answers speak against the other side of the bar."""
+    """How strongly the answers contradict the other side of the bar."""
     v = check.verdict
     if math.isnan(v.p_below):
         return f"{v.method}, {v.level:.0%}"
@@ -51,7 +51,7 @@ def evidence_text(check: GateCheck) -> str:
 
 
 def explain_verdict(check: GateCheck) -> list[str]:
-    """Why it is undecided, what would probably settle it, and what else a reader must know."""
+    """Why it is undecided, what would probably decide it, and further remarks."""
     v = check.verdict
     lines = [v.why] if v.why else []
     if v.further is not None:
@@ -67,7 +67,7 @@ def explain_verdict(check: GateCheck) -> list[str]:
 
 
 def gate_to_json(report: GateReport) -> dict[str, Any]:
-    """What ``oversight gate --json`` prints; what is not known is null."""
+    """The object that ``oversight gate --json`` prints; unknown values are null."""
     return {
         "study": report.study,
         "verdict": report.verdict,
@@ -90,7 +90,7 @@ def gate_to_json(report: GateReport) -> dict[str, Any]:
 
 
 def gate_to_junit(report: GateReport) -> str:
-    """JUnit's XML: a case for every bar of a model. Undecided is a failure of that type."""
+    """JUnit XML with a case per bar of a model. Undecided is a failure of that type."""
     failures = sum(check.verdict.verdict != PASS for check in report.checks)
     counts = {"tests": str(len(report.checks)), "failures": str(failures), "errors": "0", "skipped": "0"}
     suites = ET.Element("testsuites", counts)
@@ -129,12 +129,12 @@ def _number(x: float) -> str:
 
 
 def _xml(text: str) -> str:
-    """Without what XML 1.0 cannot hold; the writer escapes the rest."""
+    """Remove what XML 1.0 cannot contain; the writer escapes the rest."""
     return _NO_XML.sub("\ufffd", make_printable(text))
 
 
 def _markdown(text: str) -> str:
-    """Of one line, with nothing in it that Markdown or HTML would take for more than text."""
+    """Make a text one line without anything that Markdown or HTML would interpret."""
     text = " ".join(make_printable(text).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKED.sub(r"\\\1", text)

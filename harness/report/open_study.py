@@ -1,4 +1,4 @@
-"""A study by its folder or file, opened from Python."""
+"""Open a study by its folder or file from Python."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from oversight.harness.store import Store
 def study_report(
     study: str | os.PathLike[str] | Study = STUDY_FILE, *, models: Sequence[str] | None = None
 ) -> StudyReport:
-    """Estimate the models of a study from what its database holds, as ``oversight estimate`` does.
+    """Estimate the models of a study from its database, as ``oversight estimate`` does.
 
     Parameters
     ----------
     study
-        Its folder, its ``study.toml``, or what `oversight.harness.config.read_study` made of it.
+        Its folder, its ``study.toml``, or the result of `oversight.harness.config.read_study`.
     models
-        Names of models; None takes all that were run.
+        Names of models; None for all that were run.
 
     Raises
     ------
     DataError
-        If there is no such file, or it is wrong; names line and key.
+        If the file does not exist or is wrong; names line and key.
     BadInput
         If there are no answers or no predictions yet, or the study is a panel.
     """

@@ -1,4 +1,4 @@
-"""A search's findings: computed in `oversight.agents.search`, rendered as page and text here."""
+"""A search's results, computed in `oversight.agents.search` and rendered here."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class SearchedCandidate:
     slot
         Number of its proposal; negative for the library.
     note
-        What was changed.
+        The change, in words.
     answers
-        On the selection items, failed ones among them.
+        Number of answers on the selection items, including failed ones.
     standing
-        None as long as no answer to a labelled item can be scored.
+        None while no answer to a labelled item can be scored.
     on_front
-        Whether no other that answered all items is both better and cheaper.
+        Whether no other candidate with all items is both better and cheaper.
     raced_out
         Whether it was dropped before it had answered all items.
     diff
-        Against its parent's source, as unified lines; the source itself for the library.
+        Unified diff against its parent's source; the source itself for the library.
     test
-        Its accuracy on the test items, of members that were tested beside winner and start.
+        Its accuracy on the test items, if it was tested beside winner and start.
     """
 
     id: str
@@ -51,26 +51,27 @@ class SearchedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedWinner:
-    """The winner beside the start.
+    """The winner compared with the start.
 
     Attributes
     ----------
     naive, reported, sd, low, high, confirmed
         As in `oversight.agents.search.confirmation.Winner`.
     test, start_test
-        Both on the test items, from experts' answers; None if there are none, or they tell no accuracy.
+        Both on the test items, from experts' answers; None if there are none, or they do not determine an
+        accuracy.
     untested
-        Why they tell none; empty if they do, or there are no test items.
+        Why they do not; empty if they do, or without test items.
     difference
-        The two there compared, paired, with its interval, in words.
+        The paired comparison of the two there, with its interval, in words.
     truth, start_truth
-        By the opened key.
+        Accuracies by the opened key.
     unanswered
-        How many test items either answered with no option, which is wrong, or failed on, in words.
+        Number of test items that either answered without an option, which is wrong, or failed on, in words.
     why
-        Why the interval from selection and confirmation may not hold; empty if no check speaks against it.
+        Why the interval from selection and confirmation may not hold; empty if no check contradicts it.
     tokens, start_tokens
-        Of the winner and of the start per selection item; None if nothing is scored.
+        Tokens of the winner and of the start per selection item; None if nothing is scored.
     """
 
     id: str
@@ -95,22 +96,23 @@ class SearchedWinner:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SearchReport(Shown):
-    """A search as it stands.
+    """The state of a search.
 
     Attributes
     ----------
     model, optimiser
-        Names in study.toml of what answers and of what writes programs; empty if no model does.
+        Names in study.toml of the answering model and of the one that writes programs; empty if there is
+        none.
     splits
         Items by split.
     proposals, planned
-        Made so far, of how many.
+        Number made so far, and planned.
     refused, duplicates
-        Slots that gave no candidate: why, and how many.
+        Slots without a candidate, with reasons and numbers.
     a_a
-        The start against itself through the same gate, in words.
+        The start compared with itself through the same gate, in words.
     power
-        What the labels can show, and whether experts were seen to err, in words.
+        The power of the labels, and whether experts were seen to err, in words.
     spent
         Tokens by stage.
     """
@@ -139,13 +141,13 @@ class SearchReport(Shown):
     picture: ClassVar[str] = "search"
 
     def __str__(self) -> str:
-        """The winner beside the start, or how far the search is."""
+        """The winner beside the start, or the progress of the search."""
         if self.winner is not None:
             return "\n".join(winner_lines(self.winner, self.scale))
         return f"no winner yet: {self.proposals} of {self.planned} proposals"
 
     def records(self) -> list[dict[str, Any]]:
-        """A row a candidate; its score is missing as long as no answer can be scored."""
+        """One row per candidate; its score is missing while no answer can be scored."""
         scores = ("mean", "low", "high", "n_items", "p_best", "tokens")
         return [
             {"name": c.name, "id": c.id, "op": c.op, "slot": c.slot}
@@ -156,7 +158,7 @@ class SearchReport(Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows: what else is known of the winner, and the candidates, best first."""
+        """HTML shown in a notebook: details of the winner, and the candidates, best first."""
         scored = [(c.standing, c.name) for c in self.candidates if c.standing is not None]
         ranked = sorted(scored, key=lambda each: each[0].mean, reverse=True)
         rows = [(name, found.text(self.scale), f"{found.tokens:,.0f}") for found, name in ranked]
@@ -165,7 +167,7 @@ class SearchReport(Shown):
 
     @property
     def scale(self) -> str:
-        """What scores are: ``"accuracy"``, or ``"q"``, the share of refused options that were avoided."""
+        """Scale of scores: ``"accuracy"``, or ``"q"``, the share of refused options that were avoided."""
         return "q" if self.fitness == "raw" else "accuracy"
 
     def by_id(self, name: str) -> SearchedCandidate:
@@ -200,12 +202,12 @@ def search_text(report: SearchReport) -> str:
 
 
 def indent_rest(reason: str) -> str:
-    """The same of a reason: all lines but the first are indented."""
+    """Indent all lines of a reason except the first."""
     return reason.rstrip("\n").replace("\n", "\n    ")
 
 
 def on_one_line(name: str) -> str:
-    """A name that a model gave; several lines of it could pass for lines of the report."""
+    """A model's name on one line, so that it cannot imitate lines of the report."""
     return " ".join(name.split("\n")).rstrip()
 
 
@@ -234,9 +236,9 @@ def lineage_lines(candidates: Sequence[SearchedCandidate], scale: str = "accurac
 
 
 def winner_lines(w: SearchedWinner, scale: str = "accuracy") -> list[str]:
-    """The winner with what luck is taken off, and the test, which is on the scale of accuracy always."""
+    """The winner with the correction for selection, and the test on the scale of accuracy."""
 
-    def said(score: float) -> str:  # moved into the range, as on the page
+    def said(score: float) -> str:  # clipped to the range, as on the page
         score = min(1.0, max(0.0, score))
         return f"q {score:.3f}" if scale == "q" else percent(score)
 

@@ -1,6 +1,6 @@
-"""What experts said to all that lies in their queues: the study's questions and control questions alike.
+"""Replies to everything in experts' queues: the study's questions and control questions.
 
-Whoever collects answers works with both; whatever estimates reads the study's alone.
+Code that collects answers uses both; code that estimates uses the study's only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oversight.harness.store.replies import SORTED, ReplyFields, ReplyRepository
 
 
 class AllReplies(ReplyRepository):
-    """The replies of experts, each kept in the table of what it answers.
+    """The replies of experts, stored by what they answer.
 
     Parameters
     ----------
@@ -32,26 +32,26 @@ class AllReplies(ReplyRepository):
         self._controls = controls
 
     def read_replies(self) -> dict[str, Response]:
-        """Id of what was asked → reply; those to the study's questions first."""
+        """Return the reply by id of question; replies to the study's questions first."""
         return super().read_replies() | self._controls.replies.read_replies()
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Reply to each of these."""
+        """Return the replies to these questions."""
         names = list(ids)
         return super().find_replies(names) | self._controls.replies.find_replies(names)
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Id of what was asked → what was said, of these ids."""
+        """Return the answer by id of question, for these ids."""
         return super().find_values(names) | self._controls.replies.find_values(names)
 
     def count_replies(self) -> dict[tuple[str, str], int]:
-        """Who said it, and what → how often."""
+        """Count replies by person and answer."""
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """As of the study's questions; those to control questions are spread over the same portions.
+        """As for the study's questions; replies to control questions are spread over the same portions.
 
-        The two are numbered apart, and control questions lie at random places among the others.
+        The two are numbered separately, and control questions have random places among the others.
         """
         found, more = super().count_arrivals(most), self._controls.replies.count_arrivals(most)
         if not found or not more:
@@ -63,7 +63,7 @@ class AllReplies(ReplyRepository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies, all or none, a portion at a time; return how many were new. Errors as before."""
+        """Store replies in portions, all or none; return how many were new."""
         if not self._controls.has_controls():
             return super().add_replies(replies)
         aside = list[ReplyFields]()
@@ -74,10 +74,10 @@ class AllReplies(ReplyRepository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Take back what came from a source on these, and store what it says now; return what changed."""
+        """Replace the replies from a source to these questions; return the events."""
         names, events = list(ids), list[AuditEvent]()
         apart = self._controls.pick_controls([*names, *(reply.id for reply in replies)])
-        # a table without anything to change is left alone: else the time of an answer would tell its kind
+        # always both tables, because the response time must not reveal control questions
         for is_control in (False, True):
             asked = [name for name in names if (name in apart) is is_control]
             said = [reply for reply in replies if (reply.id in apart) is is_control]
@@ -89,7 +89,7 @@ class AllReplies(ReplyRepository):
     def _leave_controls(
         self, replies: Iterable[ReplyFields], aside: list[ReplyFields]
     ) -> Iterator[ReplyFields]:
-        """The replies to the study's questions; the others are put aside."""
+        """Return the replies to the study's questions; the others are set aside."""
         for portion in split_into_batches(replies, SORTED):
             apart = self._controls.pick_controls([reply[0] for reply in portion])
             for reply in portion:

@@ -1,4 +1,4 @@
-"""The connections to a study's database: transactions, what ends them, and whether others wrote."""
+"""Connections to a study's database: transactions, lost connections, changes by other processes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from oversight.harness.store.stored_values import (
 )
 
 _DATABASE = "SELECT database FROM database_mark"
-_LOSSES = 5  # in a row, with the server back each time: then it is not a restart
+_LOSSES = 5  # in a row with the server back each time, so it is not a restart
 T = TypeVar("T")
 
 
@@ -43,7 +43,7 @@ class _NotMeant(Exception):
 
 
 class Connections:
-    """An open database that this version wrote.
+    """An open database of the present version.
 
     SQLite runs in WAL mode with foreign keys on; closing the last connection folds the log back
     into the one file, so that a study can be copied as a file when nothing runs. A file that cannot be
@@ -55,7 +55,7 @@ class Connections:
     url
         SQLAlchemy URL.
     write_marked
-        Whether a database with a mark may be written, which is for whoever changes the mark.
+        Whether a database with a mark may be written, for code that changes the mark.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class Connections:
         sa.event.listen(self._engine, "connect", self._watch_commits)
         try:
             with self._raising_store_errors(), self._engine.connect() as connection:
-                make_private(self._file)  # before anything is in it; its log takes the same rights
+                make_private(self._file)  # before it has content; its log gets the same permissions
                 prepare_tables(connection, self._shown, read_only=self.read_only)
                 self.read_only = self.read_only or not may_write(connection)
                 self._remember_files()
@@ -92,17 +92,17 @@ class Connections:
         except StoreError:
             self.close()
             raise
-        # a file that is taken away later is not made again, empty
+        # a file that is removed later is not created again
         sa.event.listen(self._engine, "do_connect", self._expect_file)
 
     @property
     def shown(self) -> str:
-        """The address as messages show it."""
+        """The address as shown in messages."""
         return self._shown
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file, of which readers see no changes where they cannot write beside it."""
+        """Whether it is a file, whose readers see no changes if they cannot write beside it."""
         return self._engine.dialect.name == "sqlite"
 
     def close(self) -> None:
@@ -126,15 +126,15 @@ class Connections:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        # an error that ends the work is told, and not one that follows from it
+        # the original error is reported, not a consequence of it
         with suppress(*[LostDatabase] * (kind is not None)):
             self.close()
 
     @contextmanager
     def transaction(self, *, exclusive: bool = False) -> Iterator[sa.Connection]:
-        """All or nothing; database errors become `StoreError`. Inside `together` it is part of that.
+        """A transaction; database errors become `StoreError`. Inside `together` it is part of that one.
 
-        With `exclusive`, what was read stays as it was until the end, as no two such transactions overlap.
+        With `exclusive`, no two such transactions overlap, so that read data stay valid until the end.
         """
         outer: sa.Connection | None = getattr(self._here, "connection", None)
         if outer is not None:
@@ -149,7 +149,7 @@ class Connections:
                     if exclusive:
                         begin_exclusive(connection)
                     yield connection
-                    ended[0] = True  # but for the commit
+                    ended[0] = True  # except the commit
             except sa.exc.IntegrityError as error:
                 raise StoreError(
                     f"another process wrote the same rows at the same time ({error.orig}); nothing was "
@@ -157,10 +157,10 @@ class Connections:
                 ) from error
 
     def repeat(self, work: Callable[[], T], *, twice: bool = True) -> T:
-        """Do what is one transaction, and again where the connection to a server was lost meanwhile.
+        """Run a transaction, and repeat it if the connection to a server was lost meanwhile.
 
-        Inside `together` it is part of that, and done once. `twice` says whether it may be done twice, as
-        where it was stored and nothing was heard of it.
+        Inside `together` it is part of that and runs once. `twice` says whether it may run twice, for
+        example if it was stored but the reply was lost.
         """
         is_part = getattr(self._here, "connection", None) is not None
         for _ in range(0 if is_part else _LOSSES):
@@ -173,19 +173,19 @@ class Connections:
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], str]]:
-        """What gives a text that changes whenever any process has written, at next to no cost.
+        """Return a function whose text changes whenever a process has written, at almost no cost.
 
-        Of a file that can only be read it stays the same; on a server others' databases change it, too. A
-        file that was removed or replaced is a `StoreError`; who watches again sees what is there then.
+        For a file that can only be read it does not change; on a server it also changes with other
+        databases. A removed or replaced file is a `StoreError`; watching again then reads the new file.
         """
-        # the whole snapshot: one that was open for long ends without a change of the newest number
+        # the whole snapshot, because a long transaction may end without changing the newest number
         query = "PRAGMA data_version" if self.is_file else "SELECT pg_current_snapshot()::text"
         if self._held is not None:
-            self._held.may_rescue = False  # who watches reads, and goes on with whatever file comes
+            self._held.may_rescue = False  # watching reads, and continues with a new file
             try:
                 self._expect_file()
             except LostDatabase:
-                self._dispose()  # its connections read what no name leads to any more
+                self._dispose()  # its connections read a file that has no name any more
             self._held.close()
         with self._raising_store_errors(), self._engine.connect() as connection:
             prepare_tables(connection, self._shown, read_only=True)
@@ -209,14 +209,14 @@ class Connections:
             self._forbid_writes(made)
 
     def _forbid_writes(self, made: Any) -> None:
-        """Have a connection that is in no transaction read alone."""
+        """Make a connection outside a transaction read-only."""
         if self.is_file:
             made.execute("PRAGMA query_only=ON").close()
         else:
             made.read_only = True
 
     def _expect_database(self, made: Any) -> None:
-        """Raise `LostDatabase` if a new connection leads to another database than the first one did."""
+        """Raise `LostDatabase` if a new connection reaches another database than the first one."""
         try:
             found = made.execute(_DATABASE).fetchone()
         except self._engine.dialect.loaded_dbapi.ProgrammingError:  # no such table
@@ -233,7 +233,7 @@ class Connections:
             self._held.remember(writes=not self.read_only)
 
     def _expect_file(self, *_: object) -> None:
-        """Raise `LostDatabase` if the name leads to other files than those that are open."""
+        """Raise `LostDatabase` if the path leads to other files than the open ones."""
         if self._held is not None:
             self._held.refuse_overwritten()
             self._held.check()
@@ -245,7 +245,7 @@ class Connections:
 
     @contextmanager
     def unless_busy(self) -> Iterator[sa.Connection]:
-        """A transaction that fails at once where another process writes: for what may be done later."""
+        """A transaction that fails at once if another process writes, for deferrable work."""
         with self.transaction() as connection:
             if self._engine.dialect.name != "sqlite":
                 yield connection
@@ -258,7 +258,7 @@ class Connections:
 
     @contextmanager
     def together(self, *, exclusive: bool = False) -> Iterator[None]:
-        """All that this thread writes inside, or nothing; `exclusive` as in `transaction`."""
+        """One transaction for everything that this thread writes inside; `exclusive` as in `transaction`."""
         before = getattr(self._here, "connection", None)
         with self.transaction(exclusive=exclusive) as connection:
             self._here.connection = connection
@@ -269,7 +269,7 @@ class Connections:
 
     @contextmanager
     def rehearsing(self) -> Iterator[None]:
-        """All that this thread writes inside is there until the end, and then never was; of a copy, too."""
+        """Write inside a transaction that is rolled back at the end; also works on a copy."""
         with suppress(_NotMeant), self.together(), self.transaction() as connection:
             if self._mark is not None:
                 allow = "PRAGMA query_only=OFF" if self.is_file else "SET TRANSACTION READ WRITE"
@@ -283,7 +283,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Make of what was stored what it was before; where that cannot be, the database is damaged."""
+        """Decode stored values; a value that cannot be decoded means that the database is damaged."""
         try:
             yield
         except (KeyError, TypeError, ValueError) as error:
@@ -291,13 +291,13 @@ class Connections:
 
     @contextmanager
     def _raising_store_errors(self, ended: Sequence[bool] = (False,)) -> Iterator[None]:
-        # where rows are read as the driver gives them, so are its errors
+        # rows read through the driver raise its own errors
         errors = sa.exc.SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error
         try:
             yield
         except errors as error:
             if self._is_open:
-                self._expect_file()  # a lost file is the cause of whatever error follows
+                self._expect_file()  # a lost file is the cause of later errors
             if self._mark is not None and is_read_only_failure(error):
                 raise self._mark.refuse(self._shown) from error
             raise describe_failure(

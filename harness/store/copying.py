@@ -1,4 +1,4 @@
-"""A study's database, copied whole into an empty one: from a file to a server, or back."""
+"""Copy a study's database into an empty one: from a file to a server, or back."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from oversight.harness.store.tables import (
     insert_tuples,
 )
 
-# Rows about processes and about the database itself: a copy does not share them.
+# Rows about processes and about the database itself do not belong to a copy.
 _LEFT = {row.__table__.name for row in (RunLockRow, DatabaseMarkRow)}
-_COUNTED = RunVersionRow.__table__  # the database writes it by itself while predictions arrive
+_COUNTED = RunVersionRow.__table__  # the database writes it itself when predictions arrive
 
 
 def copy_store(source: Store, target: Store) -> dict[str, int]:
-    """Copy all rows of a study, as of one moment, in one transaction; every row is read back and compared.
+    """Copy all rows of a study in one transaction; every row is read back and compared.
 
     Others may write into the study meanwhile. The copy is marked, and collects nothing until it is adopted.
 
     Returns
     -------
     dict
-        Table → rows, of those that have any.
+        Table → number of rows, for tables with rows.
 
     Raises
     ------
     StoreError
-        If something is in the other database already, or does not arrive as it was; nothing is copied then.
+        If the target is not empty, or a row differs after copying; nothing is copied then.
     """
     with source.together(), target.together(exclusive=True):
         source.audit.hold_still()
@@ -57,7 +57,7 @@ def copy_store(source: Store, target: Store) -> dict[str, int]:
 
 
 def is_whole_copy(source: Store, target: Store) -> bool:
-    """Whether a database holds the rows of another, no more and no fewer, and is marked as a copy."""
+    """Whether a database has exactly the rows of another, and is marked as a copy."""
     mark = target.marks.read_mark()
     if mark is None or not mark.copied_at:
         return False
@@ -72,7 +72,7 @@ def _digest(store: Store, table: sa.Table) -> int:
 
 
 def _find_tables() -> list[sa.Table]:
-    """All tables, each behind those that it refers to, and behind them what counts their changes."""
+    """Return all tables, each after those it refers to, and last the counters of changes."""
     tables = [table for table in ItemRow.metadata.sorted_tables if table.name not in _LEFT]
     return [*(table for table in tables if table is not _COUNTED), _COUNTED]
 
@@ -98,7 +98,7 @@ def _copy_table(source: Store, target: Store, table: sa.Table, tell: Callable[[i
 
 
 def _read_rows(store: Store, table: sa.Table) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows with values that both databases take and give alike: JSON as its text, truths as such."""
+    """Yield rows with values that both databases share: JSON as text, booleans as such."""
     columns = [sa.cast(c, sa.Text) if _is_json(c) else c for c in table.columns]
     truths = [place for place, c in enumerate(table.columns) if isinstance(c.type, sa.Boolean)]
     for portion in store.read_portions(sa.select(*columns)):
@@ -113,7 +113,7 @@ def _is_json(column: sa.Column[Any]) -> bool:
 
 
 class _Digest:
-    """A sum of rows' hashes, whatever their order."""
+    """A sum of rows' hashes, independent of their order."""
 
     def __init__(self) -> None:
         self.total, self.number = 0, 0
@@ -125,7 +125,7 @@ class _Digest:
 
 
 class Bar:
-    """How many rows were copied, on a terminal, once it takes long."""
+    """A progress bar of copied rows on a terminal, once it takes long."""
 
     def __init__(self, rows: int) -> None:
         from tqdm import tqdm

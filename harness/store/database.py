@@ -1,4 +1,4 @@
-"""A study's database, below all repositories: rows read and written."""
+"""Basic reading and writing of rows, used by all repositories."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Ts = TypeVarTuple("Ts")
 
 
 class Database(Connections):
-    """An open database of which rows are read and written."""
+    """An open database for reading and writing rows."""
 
     def among(self, column: sa.Column[str], values: Iterable[str]) -> sa.ColumnElement[bool]:
-        """Whether a column holds one of some texts: ``IN`` with one parameter, whatever their number."""
+        """Whether a column has one of several texts: ``IN`` with one parameter for any number of them."""
         if self._engine.dialect.name == "sqlite":
             table = sa.func.json_each(json.dumps(list(values))).table_valued("value")
             return column.in_(sa.select(table.c.value))
         return column == sa.any_(sa.literal(list(values), sa.ARRAY(sa.Text)))
 
     def gather(self, column: sa.ColumnElement[Any]) -> sa.ColumnElement[str]:
-        """The values of a group's rows as a JSON array; those of several columns are in one order."""
+        """The values of a group's rows as a JSON array, with the same order for several columns."""
         if self._engine.dialect.name == "sqlite":
             return sa.func.json_group_array(column, type_=sa.Text)
         return sa.cast(sa.func.json_agg(column), sa.Text)
@@ -51,23 +51,23 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_portions(self, query: sa.Select[Any]) -> Iterator[tuple[Sequence[Any], ...]]:
-        """All rows of a query, column by column, some thousand rows at a time, as the driver gives them."""
+        """Yield all rows of a query, column by column, some thousand rows at a time, from the driver."""
         with self.transaction() as connection:
-            if self._engine.dialect.name == "sqlite":  # whose driver reads on as rows are asked for
+            if self._engine.dialect.name == "sqlite":  # the driver reads further rows on demand
                 cursor: Any = connection.execute(query).cursor
                 while rows := cursor.fetchmany(_COLUMN):
                     yield tuple(zip(*rows, strict=True))
             else:
-                options = {"yield_per": _COLUMN}  # of this query alone, not of the connection
-                # closed with the walk, also where it ends before its last row
+                options = {"yield_per": _COLUMN}  # only for this query, not for the connection
+                # closed with the iteration, even if it ends early
                 with connection.execute(query, execution_options=options) as found:
                     for part in found.partitions():
                         yield tuple(zip(*part, strict=True))
 
     def read_tuples(self, query: sa.Select[Any], *, walks: bool = False) -> list[tuple[Any, ...]]:
-        """All rows of a query, as its driver gives them, which takes less time and memory.
+        """Return all rows of a query as the driver returns them, which saves time and memory.
 
-        One that `walks` through many rows for the few that it makes of them keeps none of them in memory.
+        With `walks`, rows are read one by one and not kept in memory.
         """
 
         def read() -> list[tuple[Any, ...]]:
@@ -78,24 +78,24 @@ class Database(Connections):
         return self.repeat(read)
 
     def read_values(self, kind: type[T], query: sa.Select[Any], **parameters: Any) -> list[T]:
-        """All rows of a query, each made a value whose fields are its columns."""
+        """Return all rows of a query as values whose fields are its columns."""
 
         def read() -> list[T]:
             with self.reading(), self.transaction() as connection:
                 result = connection.execute(query, parameters)
                 names = tuple(result.keys())
-                if getattr(kind, "__match_args__", None) == names:  # by position, in half the time
+                if getattr(kind, "__match_args__", None) == names:  # by position, which is twice as fast
                     return [kind(*row) for row in result.all()]
                 return [kind(**dict(zip(names, row, strict=True))) for row in result]
 
         return self.repeat(read)
 
     def read_table(self, kind: type[T], table: sa.Table, *order: sa.Column[Any]) -> list[T]:
-        """All rows of a table in this order, each made a value of the columns that are its fields."""
+        """Return all rows of a table in this order as values of its columns."""
         return self.read_values(kind, select_values(kind, table).order_by(*order))
 
     def add_rows(self, table: sa.Table, names: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> int:
-        """Store rows of these columns whose key is not there yet, all or none; return how many were new."""
+        """Store rows whose key does not exist yet, all or none; return how many were new."""
         with self.transaction() as connection:
             return sum(
                 insert_tuples(connection, table, names, portion) for portion in split_into_batches(rows, BULK)
@@ -112,7 +112,7 @@ class Database(Connections):
 
 
 class Repository:
-    """A study's database, read and written by verbs of one concept.
+    """Reads and writes the rows of one concept in a study's database.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Repository:
 
 
 def repeated(*, twice: bool) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have a repository's method that is one transaction done as `Connections.repeat` does."""
+    """Run a repository's method, which is one transaction, with `Connections.repeat`."""
 
     def wrap(method: Callable[P, T]) -> Callable[P, T]:
         @wraps(method)

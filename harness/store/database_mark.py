@@ -1,4 +1,4 @@
-"""The mark of a database that collects nothing: a copy, or the old database of a study that was moved."""
+"""The mark of a database that does not collect: a copy, or the old database of a moved study."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _MARK = DatabaseMarkRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class DatabaseMark:
-    """Why a database collects nothing: it is a copy, or the study was moved from it.
+    """Why a database does not collect: it is a copy, or the study was moved elsewhere.
 
     Attributes
     ----------
     copied_at
-        When the copy was made; ISO 8601, UTC. Empty if it is no copy.
+        Time of the copy in ISO 8601, UTC; empty if it is not a copy.
     source
         Address of the copied database, without a password.
     moved_to
-        Address of the database that the study was moved to, without a password; else empty.
+        Address of the database that the study was moved to, without a password; otherwise empty.
     """
 
     copied_at: str
@@ -36,7 +36,7 @@ class DatabaseMark:
         return f"a copy of {self.source}, made at {self.copied_at}"
 
     def refuse(self, shown: str) -> StoreError:
-        """Make the error of a write into the database with this mark; `shown` is its address."""
+        """Make the error for a write into the database with this mark; `shown` is its address."""
         way = (
             "name the new one as store in study.toml, or end the move with: oversight store move"
             if self.moved_to
@@ -47,7 +47,7 @@ class DatabaseMark:
 
 
 def read_mark(connection: sa.Connection) -> DatabaseMark | None:
-    """Read why a database collects nothing; None of a study that collects."""
+    """Return why a database does not collect; None for a study that collects."""
     query = sa.select(_MARK.c.copied_at, _MARK.c.source, _MARK.c.moved_to)
     mark = DatabaseMark(*connection.execute(query).one())
     return mark if mark.copied_at or mark.moved_to else None

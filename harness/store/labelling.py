@@ -1,4 +1,4 @@
-"""SQL of a labelling campaign: which question lies where on a server, and what came back.
+"""SQL of a labelling campaign: the questions on a server, and the answers from it.
 
 Answers are a function of what was last seen on the server. So a pull replaces, task by task and in
 one transaction, the answers and the quarantine, and appends to the revisions; repeated, it changes
@@ -38,7 +38,7 @@ _REVISION, _QUARANTINE = LabelRevisionRow.__table__, LabelQuarantineRow.__table_
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One expert's project; ids are None until the server has told them."""
+    """One expert's project; ids are None until the server returned them."""
 
     expert: str
     marker: str
@@ -52,7 +52,7 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueuedTask:
-    """Place of a question or assignment; `sending` since before it is sent until its id is known."""
+    """Place of a question or assignment; `sending` from before it is sent until its id is known."""
 
     question_id: str
     expert: str
@@ -64,7 +64,7 @@ class QueuedTask:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One state of an annotation, `version` being the hash of it."""
+    """One state of an annotation, with its hash as `version`."""
 
     expert: str
     annotation_id: int
@@ -81,7 +81,7 @@ class Revision:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `version` is the hash of what the state says."""
+        """Whether `version` is the hash of the state."""
         told = hash_annotation(self.author, self.editor, self.cancelled, self.result, self.updated_at)
         return self.version.partition("-")[0] == told
 
@@ -89,14 +89,14 @@ class Revision:
 def hash_annotation(
     author: int | None, editor: int | None, cancelled: object, result: Sequence[Any], updated_at: str
 ) -> str:
-    """A hash of what an annotation says."""
+    """Hash the content of an annotation."""
     told = json.dumps([author, editor, bool(cancelled), list(result), updated_at])
     return sha256(told.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """An annotation that counts for nothing, and why; `over` if its question was sent anew since."""
+    """An annotation that does not count, with the reason; `over` if its question was sent again."""
 
     expert: str
     annotation_id: int
@@ -109,7 +109,7 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What one look at an expert's project says of the tasks it looked at."""
+    """Content of the tasks in one pull of an expert's project."""
 
     task_ids: frozenset[int]
     question_ids: frozenset[str]
@@ -120,14 +120,14 @@ class Pulled:
 
 
 class LabellingRepository(Repository):
-    """Queues, their tasks, and what was seen on the server."""
+    """Queues, their tasks, and the annotations on the server."""
 
     def read_queues(self) -> dict[str, Queue]:
         """Expert → queue, by name."""
         return {queue.expert: queue for queue in self._database.read_table(Queue, _QUEUE, _QUEUE.c.expert)}
 
     def save_queue(self, queue: Queue) -> None:
-        """Store a queue, over what was there."""
+        """Save a queue, replacing the stored one."""
         with self._database.transaction() as connection:
             upsert(connection, _QUEUE, [row_of(queue)])
 
@@ -140,22 +140,22 @@ class LabellingRepository(Repository):
         self._database.write_rows(sa.insert(_TASK), [row_of(t) for t in tasks])
 
     def mark_sending(self, tasks: Iterable[QueuedTask]) -> None:
-        """Note that these are about to be sent, with the data as their digest says."""
+        """Record that these tasks are about to be sent, with the digests of their data."""
         change = _UPDATE_TASK.values(sending=True, digest=sa.bindparam("d"))
         self._database.write_rows(change, [{"q": t.question_id, "d": t.digest} for t in tasks])
 
     def set_task_ids(self, ids: Mapping[str, int | None]) -> None:
-        """Note the server's ids (question → task; None: it is not there) and that nothing is under way."""
+        """Store the server's ids (question → task; None: not there) and that nothing is being sent."""
         with self._database.transaction() as connection:
             _set_task_ids(connection, ids)
 
     def note(self, event: AuditEvent) -> None:
-        """Note what happened on a server."""
+        """Record an event on a server."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, [event])
 
     def ask_again(self, again: Mapping[str, Sequence[Quarantined]]) -> None:
-        """Note that questions lost their task, to be sent again; what lay on it stays in quarantine."""
+        """Record that questions lost their task and will be sent again; its quarantine is kept."""
         with self._database.transaction(exclusive=True) as connection:
             _set_task_ids(connection, dict.fromkeys(again))
             ended = sa.update(_QUARANTINE).where(_QUARANTINE.c.question_id == sa.bindparam("q"))
@@ -172,22 +172,22 @@ class LabellingRepository(Repository):
             )  # fmt: skip
 
     def read_revisions(self) -> list[Revision]:
-        """Every state of every annotation ever seen, oldest first."""
+        """Return every state of every annotation, oldest first."""
         return self._database.read_table(Revision, _REVISION, _REVISION.c.position)
 
     def find_revisions(self, question_ids: Iterable[str]) -> list[Revision]:
-        """Every state of the annotations of these questions, at most a portion of them, oldest first."""
+        """Return every state of the annotations of at most a portion of questions, oldest first."""
         of_these = self._database.among(_REVISION.c.question_id, question_ids)
         query = select_values(Revision, _REVISION).where(of_these).order_by(_REVISION.c.position)
         return self._database.read_values(Revision, query)
 
     def read_quarantine(self) -> list[Quarantined]:
-        """Everything that counts for nothing at present."""
+        """Return all annotations that do not count at present."""
         order = (_QUARANTINE.c.expert, _QUARANTINE.c.annotation_id)
         return self._database.read_table(Quarantined, _QUARANTINE, *order)
 
     def apply_look(self, queue: Queue, pulled: Pulled, replies: ReplyRepository) -> None:
-        """Store one look at a project: answers, quarantine, revisions and cursor, all or nothing."""
+        """Store one pull of a project: answers, quarantine, revisions and cursor, all or nothing."""
         of_task = _QUARANTINE.c.task_id == sa.bindparam("t")
         here = (_QUARANTINE.c.expert == queue.expert, of_task, ~_QUARANTINE.c.over)
         seen = sa.select(_REVISION.c.annotation_id, _REVISION.c.version).where(
@@ -196,12 +196,12 @@ class LabellingRepository(Repository):
         with self._database.transaction(exclusive=True) as connection:
             now = replies.find_replies(reply.id for reply in pulled.replies)
             if taken := {name for name, reply in now.items() if reply.source != SOURCE}:
-                # answered elsewhere since the server was asked: that stays, and the next look says so
+                # answered elsewhere since the pull: that answer is kept, and the next pull reports it
                 pulled = replace(pulled, replies=tuple(r for r in pulled.replies if r.id not in taken))
                 queue = replace(queue, cursor="")
             changes = replies.replace_replies(connection, pulled.question_ids, SOURCE, pulled.replies)
             execute_many(connection, sa.delete(_QUARANTINE).where(*here), [{"t": t} for t in pulled.task_ids])
-            # a server may give the number of an annotation that is gone again
+            # a server may reuse the number of a deleted annotation
             upsert(connection, _QUARANTINE, [row_of(q) for q in pulled.quarantine])
             known = set(connection.execute(seen).all())
             new = [r for r in pulled.revisions if (r.annotation_id, r.version) not in known]
@@ -214,7 +214,7 @@ class LabellingRepository(Repository):
 
 
 def _describe_revision(revision: Revision) -> AuditEvent:
-    """The event of a state of an annotation; `version` is a hash of what it says."""
+    """Make the event of a state of an annotation; `version` is a hash of its content."""
     names = ("annotation_id", "task_id", "version", "author", "editor", "cancelled", "deleted", "updated_at")
     return AuditEvent(
         kind="revision",

@@ -1,4 +1,4 @@
-"""SQL of the mark that tells the study that collects from its copies and from its old database."""
+"""SQL of the mark that distinguishes the collecting study from its copies and its old database."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _MARK = DatabaseMarkRow.__table__
 
 
 class MarkRepository(Repository):
-    """The mark of a database; one with a mark collects nothing until it is adopted."""
+    """The mark of a database; a marked one collects nothing until it is adopted."""
 
     def read_mark(self) -> DatabaseMark | None:
-        """Why this database collects nothing; None of a study that collects."""
+        """Return why this database does not collect; None for a study that collects."""
         with self._database.transaction() as connection:
             return read_mark(connection)
 
     def mark_copy(self, source: str) -> None:
-        """Mark this database as a copy of another, made now."""
+        """Mark this database as a new copy of another."""
         self._write(DatabaseMark(write_moment(datetime.now(UTC)), source))
 
     def mark_moved(self, target: str) -> None:
-        """Mark this database as the old one of a study that is moved to another."""
+        """Mark this database as the old one of a study moved elsewhere."""
         self._write(DatabaseMark("", "", target))
 
     def adopt(self) -> DatabaseMark | None:
-        """Make this database the study that collects. Returns its mark; None if it had none.
+        """Make this database the collecting study. Returns its mark; None if it had none.
 
-        It must be opened with ``write_marked``; what has it open otherwise goes on to read alone.
+        It must be opened with ``write_marked``; other open connections remain read-only.
         """
         with self._database.together(exclusive=True):
             found = self.read_mark()

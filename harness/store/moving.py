@@ -1,4 +1,4 @@
-"""A study moved to another database: at any moment one of the two collects, or neither."""
+"""Move a study to another database; at any moment at most one of the two collects."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from oversight.harness.store.study_store import Store
 
 
 def move_rows(source: str, target: str) -> dict[str, int]:
-    """Mark a study's database as moved, and copy all rows into another, which stays marked as a copy.
+    """Mark a study's database as moved, and copy all rows into another, still marked as a copy.
 
-    A move that was killed is taken up again. Whoever calls this then has the other database adopted.
+    A killed move can be repeated. The caller then adopts the other database.
 
     Parameters
     ----------
@@ -21,20 +21,20 @@ def move_rows(source: str, target: str) -> dict[str, int]:
     Returns
     -------
     dict
-        Table → rows, of those that have any; nothing if all were copied before.
+        Table → number of rows, for tables with rows; empty if all were copied before.
 
     Raises
     ------
     StoreError
-        If something has the database open or works on a run, the study was moved elsewhere, the database is
-        a copy itself, or the other one holds something else. The study goes on in the old one then.
+        If the database is in use or a run is active, the study was moved elsewhere, the database is itself
+        a copy, or the target is not empty. The study then continues in the old one.
     """
     shown = show_address(target)
     with Store(source, write_marked=True) as store:
         mark = store.marks.read_mark()
         if mark is not None and mark.moved_to != shown:
             store.marks.refuse_mark()
-        store.marks.mark_moved(shown)  # before the look, so that nothing begins after it
+        store.marks.mark_moved(shown)  # before the check, so that nothing starts after it
     try:
         _refuse_users(source)
         with Store(source) as old, Store(target, write_marked=True) as new:

@@ -1,6 +1,6 @@
-"""SQL of what people said, whichever it was: verdicts on questions, or labels of a panel's assignments.
+"""SQL of replies: verdicts on questions, or labels of a panel's assignments.
 
-One row for each thing asked. Every write may be repeated; another answer to the same is refused.
+There is one row per question or assignment. Every write may be repeated; a different answer is refused.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ once for several of them, which takes a third less time."""
 
 
 class Response(NamedTuple):
-    """What somebody said.
+    """A reply.
 
     Attributes
     ----------
     id
         The question or the assignment.
     expert
-        Who said it.
+        The person who replied.
     value
         A verdict, or a label (empty if skipped).
     source
-        How it came.
+        The channel of the reply.
     """
 
     id: str
@@ -55,9 +55,9 @@ class ReplyRepository(Repository):
     database
         The study's database.
     panel
-        Whether they are a panel's ratings; else experts' answers.
+        Whether they are a panel's ratings; otherwise experts' answers.
     control
-        Whether they are answers to control questions, and not to the study's.
+        Whether they are answers to control questions.
     """
 
     def __init__(self, database: Database, *, panel: bool, control: bool = False) -> None:
@@ -66,33 +66,33 @@ class ReplyRepository(Repository):
         self._id, self._value = ("assignment_id", "label") if panel else ("question_id", "verdict")
 
     def read_replies(self) -> dict[str, Response]:
-        """Id of what was asked → reply, in order of arrival."""
+        """Return the reply by id of the question, in order of arrival."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).order_by(t.position)
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def find_replies(self, ids: Iterable[str]) -> dict[str, Response]:
-        """Reply to each of these, at most a portion of them; fewer if some have none."""
+        """Return the replies to at most a portion of questions; open ones are left out."""
         t = self._table.c
         named = (t[self._id].label("id"), t[self._value].label("value"))
         query = sa.select(*named, t.expert, t.source, t.comment).where(self._database.among(t[self._id], ids))
         return {reply.id: reply for reply in self._database.read_values(Response, query)}
 
     def count_replies(self) -> dict[tuple[str, str], int]:
-        """Who said it, and what → how often."""
+        """Count replies by person and answer."""
         t = self._table.c
         said = (t.expert, t[self._value])
         rows = self._database.read_rows(sa.select(*said, sa.func.count()).group_by(*said))
         return {(expert, value): n for expert, value, n in rows}
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """Who said how much, in so many equal portions of the order of arrival at most, first to last."""
+        """Count each person's replies in equal portions of the order of arrival, first to last."""
         t = self._table.c
         last = self._database.read_rows(sa.select(sa.func.max(t.position)))[0][0]
         if last is None:
             return []
-        # places are kept when a reply is taken back, so a portion may hold fewer than another
+        # positions are kept when a reply is withdrawn, so portions may have different sizes
         size = -(-(last + 1) // most)
         # written out: PostgreSQL takes an expression with two parameters for two expressions
         portion = t.position // sa.literal_column(str(size), sa.Integer)
@@ -105,12 +105,12 @@ class ReplyRepository(Repository):
         return found
 
     def add_replies(self, replies: Iterable[ReplyFields]) -> int:
-        """Store replies, all or none, a portion at a time; return how many were new.
+        """Store replies in portions, all or none; return how many were new.
 
         Raises
         ------
         StoreError
-            If something has another reply already.
+            If a question has a different reply already.
         """
         new, batch, sources = 0, BatchDigest(), set[str]()
         with self._database.transaction(exclusive=True) as connection:
@@ -121,9 +121,10 @@ class ReplyRepository(Repository):
                 known = {} if last is None else self._read_values(connection, portion)
                 fresh = _leave_out(portion, known) if known else portion
                 rows = [(i, at, e, v, s, c) for (i, e, v, s, c), at in zip(fresh, places, strict=False)]
-                arrived, rows = rows, sorted(rows, key=itemgetter(0))  # stable: the first of two stays it
+                # stable, so the first of two stays first
+                arrived, rows = rows, sorted(rows, key=itemgetter(0))
                 stored = insert_tuples(connection, self._table, self._names, rows)
-                if stored < len(rows):  # this portion or those before hold one twice
+                if stored < len(rows):  # a duplicate in this portion or an earlier one
                     _leave_out(portion, self._read_values(connection, portion))
                     arrived = self._pick_stored(connection, arrived)
                 if arrived:
@@ -142,7 +143,7 @@ class ReplyRepository(Repository):
         return AuditEvent(kind="batch", way=", ".join(ways), value=str(batch.number), detail=told)
 
     def _pick_stored(self, connection: sa.Connection, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Those of the rows that are stored at the place that they were given."""
+        """Return the rows that were stored at their given position."""
         t = self._table.c
         query = sa.select(t.position).where(t.position.between(rows[0][1], rows[-1][1]))
         stored = set(connection.execute(query).scalars())
@@ -153,7 +154,7 @@ class ReplyRepository(Repository):
         return dict(connection.execute(values).all())
 
     def find_values(self, names: Sequence[str]) -> dict[str, str]:
-        """Id of what was asked → what was said, of these ids; fewer if some are open."""
+        """Return the answer by id, for these ids; open ones are left out."""
         return dict(self._database.read_tuples(self._select_values(names)))
 
     def _select_values(self, names: Sequence[str]) -> sa.Select[Any]:
@@ -163,12 +164,12 @@ class ReplyRepository(Repository):
     def replace_replies(
         self, connection: sa.Connection, ids: Iterable[str], source: str, replies: Sequence[Response]
     ) -> list[AuditEvent]:
-        """Take back what came from a source on these, and store what it says now, places kept.
+        """Replace the replies from a source to these questions, keeping positions.
 
         Returns
         -------
         list of AuditEvent
-            What changed by it, to be appended in the same transaction.
+            The changes, to be appended in the same transaction.
         """
         t = self._table.c
         before = self._read_sourced(connection, ids := list(ids), source)
@@ -184,7 +185,7 @@ class ReplyRepository(Repository):
         return _find_changes(before, replies, source)
 
     def _read_sourced(self, connection: sa.Connection, ids: list[str], source: str) -> dict[str, Response]:
-        """Replies to these that came from a source."""
+        """Return the replies to these questions from a source."""
         t, found = self._table.c, dict[str, Response]()
         columns = (t[self._id], t.expert, t[self._value], t.source, t.comment)
         for portion in split_into_batches(ids):
@@ -208,7 +209,7 @@ class ReplyRepository(Repository):
     def _make_rows(
         replies: Iterable[Response], places: Mapping[str, int], first: int
     ) -> list[tuple[Any, ...]]:
-        """Rows from a first place on, behind all others, or at the places that the ids had before."""
+        """Make rows at new positions after all others, or at the former positions of the ids."""
         fresh = count(first)
         return [
             (r.id, places[r.id] if r.id in places else next(fresh), r.expert, r.value, r.source, r.comment)
@@ -219,7 +220,7 @@ class ReplyRepository(Repository):
 def _find_changes(
     before: Mapping[str, Response], replies: Sequence[Response], source: str
 ) -> list[AuditEvent]:
-    """Answers that were given or changed, and those that were taken back."""
+    """Return events for new, changed and withdrawn answers."""
     given = [reply for reply in replies if before.get(reply.id) != reply]
     gone = before.keys() - {reply.id for reply in replies}
     return [
@@ -234,7 +235,7 @@ def _find_changes(
 
 
 def _leave_out(replies: Iterable[ReplyFields], known: Mapping[str, str]) -> list[ReplyFields]:
-    """The replies whose id is not known yet, once each; the others have to be the same as what is known."""
+    """Return the replies with new ids, each once; the others must equal the known ones."""
     fresh, values = list[ReplyFields](), dict(known)
     for reply in replies:
         name, _, value, *_ = reply

@@ -1,4 +1,4 @@
-"""SQL of runs and predictions: what is left to ask, answers in bulk and put to a vote, what was used."""
+"""SQL of runs and predictions: remaining items, bulk answers, votes, usage."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
 
 @dataclass(frozen=True, slots=True)
 class NotedPrice:
-    """A price of a run's model, and from which calls on it holds.
+    """A price of a run's model, and the usage from which it applies.
 
     Attributes
     ----------
     price
         Dollars per million tokens as ``input`` and ``output``; ``batch`` is the Batch API's share of both.
     since
-        Source → input and output tokens that the run had used when the price began to hold.
+        Source → input and output tokens that the run had used when the price began to apply.
     """
 
     price: Mapping[str, float]
@@ -66,7 +66,7 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
-        """Store what a run is; of a stored one, how its answers are read may have changed."""
+        """Store a run's specification; only how answers are read may have changed."""
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
@@ -76,9 +76,9 @@ class RunRepository(Repository):
             connection.execute(insertion.on_conflict_do_update(index_elements=["id"], set_=changed))
 
     def note_price(self, run_id: str, price: NotedPrice) -> None:
-        """Note the price at which a stored run is asked from now on, if that is another than before.
+        """Store the price of a run from now on, if it differs from the last one.
 
-        The first price holds from the beginning, whatever was used before it was known.
+        The first price applies from the beginning, including usage before it was known.
         """
         noted = self.read_prices(run_id)
         if noted and noted[-1].price == price.price:
@@ -91,29 +91,29 @@ class RunRepository(Repository):
             connection.execute(sa.update(_RUN).where(mine).values(spec={**spec, _PRICES: prices}))
 
     def read_prices(self, run_id: str) -> list[NotedPrice]:
-        """Prices at which a run was asked, the oldest first; none of a run that never had any."""
+        """Return the prices of a run, the oldest first; empty if it never had one."""
         rows = self._database.read_rows(sa.select(_RUN.c.spec).where(_RUN.c.id == run_id))
         return [NotedPrice(**noted) for (spec,) in rows for noted in spec.get(_PRICES, ())]
 
     @repeated(twice=True)
     def note_served_as(self, run_id: str, served: str) -> None:
-        """Note what the endpoint of a stored run calls its model; the first name stays."""
+        """Store the name that a run's endpoint uses for its model; the first name is kept."""
         first = sa.and_(_RUN.c.id == run_id, _RUN.c.served_as.is_(None))
         with self._database.transaction() as connection:
             connection.execute(sa.update(_RUN).where(first).values(served_as=served))
 
     def read_served_as(self, run_id: str) -> str | None:
-        """What the endpoint of a run calls its model; None before its first reply."""
+        """Return the endpoint's name of a run's model; None before its first reply."""
         rows = self._database.read_rows(sa.select(_RUN.c.served_as).where(_RUN.c.id == run_id))
         return rows[0].served_as if rows else None
 
     def count_predictions(self, run_id: str) -> int:
-        """Answers of a run, failed ones too."""
+        """Return the number of a run's answers, including failed ones."""
         query = sa.select(sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         return int(self._database.read_rows(query)[0][0])
 
     def count_statuses(self, run_id: str) -> dict[PredictionStatus, int]:
-        """Items of a run by the status of their prediction; several samples are put to a vote."""
+        """Count a run's items by status of the prediction; several samples are put to a vote."""
         table = _PREDICTION.c
         mine = table.run_id == run_id
         if self._database.read_rows(sa.select(sa.func.max(table.sample)).where(mine))[0][0]:
@@ -138,7 +138,7 @@ class RunRepository(Repository):
         ]
 
     def count_over_limit(self, run_id: str, limit: int) -> int:
-        """Count answers of a single call that have clearly more tokens than its limit."""
+        """Count answers of a single call with clearly more tokens than their limit."""
         table = _PREDICTION.c
         is_over = sa.and_(table.attempts == 1, table.output_tokens > 1.1 * limit + 4)
         query = sa.select(sa.func.count()).where(table.run_id == run_id, is_over)
@@ -153,7 +153,7 @@ class RunRepository(Repository):
         return dict(map(tuple, self._database.read_rows(query.group_by(table.step).order_by(table.step))))
 
     def count_samples(self, run_id: str) -> tuple[dict[PredictionStatus, int], int]:
-        """Answers of a run by status, and how many of them have tokens that are a guess."""
+        """Count a run's answers by status, and those with estimated tokens."""
         by_status = sa.select(_PREDICTION.c.status, sa.func.count()).where(_PREDICTION.c.run_id == run_id)
         rows = self._database.read_rows(by_status.group_by(_PREDICTION.c.status))
         mine = (_PREDICTION.c.run_id == run_id, _PREDICTION.c.guessed > 0)
@@ -168,15 +168,15 @@ class RunRepository(Repository):
         query = sa.select(*names).order_by(_RUN.c.created, _RUN.c.name)
         runs = self._database.read_values(dict, query)
         for run in runs:
-            run["spec"].pop(_PRICES, None)  # which change no answer
+            run["spec"].pop(_PRICES, None)  # settings that change no answer
         return runs
 
     @repeated(twice=True)
     def store_predictions(self, rows: Sequence[tuple[str, Prediction]], *, reserved: bool = False) -> None:
-        """Store predictions of any runs (by id) in one transaction; a later one replaces an earlier one.
+        """Store predictions of any runs (by id) in one transaction; later ones replace earlier ones.
 
-        So a failed prediction gives way to the answer of another try. With `reserved`, their reservations
-        end in the same transaction.
+        So a failed prediction is replaced by the answer of another attempt. With `reserved`, their
+        reservations end in the same transaction.
         """
         if not rows:
             return
@@ -221,7 +221,7 @@ class RunRepository(Repository):
     def find_samples(
         self, run_ids: Collection[str], item_ids: Collection[str]
     ) -> Iterator[tuple[str, Prediction]]:
-        """Run and prediction of these runs about these items, sample by sample, items at most a portion."""
+        """Return the runs' predictions about at most a portion of items, sample by sample."""
         table = _PREDICTION.c
         query = (
             sa.select(table.run_id, *_STORED)
@@ -237,15 +237,16 @@ class RunRepository(Repository):
     def find_unasked(
         self, run_id: str, ids: Sequence[str], n_samples: int, *, retry_failed: bool = False
     ) -> Iterator[list[tuple[str, int]]]:
-        """Item ids and sample numbers without a stored answer, portion by portion, in the order of `ids`.
+        """Yield item ids and sample numbers without a stored answer in portions, in the order of `ids`.
 
-        A refused request is none: what stood in its way may have been mended, and asking costs nothing.
+        A refused request does not count as an answer: its cause may have been repaired, and asking again is
+        free.
         """
         done = sa.select(_PREDICTION.c.item_id, _PREDICTION.c.sample).where(_PREDICTION.c.run_id == run_id)
         answered = _PREDICTION.c.status != PredictionStatus.FAILED.value
         refused = _PREDICTION.c.reason.startswith(f"{Fault.REFUSED}:")
         done = done.where(answered if retry_failed else answered | ~refused)
-        # looking for each item takes a tenth of a run
+        # single lookups would take a tenth of a run
         is_new = not self._database.read_rows(done.limit(1))
         for portion in split_into_batches(ids):
             of_these = done.where(self._database.among(_PREDICTION.c.item_id, portion))
@@ -253,17 +254,17 @@ class RunRepository(Repository):
             yield [(i, s) for i in portion for s in range(n_samples) if (i, s) not in have]
 
     def read_failed(self, run_id: str) -> dict[tuple[str, int], Prediction]:
-        """A run's answers that failed, by item and sample."""
+        """Return a run's failed answers, by item and sample."""
         return {
             (p.item_id, p.sample): p for p in self.read_samples(run_id) if p.status is PredictionStatus.FAILED
         }
 
     def sum_usage(self, run_id: str) -> list[Usage]:
-        """Sum up what a run used, by source; what it was charged without an answer has no predictions."""
+        """Sum the usage of a run by source; charges without an answer have no predictions."""
         return [*self.sum_answers(run_id), *self.sum_charges(run_id)]
 
     def sum_answers(self, run_id: str) -> list[Usage]:
-        """What the stored answers of a run used, by source."""
+        """Sum the usage of a run's stored answers, by source."""
         table = _PREDICTION.c
         used = (table.attempts, table.input_tokens, table.output_tokens)
         query = sa.select(table.source, sa.func.count(), *map(sa.func.sum, used))
@@ -274,14 +275,14 @@ class RunRepository(Repository):
         ]
 
     def sum_charges(self, run_id: str) -> list[Usage]:
-        """What a run was charged without an answer."""
+        """Sum the charges of a run without an answer."""
         charged = [_LEDGER.c[name] for name in ("requests", "input_tokens", "output_tokens")]
         of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "charged")
         return [Usage(*row) for row in self._database.read_rows(sa.select(*charged).where(*of_run))]
 
 
 def take_vote(samples: Sequence[Prediction]) -> Prediction:
-    """One prediction about an item from all of one run: several become one by a vote.
+    """Combine all predictions of one run about an item by a vote.
 
     Self-consistency: Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning in
     Language Models".
@@ -297,7 +298,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
     came = [p for p in samples if p.status is not PredictionStatus.FAILED]
     confidence = None
     if votes:
-        option, count = votes.most_common(1)[0]  # equal counts come in the order first met
+        option, count = votes.most_common(1)[0]  # ties are in the order of first occurrence
         chosen = next(p for p in samples if p.option == option)
         confidence = count / len(came)
     else:
@@ -308,7 +309,7 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
 
 
 def add_usage(prediction: Prediction, others: Iterable[Prediction]) -> Prediction:
-    """The same prediction with what others used counted in."""
+    """Return the prediction with the usage of others added."""
     counted = [prediction, *others]
     return replace(prediction, **{name: sum(getattr(p, name) for p in counted) for name in _SUMMED})
 

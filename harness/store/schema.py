@@ -14,7 +14,7 @@ from oversight.harness.store.engines import ATTEMPT, show_address, wait_for_lock
 HEAD = "0033"
 """Version of the tables; raise it with every change in ``tables``, so that older databases are upgraded."""
 
-_ONE_AT_A_TIME = 0x6F76657273  # the number of an advisory lock; any would do
+_ONE_AT_A_TIME = 0x6F76657273  # an arbitrary number of an advisory lock
 _HOLDER = (
     "SELECT pid, application_name, client_addr FROM pg_locks JOIN pg_stat_activity USING (pid) "
     "WHERE locktype = 'advisory' AND granted AND classid = %s AND objid = %s"
@@ -26,7 +26,7 @@ _COUNT = """INSERT INTO run_version (run_id, version) {runs}
 _WORDS = {
     "sqlite": (
         "CREATE VIRTUAL TABLE item_words USING fts5(words, content='', tokenize='ascii', detail='none')",
-        # more words are collected before they are written: four times the default takes a fifth less time
+        # four times the default: collecting more words before writing takes a fifth less time
         "INSERT INTO item_words (item_words, rank) VALUES ('hashsize', 4194304)",
     ),
     "postgresql": (
@@ -37,7 +37,7 @@ _WORDS = {
 
 
 def begin_exclusive(connection: sa.Connection) -> None:
-    """Begin a transaction that waits for others of its kind to end."""
+    """Begin a transaction that waits for other exclusive ones to end."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     else:
@@ -45,13 +45,13 @@ def begin_exclusive(connection: sa.Connection) -> None:
 
 
 def begin_snapshot(connection: sa.Connection) -> None:
-    """Have all that a transaction reads be of one moment, whoever writes meanwhile."""
+    """Make all reads of a transaction see one moment, even if others write meanwhile."""
     is_file = connection.dialect.name == "sqlite"
     connection.exec_driver_sql("BEGIN" if is_file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
 
 def lock_exclusive(connection: sa.Connection) -> None:
-    """Wait, within a transaction, for others of its kind; in SQLite they would not have begun."""
+    """Wait within a transaction for other exclusive ones; SQLite waits at the beginning."""
     attempt = sa.select(sa.func.pg_try_advisory_xact_lock(_ONE_AT_A_TIME))
     if connection.dialect.name == "sqlite" or connection.execute(attempt).scalar_one():
         return
@@ -76,7 +76,7 @@ def _is_locked(error: Exception) -> bool:
 
 
 def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = False) -> None:
-    """Create the tables in an empty database; one process does, all others wait for it.
+    """Create the tables in an empty database; one process creates them, others wait.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def prepare_tables(connection: sa.Connection, shown: str, *, read_only: bool = F
 
 
 def read_version(connection: sa.Connection, shown: str, schema: str | None = None) -> str | None:
-    """Read the version of the tables that are stored; None of an empty database."""
+    """Return the version of the stored tables; None for an empty database."""
     tables = sa.inspect(connection).get_table_names(schema)
     if "alembic_version" in tables:
         stored = sa.table("alembic_version", sa.column("version_num"), schema=schema)
@@ -144,7 +144,7 @@ def read_metadata() -> sa.MetaData:
 
 def _create(connection: sa.Connection, table: sa.Table) -> None:
     statement = sa.schema.CreateTable(table)
-    # keys first: a column that follows a long text takes long to read
+    # keys first, because columns after a long text are slow to read
     statement.columns.sort(key=lambda column: not column.element.primary_key)
     connection.execute(statement)
     for index in table.indexes:
@@ -152,7 +152,7 @@ def _create(connection: sa.Connection, table: sa.Table) -> None:
 
 
 def _count_changes(connection: sa.Connection) -> None:
-    """Have the database count the changes of each run's predictions, whichever program makes them."""
+    """Make the database count changes of each run's predictions by any program."""
     is_file = connection.dialect.name == "sqlite"
     for event, rows in _CHANGED.items():
         trigger = f"run_version_{event}"
@@ -163,7 +163,7 @@ def _count_changes(connection: sa.Connection) -> None:
             )
             continue
         changed = " UNION ".join(f"SELECT DISTINCT run_id FROM {row}_rows" for row in rows)  # noqa: S608  fixed names
-        # in one order, or two writers of the same runs could wait for each other
+        # in a fixed order, so that two writers cannot wait for each other
         runs = f"SELECT run_id, 1 FROM ({changed}) t ORDER BY run_id"  # noqa: S608
         named = " ".join(f"{row} TABLE AS {row}_rows" for row in rows)
         connection.exec_driver_sql(

@@ -1,7 +1,6 @@
-"""SQL of searches: archives of candidates, their answers, and what was decided.
+"""SQL of searches: candidates, their answers, and decisions.
 
-Rows are only ever added, and every write may be repeated: what is there stays as it is. So a search
-that was killed goes on from what it finds here.
+Rows are only added, and every write may be repeated. So a killed search continues from the stored rows.
 """
 
 from __future__ import annotations
@@ -40,16 +39,16 @@ _ANSWERED = [field.name for field in fields(Prediction) if field.name in _ANSWER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchProgress:
-    """How far a search is.
+    """Progress of a search.
 
     Attributes
     ----------
     spec
-        All that decides how it goes.
+        Everything that determines the search.
     candidates, proposals
-        In its archive; slots that were filled, refused ones among them.
+        Number of candidates in the archive; number of filled slots, including refused ones.
     winner, winner_name
-        Id and name of the candidate that was named; None before.
+        Id and name of the winner; None before there is one.
     """
 
     id: str
@@ -69,12 +68,12 @@ class SearchRepository(Repository):
         return self._database.read_values(dict, sa.select(_SEARCH).order_by(_SEARCH.c.created))
 
     def add_search(self, search: str, spec: Mapping[str, Any], splits: Mapping[str, Sequence[str]]) -> None:
-        """Store a search and its split of the items, unless it is there.
+        """Store a search and its split of the items, unless it exists.
 
         Raises
         ------
         StoreError
-            If the search is there with another split.
+            If the search exists with another split.
         """
         if self._database.read_rows(sa.select(_SEARCH.c.id).where(_SEARCH.c.id == search)):
             if self.read_splits(search) != {name: list(ids) for name, ids in splits.items() if ids}:
@@ -99,7 +98,7 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_candidate(self, search: str, candidate: Candidate) -> None:
-        """Store a candidate, unless it is there."""
+        """Store a candidate, unless it exists."""
         row = {"search_id": search, "id": candidate.id, **row_of(candidate.program)}
         row |= {name: getattr(candidate, name) for name in ("slot", "op", "note", "parents")}
         with self._database.transaction() as connection:
@@ -109,7 +108,7 @@ class SearchRepository(Repository):
     def add_answers(
         self, search: str, candidate: str, replicate: int, predictions: Sequence[Prediction]
     ) -> None:
-        """Store answers in one transaction; those that are there stay, but failed ones give way."""
+        """Store answers in one transaction; existing ones are kept, except failed ones."""
         run = {"search_id": search, "candidate_id": candidate, "replicate": replicate}
         same = [_ANSWER.c[name] == value for name, value in run.items()]
         failed = _ANSWER.c.status == PredictionStatus.FAILED.value
@@ -123,12 +122,12 @@ class SearchRepository(Repository):
 
     @repeated(twice=True)
     def add_event(self, search: str, key: str, data: Mapping[str, Any]) -> None:
-        """Store a decision, unless there is one under its key."""
+        """Store a decision, unless there is one with its key."""
         with self._database.transaction() as connection:
             _append(connection, _EVENT, {"search_id": search, "key": key, "data": dict(data)})
 
     def read_progress(self) -> list[SearchProgress]:
-        """How far every search is, newest first."""
+        """Return the progress of every search, newest first."""
         counts = {
             table: dict(
                 self._database.read_tuples(
@@ -159,7 +158,7 @@ class SearchRepository(Repository):
         ]
 
     def read_candidates(self, search: str, ids: Sequence[str] | None = None) -> list[Candidate]:
-        """A search's candidates, or these of them, in order of arrival."""
+        """Return a search's candidates, or the given ones, in order of arrival."""
         few = None if ids is None else _CANDIDATE.c.id.in_(ids)
         found = []
         for row in self._rows(_CANDIDATE, search, _CANDIDATE.c.position, where=few):
@@ -175,7 +174,7 @@ class SearchRepository(Repository):
     def read_answers(
         self, search: str, candidate: str | None = None
     ) -> dict[tuple[str, int], list[Prediction]]:
-        """A search's answers, or those of one candidate, by candidate and replicate."""
+        """Return a search's answers, or those of one candidate, by candidate and replicate."""
         found = defaultdict[tuple[str, int], list[Prediction]](list)
         query = sa.select(_ANSWER.c.candidate_id, _ANSWER.c.replicate, *(_ANSWER.c[n] for n in _ANSWERED))
         query = query.where(_ANSWER.c.search_id == search)
@@ -193,9 +192,10 @@ class SearchRepository(Repository):
         return {row.key: row.data for row in self._rows(_EVENT, search, _EVENT.c.position)}
 
     def read_spent(self, search: str) -> tuple[float, int, tuple[int, int]]:
-        """What calls stored since a search began have used, and the tokens of those without a known price.
+        """Sum the usage of all calls stored since a search began, and the tokens without a price.
 
-        A call does not know what it was made for: those of other searches and workflows meanwhile count, too.
+        A call does not record its purpose, so calls of other searches and workflows in this time also
+        count.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class SearchRepository(Repository):
 
 
 def _append(connection: sa.Connection, table: sa.Table, row: dict[str, Any]) -> None:
-    """Store a row after all others of its search, unless there is one of its key."""
+    """Store a row after all others of its search, unless its key exists."""
     same = [column == row[column.name] for column in table.primary_key]
     if count_rows(connection, table, *same):
         return

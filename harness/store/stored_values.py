@@ -1,4 +1,4 @@
-"""What may go into a database, and what to say when something else comes out."""
+"""Convert values for storage, and describe damaged databases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oversight.harness.output import make_storable
 from oversight.harness.types import Item
 
 _DAMAGE = ("malformed", "not a database", "Could not decode", "invalid page", "could not read block")
-# SQLite says "disk I/O error" where a quota or a limit on the size of files is reached.
+# SQLite reports "disk I/O error" at a quota or a limit on file sizes.
 _FULL = ("disk is full", "disk I/O error", "No space left on device", "Disk quota exceeded")
 _RECOVERY = (
     "; the database is damaged: put back a copy of it, or save what can still be read "
@@ -24,13 +24,13 @@ _RECOVERY = (
 
 
 def describe_damage(shown: str, error: Exception) -> StoreError:
-    """Make the error of a stored value that cannot be what was written."""
+    """Make the error for a stored value that cannot have been written."""
     told = f"a stored value is not what was written ({type(error).__name__}: {error})"
     return StoreError(f"{shown}: {told}{_RECOVERY.format(shown)}")
 
 
 def is_read_only_failure(error: Exception) -> bool:
-    """Whether a database refused a write because it, or the connection, only reads."""
+    """Whether a write was refused because the database or the connection is read-only."""
     reason = str(getattr(error, "orig", None) or error)
     return "readonly" in reason or "read-only transaction" in reason
 
@@ -38,7 +38,7 @@ def is_read_only_failure(error: Exception) -> bool:
 def describe_failure(
     shown: str, error: Exception, *, read_only: bool, may_be_done: bool = False
 ) -> StoreError:
-    """Make the error of a database that cannot do what it was told; how to recover, if it is damaged."""
+    """Make the error for a failing database, with the way to recover if it is damaged."""
     reason = str(getattr(error, "orig", None) or error).splitlines()[0]
     if getattr(error, "connection_invalidated", False):
         told = f"{shown}: the connection to the database was lost ({reason}); run the command again"
@@ -69,7 +69,7 @@ def read_json(text: str | bytes) -> Any:
     """Read a JSON column."""
     try:
         return orjson.loads(text)
-    except orjson.JSONDecodeError:  # it knows no lone surrogates
+    except orjson.JSONDecodeError:  # SQLite cannot store half surrogate pairs
         if b"\\ud" in (text if isinstance(text, bytes) else text.encode()).lower():
             return json.loads(text)
         raise
@@ -78,13 +78,13 @@ def read_json(text: str | bytes) -> Any:
 def make_rows_storable(
     _connection: object, _cursor: object, statement: str, parameters: Any, _context: object, many: object
 ) -> tuple[str, Any]:
-    """Have no text reach any table that a database refuses, for one row's sake, with all rows beside it."""
+    """Remove characters that no database stores, so that one row cannot fail a batch."""
     return statement, clean_rows(parameters) if many else _clean(parameters)
 
 
 def clean_rows(rows: Sequence[Any]) -> Sequence[Any]:
-    """Rows without what no database takes."""
-    # All at once, since next to none holds anything that must go.
+    """Return rows without characters that no database stores."""
+    # Checked all at once, because almost no row needs cleaning.
     values = [row.values() for row in rows] if isinstance(rows[0], dict) else rows
     texts = "\n".join(map(_join_texts, zip(*values, strict=True)))
     return rows if make_storable(texts) == texts else [_clean(row) for row in rows]
@@ -104,12 +104,12 @@ def _clean(row: Any) -> Any:
 
 
 def make_items_storable(items: list[Item]) -> list[Item]:
-    """Items with what no database takes in visible form.
+    """Return items with characters that no database stores made visible.
 
     Raises
     ------
     DataError
-        If such a character is in an id, which must stay as it is.
+        If an id contains such a character, because ids must not change.
     """
     texts = "\n".join([text for item in items for text in (item.id, item.text, *item.options)])
     # All at once, since next to none holds anything that must go.
@@ -126,12 +126,12 @@ def _make_item_storable(item: Item) -> Item:
 
 
 def is_same_item(item: Item, text: str, options: str) -> bool:
-    """Whether an item has the text, and the options as JSON, that are stored."""
+    """Whether an item has the stored text and options (as JSON)."""
     return item.text == text and (write_tuple(item.options) == options or item.options == read_texts(options))
 
 
 def add_meta(item: Item, stored: str) -> dict[str, str] | None:
-    """A stored item's meta with the columns that it lacks; None if it lacks none."""
+    """Return a stored item's meta with missing columns added; None if none is missing."""
     if stored == write_meta(item.meta):
         return None
     before: dict[str, str] = read_json(stored)
@@ -154,7 +154,7 @@ def read_texts(options: str) -> tuple[str, ...]:
     return tuple(read_json(options))
 
 
-@lru_cache(maxsize=4096)  # fixed classes and orders of few options come again and again
+@lru_cache(maxsize=4096)  # cached, because fixed classes have few different orders
 def write_tuple(values: tuple[str, ...] | tuple[int, ...]) -> str:
     """Write a JSON column of texts or of whole numbers."""
     return write_json(values)

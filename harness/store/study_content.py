@@ -1,4 +1,4 @@
-"""SQL of what a study asks, and whom: yes/no questions with their answers, or a panel's assignments."""
+"""SQL of a study's items, questions, assignments and answers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _fields_of_question, _fields_of_assignment = attrgetter(*_OF_QUESTION), attrgett
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedLook:
-    """A look at the estimates, of so many planned ones, when so many of the drawn questions were answered."""
+    """A planned interim analysis, with its number, the number planned, and the answers at that time."""
 
     look: int
     looks: int
@@ -78,29 +78,29 @@ class ContentRepository(Repository):
 
     @property
     def replies(self) -> ReplyRepository:
-        """What experts answered, as replies to question ids."""
+        """Experts' answers by question id."""
         return ReplyRepository(self._database, panel=False)
 
     def add_items(self, items: Iterable[Item]) -> list[str]:
-        """Store items that are not there yet, all or none; return the ids of all of them.
+        """Store new items, all or none; return the ids of all of them.
 
         Items are drawn and written in portions, so that a file of any length takes little memory.
 
         Raises
         ------
         DataError
-            If an item is there with another text or other options: questions about it were asked
-            as it was, so it may not change. If an id is given twice, or is one that not every database
-            takes; of texts and options such characters are kept in visible form.
+            If an item exists with another text or other options, because questions were asked about it and
+            it must not change; if an id occurs twice; or if an id has characters that not every database
+            stores (in texts and options these are made visible).
 
         Columns that a stored item did not have yet are added to its meta; what it has stays.
         """
         return [item.id for portion in self.store_items(items) for item in portion]
 
     def store_items(self, items: Iterable[Item]) -> Iterator[list[Item]]:
-        """Store items as `add_items`, and give each portion once it is; they stay when the last was given."""
+        """Store items as `add_items` does, and yield each stored portion; kept only if all are read."""
         given = set[str]()
-        # exclusive, or two processes could give one place to two items
+        # exclusive, so that two processes cannot give one place to two items
         with self._database.transaction(exclusive=True) as connection:
             first = count = count_rows(connection, _ITEM)
             removed = WithdrawalRepository(self._database).read_removed() if first else set[str]()
@@ -127,7 +127,8 @@ class ContentRepository(Repository):
                     (i.id, at, i.text, write_tuple(i.options), write_tuple(i.permutation), write_meta(i.meta))
                     for at, i in enumerate(fresh, count)
                 ]
-                insert_tuples(connection, _ITEM, _OF_ITEM, rows)  # another process may be storing the same
+                # another process may be storing the same item
+                insert_tuples(connection, _ITEM, _OF_ITEM, rows)
                 count += len(fresh)
                 yield portion
             index_new_words(connection, first)
@@ -137,12 +138,12 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_ITEM.c.id).limit(1)))
 
     def read_source(self, digest: str) -> list[str] | None:
-        """Ids of the items of a source that was noted, in its order; None if none was."""
+        """Return the ids of the items of a recorded source, in order; None if it was not recorded."""
         noted = self._database.read_rows(sa.select(_SOURCE.c["items"]).where(_SOURCE.c.digest == digest))
         return list(self._iterate_first_ids(noted[0][0])) if noted else None
 
     def note_source(self, digest: str, ids: Sequence[str], *, are_all: bool = False) -> None:
-        """Note whose items these are, so that they need not be read again, if they are the first of all.
+        """Record the source of these items, so that they need not be read again.
 
         `are_all` if they are known to be all.
         """
@@ -154,7 +155,7 @@ class ContentRepository(Repository):
         return chain.from_iterable(names for (names,) in self._database.read_portions(query))
 
     def _read_known(self, ids: list[str]) -> dict[str, tuple[str, str, str]]:
-        """Text, and options and meta in JSON, of the items of these ids that are stored."""
+        """Return text, and options and meta in JSON, of stored items with these ids."""
         json = (sa.cast(column, sa.Text) for column in (_ITEM.c.options, _ITEM.c.meta))
         query = sa.select(_ITEM.c.id, _ITEM.c.text, *json)
         rows = self._database.read_rows(query.where(self._database.among(_ITEM.c.id, ids)))
@@ -165,7 +166,7 @@ class ContentRepository(Repository):
         return self._database.read_table(Item, _ITEM, _ITEM.c.position)
 
     def read_bare_items(self) -> list[Item]:
-        """All items in source order without texts and metadata, which take little memory.
+        """Return all items in source order without texts and metadata, to save memory.
 
         Options are in the order of the source, and items with the same ones share them.
         """
@@ -176,12 +177,12 @@ class ContentRepository(Repository):
             return [Item(name, "", *parts[text]) for name, text in pairs]
 
     def find_items(self, ids: Collection[str]) -> dict[str, Item]:
-        """Stored items of these ids; fewer if some are not stored."""
+        """Return stored items with these ids; missing ones are left out."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.id, ids))
         return {item.id: item for item in self._database.read_values(Item, query)}
 
     def find_same(self, texts: Collection[str]) -> list[Item]:
-        """Stored items that have one of these texts, in no order; at most a portion of texts."""
+        """Return stored items with one of these texts, in no order; at most a portion of texts."""
         query = select_values(Item, _ITEM).where(self._database.among(_ITEM.c.text, texts))
         return list(self._database.read_values(Item, query))
 
@@ -193,9 +194,9 @@ class ContentRepository(Repository):
             return {name: read_texts(options) for name, options in self._database.read_tuples(query)}
 
     def add_questions(self, questions: Iterable[Question]) -> int:
-        """Store questions that are not there yet; return how many were new.
+        """Store new questions; return how many there were.
 
-        A question keeps the expert it was first put to, even if routed again.
+        A question keeps its first expert, even if it is routed again.
         """
         return self.add_question_fields(map(_fields_of_question, questions), self.count_draws())
 
@@ -212,13 +213,13 @@ class ContentRepository(Repository):
         return self._database.add_rows(_QUESTION, _OF_QUESTION, rows)
 
     def count_draws(self) -> int:
-        """Number of draws whose questions, control questions included, have a place in their queue."""
+        """Return the number of draws whose questions have a place in their queue."""
         last = [self._database.read_rows(sa.select(sa.func.max(table.c.place)))[0][0] for table in _PLACED]
         return max((-1 if place is None else int(place)) // PLACES for place in last) + 1
 
     @contextmanager
     def indexing_late(self) -> Iterator[None]:
-        """Have the first questions of all, stored inside, indexed at the end: in order, not one by one.
+        """Build the index of the first questions at the end of the block, which is faster.
 
         To be used inside of `oversight.harness.store.Store.together`. Other than SQLite, a database indexes
         them as they come, since whoever reads would have to wait until the end.
@@ -237,31 +238,31 @@ class ContentRepository(Repository):
         return bool(self._database.read_rows(sa.select(_QUESTION.c.id).limit(1)))
 
     def read_questions_about(self, items: Sequence[Item]) -> list[Question]:
-        """All questions about these items, at most a portion of them."""
+        """Return all questions about at most a portion of items."""
         about = self._database.among(_QUESTION.c.item_id, [item.id for item in items])
         return self._database.read_values(Question, select_values(Question, _QUESTION).where(about))
 
     def find_other_rule(self, protocol: str) -> Question | None:
-        """The first question, in the order of items, that another rule drew; second questions aside."""
+        """Return the first question that another rule drew, except second questions."""
         names = (protocol, SECOND_QUESTIONS)
         other = select_values(Question, _QUESTION).join(_ITEM).where(_QUESTION.c.protocol.not_in(names))
         query = other.order_by(_ITEM.c.position, _QUESTION.c.option).limit(1)
         return next(iter(self._database.read_values(Question, query)), None)
 
     def count_questions(self) -> int:
-        """Number of questions drawn."""
+        """Return the number of drawn questions."""
         with self._database.transaction() as connection:
             return count_rows(connection, _QUESTION)
 
     def read_experts(self) -> dict[str, str]:
-        """Question id → whom it was put to, of all questions."""
+        """Return the expert of every question, by id."""
         query, found = sa.select(_QUESTION.c.id, _QUESTION.c.expert), dict[str, str]()
         for names, experts in self._database.read_portions(query):
             found.update(zip(names, experts, strict=True))
         return found
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Question id → whom it was put to, of at most a portion of ids; fewer if some were never asked."""
+        """Return the expert by question, for at most a portion of ids; unknown ids are left out."""
         query = sa.select(_QUESTION.c.id, _QUESTION.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_QUESTION.c.id, ids))))
 
@@ -279,16 +280,16 @@ class ContentRepository(Repository):
         Raises
         ------
         StoreError
-            If a question has another verdict already.
+            If a question has a different verdict already.
         """
         return self.replies.add_replies(
             Response(a.question.id, a.expert, str(a.verdict), a.source, a.comment) for a in answers
         )
 
     def read_answers(self) -> list[Answer]:
-        """Answers with their questions, in order of arrival; those to second questions aside.
+        """Return answers with their questions, in order of arrival, except those to second questions.
 
-        A question that was handed over, and answered by whoever took it, is put to that expert.
+        A reassigned question has the expert who answered it.
         """
         asked = {q.id: q for q in self.read_questions(second=False)}
         handed = PeopleRepository(self._database).read_handovers()
@@ -300,11 +301,11 @@ class ContentRepository(Repository):
             return [Answer(asked[r.id], r.expert, Verdict(r.value), r.source, r.comment) for r in replies]
 
     def read_looks(self) -> list[PlannedLook]:
-        """All looks taken, in their order."""
+        """Return all analyses in order."""
         return self._database.read_table(PlannedLook, _LOOK, _LOOK.c.look)
 
     def add_look(self, look: PlannedLook) -> None:
-        """Note a look; one that was noted before stays as it is."""
+        """Record an analysis; an existing record is kept."""
         if look.look not in {taken.look for taken in self.read_looks()}:
             row = {**row_of(look), "created": datetime.now(UTC).isoformat()}
             self._database.write_rows(_LOOK.insert(), [row])
@@ -315,7 +316,7 @@ class PanelRepository(Repository):
 
     @property
     def replies(self) -> ReplyRepository:
-        """What annotators chose, as replies to assignment ids."""
+        """Annotators' choices by assignment id."""
         return ReplyRepository(self._database, panel=True)
 
     def add_assignments(self, assignments: Sequence[Assignment]) -> int:
@@ -332,26 +333,26 @@ class PanelRepository(Repository):
         return self._database.read_values(Assignment, query)
 
     def add_choices(self, choices: Iterable[Choice]) -> int:
-        """Store what annotators chose, all or none; return how many were new.
+        """Store annotators' choices, all or none; return how many were new.
 
         Raises
         ------
         StoreError
-            If an assignment has another label already.
+            If an assignment has a different label already.
         """
         return self.replies.add_replies(
             Response(c.assignment.id, c.assignment.annotator, c.label, c.source, c.comment) for c in choices
         )
 
     def read_choices(self) -> list[Choice]:
-        """All that was chosen or skipped, in order of arrival."""
+        """Return all choices and skips, in order of arrival."""
         given = {a.id: a for a in self.read_assignments()}
         replies = self.replies.read_replies().values()
         with self._database.reading():
             return [Choice(given[r.id], r.value, r.source, r.comment) for r in replies]
 
     def read_ratings(self) -> list[Rating]:
-        """What was chosen, in the order of the items; what was skipped is no row."""
+        """Return the choices in the order of the items; skips are left out."""
         said = self.replies.read_replies()
         return [
             Rating(a.item_id, a.annotator, said[a.id].value)

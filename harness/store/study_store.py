@@ -1,4 +1,4 @@
-"""A study's database and all that is read and written there."""
+"""The store of a study: its database with all repositories."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from oversight.harness.types import Item
 
 
 class Store(Database):
-    """An open database with all repositories of a study on it; see `Connections`."""
+    """An open database with all repositories of a study; see `Connections`."""
 
     def __init__(self, url: str, *, write_marked: bool = False) -> None:
         super().__init__(url, write_marked=write_marked)
@@ -77,13 +77,14 @@ class Store(Database):
         self.withdrawals = WithdrawalRepository(self)
 
     def replies(self, *, panel: bool) -> ReplyRepository:
-        """What annotators of a panel said, or else experts to all that lies in their queues."""
+        """Replies of a panel's annotators, or of experts to everything in their queues."""
         return self.panel.replies if panel else AllReplies(self, self.controls)
 
     def count_asked(self, *, panel: bool) -> dict[str, int]:
-        """Person → how many questions, or assignments of a panel, in the order of the first of each.
+        """Return each person's number of questions or assignments, in the order of the first of each.
 
-        Control questions count, as they lie in the same queues; what was handed over counts for its taker.
+        Control questions count, because they are in the same queues; reassigned questions count for the new
+        expert.
         """
         table: sa.Table = (AssignmentRow if panel else QuestionRow).__table__
         person = table.c.annotator if panel else table.c.expert
@@ -95,7 +96,7 @@ class Store(Database):
         with self.transaction() as connection:
             counts: dict[str, int] = dict(connection.execute(count).all())
             last = connection.execute(sa.select(sa.func.max(position))).scalar() if counts else None
-            # all are met within the first items, mostly; a database would sort every question first
+            # mostly found within the first items, whereas a database would sort all questions
             while last is not None and start <= last and len(found) < len(counts):
                 rows = connection.execute(in_order.where(position >= start, position < end))
                 found |= {name: counts[name] for name in dict.fromkeys(rows.scalars()) if name not in found}
@@ -109,13 +110,13 @@ class Store(Database):
         return {name: n for name, n in every.items() if n}
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
-        """Question, or assignment of a panel → the study's item it is about; of those that are stored."""
+        """Return the study's item by question or assignment, for stored ones."""
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)
 
     def measure_asked_texts(self, *, panel: bool) -> dict[str, int]:
-        """Question, or assignment of a panel → characters of the text it is about; control questions, too."""
+        """Return the text length by question or assignment, including control questions."""
         items, gold = ItemRow.__table__, GoldItemRow.__table__
         question, control = QuestionRow.__table__, ControlQuestionRow.__table__
         of_panel = [(AssignmentRow.__table__, items)]
@@ -127,14 +128,14 @@ class Store(Database):
         return lengths
 
     def read_shown_items(self) -> dict[str, Item]:
-        """Id → item, of all that anybody may be asked about: the study's and gold items."""
+        """Return all items that anybody may be asked about, by id: the study's and gold items."""
         gold = {name: found.item for name, found in self.controls.read_gold_items().items()}
         return gold | {item.id: item for item in self.content.read_items()}
 
     def count_rows(self, *names: str) -> dict[str, int]:
-        """Number of rows of each table of items, questions, answers, runs and predictions, or of those named.
+        """Return the number of rows of each main table, or of the named ones.
 
-        Predictions may be many millions, which take seconds to count.
+        There may be many millions of predictions, which take seconds to count.
         """
         rows = (ItemRow, QuestionRow, AnswerRow, RunRow, PredictionRow)
         tables = [row.__table__ for row in rows if not names or row.__tablename__ in names]
@@ -143,7 +144,7 @@ class Store(Database):
 
 
 def refuse_mark(url: str) -> None:
-    """Raise `StoreError` if a database is at this address and has a mark, before work that would write."""
+    """Raise `StoreError` if an existing database has a mark, before work that would write."""
     if has_database(url):
         with Store(url) as store:
             store.marks.refuse_mark()

@@ -1,7 +1,7 @@
-"""SQL of what is taken out of a study: an item, the answers about it, or a person.
+"""SQL of withdrawals: removing an item, its answers, or a person.
 
-Rows are removed or changed for good. The audit trail keeps its links: events say what was withdrawn, and
-events that told what is erased are redacted, see `AuditRepository.redact`.
+Rows are removed or changed permanently. The audit trail keeps its links: events say what was withdrawn, and
+events with erased content are redacted, see `AuditRepository.redact`.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """What a change took back: the questions (or assignments) about it, and answers to them.
+    """What a change withdrew: questions (or assignments) and their answers.
 
     Attributes
     ----------
     questions
-        Their ids.
+        Ids of the questions.
     answers
-        Answers that were taken back, as columns by name.
+        Withdrawn answers, as columns by name.
     predictions
-        Number of models' answers that were removed.
+        Number of removed predictions.
     """
 
     questions: Sequence[str]
@@ -106,15 +106,15 @@ class Withdrawn:
 
 
 class WithdrawalRepository(Repository):
-    """Items and people that are taken out of a study. To be used inside of `Store.together`, exclusively."""
+    """Removes items and people; use inside an exclusive `Store.together`."""
 
     def read_removed(self) -> set[str]:
-        """Ids of the items that were removed."""
+        """Return the ids of removed items."""
         query = sa.select(_EVENT.c.asked_id).where(_EVENT.c.kind == "item_removed")
         return {name for (name,) in self._database.read_tuples(query)}
 
     def remove_item(self, item_id: str) -> Withdrawn:
-        """Remove an item with its questions, answers and predictions; what was paid stays booked."""
+        """Remove an item with its questions, answers and predictions; its costs stay booked."""
         with self._database.transaction(exclusive=True) as connection:
             done = self._take_back(connection, item_id)
             for table in reversed(ItemRow.metadata.sorted_tables):
@@ -124,14 +124,14 @@ class WithdrawalRepository(Repository):
                 connection.execute(sa.delete(table).where(condition))
             place = connection.execute(sa.select(_ITEM.c.position).where(_ITEM.c.id == item_id)).scalar_one()
             connection.execute(sa.delete(_ITEM).where(_ITEM.c.id == item_id))
-            # columns are arrays over the items, so places have no gaps
+            # columns are arrays over the items, so positions must have no gaps
             moved = sa.update(_ITEM).where(_ITEM.c.position > place)
             connection.execute(moved.values(position=_ITEM.c.position - 1))
             self._forget_derived(connection)
         return done
 
     def correct_item(self, item: Item, *, ask_again: bool) -> Withdrawn:
-        """Store an item's new text and options; answers and predictions about it stay, unless asked again."""
+        """Store an item's new text and options; answers and predictions stay unless asked again."""
         with self._database.transaction(exclusive=True) as connection:
             asked = self._find_asked(connection, item.id)
             done = Withdrawn(questions=asked, answers=(), predictions=0)
@@ -172,7 +172,7 @@ class WithdrawalRepository(Repository):
     def _delete_answers(
         self, connection: sa.Connection, where: Callable[[sa.Table, str], sa.ColumnElement[bool]]
     ) -> list[dict[str, Any]]:
-        """Take answers back, with an event each; what they were."""
+        """Withdraw answers with an event each; return them."""
         gone = list[dict[str, Any]]()
         for table, name, value in _REPLIES:
             columns = (table.c[name].label("id"), table.c[value].label("value"))
@@ -188,19 +188,19 @@ class WithdrawalRepository(Repository):
         return gone
 
     def _leave_queues(self, connection: sa.Connection, asked: Collection[str]) -> None:
-        """Take questions out of the queues on a server; the next push removes their tasks there."""
+        """Take questions out of the queues on a server; the next push removes their tasks."""
         for table in (_TASK, _QUARANTINE):
             there = self._database.among(table.c.question_id, asked)
             connection.execute(sa.delete(table).where(there))
 
     def _forget_derived(self, connection: sa.Connection) -> None:
-        """Remove what follows from items and is made again when it is needed."""
+        """Remove cached data that are derived from items."""
         clear_words(connection)
         connection.execute(sa.delete(RunColumnsRow.__table__))
         connection.execute(sa.delete(ItemSourceRow.__table__))
 
     def erase_calls(self, text: str) -> None:
-        """Erase requests and replies of calls that hold a text; what they cost stays booked."""
+        """Erase requests and replies of calls that contain a text; their costs stay booked."""
         call, start = CallRow.__table__, text[:200]
         forms = {start, json.dumps(start)[1:-1], json.dumps(start, ensure_ascii=False)[1:-1]}
         position = sa.func.instr if self._database.is_file else sa.func.strpos
@@ -210,16 +210,16 @@ class WithdrawalRepository(Repository):
             connection.execute(sa.update(call).where(holds).values(erased))
 
     def erase_revisions(self, asked: Collection[str]) -> None:
-        """Erase what annotations on a server said about questions."""
+        """Erase the content of annotations about questions."""
         there = self._database.among(_REVISION.c.question_id, asked)
         self._database.write_rows(sa.update(_REVISION).where(there).values(result=[]), [{}])
 
     def find_records(self, told: Callable[[AuditRecord], bool]) -> list[AuditRecord]:
-        """Events of the trail that tell something."""
+        """Return the events with content of some kind."""
         return [record for record in AuditRepository(self._database).read_records() if told(record)]
 
     def reseal_batches(self) -> list[AuditRecord]:
-        """Events of batches of which answers were taken back or renamed, with the digests of what is left."""
+        """Make events for batches with withdrawn or renamed answers, with new digests."""
         answers = DesignRepository(self._database)
         alone = self.find_records(lambda record: record.kind in ("answer", "withdrawn"))
         last_about = {record.asked_id: record.position for record in alone}
@@ -242,7 +242,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def read_person(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        """Table → rows that name a person, without digests of secrets."""
+        """Return the rows that name a person by table, without digests of secrets."""
         found = dict[str, list[dict[str, Any]]]()
         for table, column in (*_OF_PEOPLE, *_OF_PERSON_ALONE):
             columns = [c for c in table.c if c.name not in _SECRET]
@@ -251,7 +251,7 @@ class WithdrawalRepository(Repository):
         return found
 
     def forget_texts(self, name: str) -> int:
-        """Remove comments and reasons of a person from answers and absences; how many there were."""
+        """Remove a person's comments and the reasons given about them; return how many there were."""
         number = 0
         with self._database.transaction(exclusive=True) as connection:
             for table, _, _ in _REPLIES:
@@ -264,9 +264,9 @@ class WithdrawalRepository(Repository):
         return number
 
     def rename_person(self, name: str, *, keep_labels: bool) -> str:
-        """Put a made-up name in place of a person's, and remove what is about them alone; the made-up name.
+        """Replace a person's name by a pseudonym, and remove rows about them; return the pseudonym.
 
-        Without labels their answers are taken back, too; the questions stay, open.
+        Without labels their answers are also withdrawn; the questions are open again.
         """
         other = f"erased-{secrets.token_hex(4)}"
         with self._database.transaction(exclusive=True) as connection:
@@ -294,7 +294,7 @@ class WithdrawalRepository(Repository):
 
 
 def read_item_ids(path: str | Path) -> list[str]:
-    """Read the ids of the items in a database file, without waiting for who holds it.
+    """Read the ids of the items in a database file, without waiting for locks.
 
     Raises
     ------
@@ -303,26 +303,26 @@ def read_item_ids(path: str | Path) -> list[str]:
     """
     address = f"file:{quote(str(path))}?mode=ro"
     if not Path(f"{path}-wal").exists():
-        address += "&immutable=1"  # or SQLite would leave a log and its index beside the file
+        address += "&immutable=1"  # otherwise SQLite would leave a log and its index beside the file
     with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
         return [name for (name,) in connection.execute("SELECT id FROM item")]
 
 
 def scrub_file(path: str | Path) -> None:
-    """Overwrite what was removed from a database file and its log, where it may still be read."""
+    """Overwrite removed content in a database file and its log, where it could still be read."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _of_item(table: sa.Table, item_id: str) -> Iterable[tuple[sa.Table, sa.ColumnElement[bool]]]:
-    """Questions about a study's item; gold items have ids of their own."""
+    """Condition on questions about a study's item; gold items have separate ids."""
     condition = table.c.item_id == item_id
     return [(table, sa.and_(condition, table.c.kind != "gold") if table is _CONTROL else condition)]
 
 
 def _charge_predictions(connection: sa.Connection, item_id: str) -> int:
-    """Book what predictions about an item cost to their runs before the rows are removed; their number."""
+    """Book the cost of predictions about an item before they are removed; return their number."""
     p = _PREDICTION.c
     sums = (sa.func.sum(p.attempts), sa.func.sum(p.input_tokens), sa.func.sum(p.output_tokens))
     query = sa.select(p.run_id, *sums, sa.func.count()).where(p.item_id == item_id).group_by(p.run_id)

@@ -1,4 +1,4 @@
-"""The hand-made workflows, one a file; `load_program` gives any of them as a program."""
+"""The hand-made workflows, one per file; `load_program` loads any of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NAMES = ("cot", "cot-sc", "self-refine", "debate", "step-back", "quality-diversi
 
 
 def load_program(name: str) -> Program:
-    """Read a workflow of the library, or a file of one's own if `name` ends in ``.py``.
+    """Load a workflow of the library, or the user's file if `name` ends in ``.py``.
 
     Raises
     ------
     ConfigError
-        If there is no such workflow or file.
+        If the workflow or the file does not exist.
     """
     own = name.endswith(".py")
     if not own and name not in NAMES:

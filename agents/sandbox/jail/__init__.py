@@ -1,1 +1,1 @@
-"""The second tier's jail: the standard library alone, in a process of its own."""
+"""The second tier's jail: only the standard library, in a separate process."""

@@ -1,4 +1,4 @@
-"""How good every candidate is, from stored answers and the labels of the moment: pure functions."""
+"""Scores of candidates from stored answers and present labels, as pure functions."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""What all candidates answered to all items, as numbers: one row per replicate of a candidate.
+"""All candidates' answers to all items as arrays, one row per replicate of a candidate.
 
-An archive may hold half a million answers. Scores need of each the option, its status and its tokens, so
-that is what is kept; texts stay in the database.
+An archive may have half a million answers. Scores need only the option, its status and its tokens, so only
+these are kept; texts stay in the database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AnswerCounts:
 
 
 class _Row:
-    """What one replicate of a candidate answered: arrays with an entry per item."""
+    """Answers of one replicate of a candidate, as arrays over the items."""
 
     def __init__(self, number: int) -> None:
         self.option = np.full(number, UNREADABLE, np.int32)
@@ -51,18 +51,18 @@ class AnswerTable:
     Parameters
     ----------
     items
-        Ids of all items that may be answered.
+        Ids of all items.
 
     Attributes
     ----------
     rows
         By candidate and replicate.
     places
-        Number of each item, from 1; entry 0 of a row stands for items that are not in the table.
+        Number of each item, from 1; entry 0 of a row represents unknown items.
     changes, version
-        How often each row changed, and all of them together.
+        Number of changes of each row, and of all rows.
     failures
-        When answers failed, which tells faults of the endpoint from failures that a program provokes.
+        Times of failed answers, which separate faults of the endpoint from provoked failures.
     """
 
     def __init__(self, items: Iterable[str] = ()) -> None:
@@ -82,25 +82,25 @@ class AnswerTable:
         row.tokens[places] = [p.input_tokens + p.output_tokens for p in predictions]
 
     def put_columns(self, found: CandidateColumns) -> None:
-        """Store answers as the database gives them."""
+        """Store answers given as the database's columns."""
         row, places = self._open_row((found.candidate, found.replicate)), self._find(found.items)
         row.option[places], row.status[places], row.tokens[places] = found.option, found.status, found.tokens
 
     def _open_row(self, key: Key) -> _Row:
-        """The row of a replicate, which is about to change."""
+        """Return the row of a replicate that is about to change."""
         self.changes[key] += 1
         self.version += 1
         return self.rows.setdefault(key, _Row(len(self.places) + 1))
 
     def add_failures(self, key: Key, times: Mapping[str, str]) -> None:
-        """Take in when answers of a candidate's replicate failed: item id → time in ISO format."""
+        """Record when answers of a candidate's replicate failed: item id → time in ISO format."""
         self.failures.add_times(key, times)
         self._failed.add(key)
         self.changes.update(self._failed)  # these times may excuse the failures of other programs
         self.version += 1
 
     def options(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Shape (M, n): the option, `UNREADABLE` for an answer without one, `FAILED` for what is left out.
+        """Shape (M, n): the option, `UNREADABLE` for an answer without one, `FAILED` for left-out ones.
 
         An answer is left out if it is missing, or if the endpoint failed (`is_left_out`). Any other failed
         answer is `UNREADABLE`, so it counts as wrong.
@@ -122,7 +122,7 @@ class AnswerTable:
         return excused
 
     def is_there(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
-        """Shape (M, n): whether there is an answer, a failed one among them."""
+        """Shape (M, n): whether there is an answer, including failed ones."""
         return np.asarray(self._take("status", ids, items, replicate) != _ABSENT)
 
     def has_failed(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> BoolArray:
@@ -143,7 +143,7 @@ class AnswerTable:
     def read(
         self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Shape (M, n) each: option, and place of the status in `STATUSES`, where there is an answer."""
+        """Shape (M, n) each: option, and index of the status in `STATUSES`, if there is an answer."""
         where = ids, items, replicate
         return self._take("option", *where), self._take("status", *where)
 
@@ -153,7 +153,7 @@ class AnswerTable:
         return sum(int(row.tokens[places].sum()) for row in self.rows.values())
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Answers to those of these items that have one: option and status alone.
+        """Return option and status of the answers to these items, for items with an answer.
 
         A failed answer that is not left out (`is_left_out`) is unreadable, so it counts as wrong.
         """
@@ -169,7 +169,7 @@ class AnswerTable:
         return found
 
     def all_predictions(self) -> dict[Key, list[Prediction]]:
-        """Everything that was answered: option and status alone."""
+        """Return option and status of all answers."""
         return {
             key: [
                 _make_prediction(item, int(row.option[place]), int(row.status[place]), key[1])
@@ -183,7 +183,7 @@ class AnswerTable:
         return np.array([self.places.get(item, 0) for item in items], np.int64)
 
     def _take(self, what: str, ids: Sequence[str], items: Sequence[Item], replicate: int) -> NDArray[Any]:
-        """One of the three arrays of some rows, at some items, shape (M, n)."""
+        """Select one of the three arrays for some rows and items, shape (M, n)."""
         places = self._find(item.id for item in items)
         rows = (self.rows.get((c, replicate), self._empty) for c in ids)
         taken = [getattr(row, what)[places] for row in rows]

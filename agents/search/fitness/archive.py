@@ -1,4 +1,4 @@
-"""Everything a search knows: programs, where they come from, what they answered. No score is kept.
+"""The data of a search: programs, their origin and their answers, without scores.
 
 Scores follow from answers and labels (`oversight.agents.search.fitness.board`), so that new labels re-score
 an archive without one call. Every change is stored before it counts; an archive is what the database says,
@@ -36,12 +36,12 @@ class Archive:
     candidates, events
         By id; by key.
     search, store
-        The search's id and where changes are written, unless the archive need not outlive the process.
+        The search's id and the store for changes; None for an archive in memory.
 
     Attributes
     ----------
     table
-        What was answered: options, statuses and tokens.
+        Answers: options, statuses and tokens.
     """
 
     splits: Mapping[str, tuple[Item, ...]]
@@ -57,7 +57,7 @@ class Archive:
             self._join_family(candidate)
 
     def add_candidate(self, candidate: Candidate) -> None:
-        """Take a candidate in, unless its program is there already.
+        """Add a candidate, unless its program exists.
 
         Raises
         ------
@@ -74,13 +74,13 @@ class Archive:
             self._join_family(candidate)
 
     def _join_family(self, candidate: Candidate) -> None:
-        """Note which proposals a candidate was made from; programs of the library are in nobody's line."""
+        """Record the proposals a candidate was made from; library programs have no line."""
         families = self.table.failures.families
         made = [p for p in candidate.parents if self.candidates[p].slot >= 0]
         families[candidate.id] = frozenset((candidate.id,)).union(*(families[p] for p in made))
 
     def record(self, candidate: str, replicate: int, predictions: Sequence[Prediction]) -> None:
-        """Take in what a candidate answered in one of its replicates, and when answers failed."""
+        """Store a candidate's answers in one replicate, and when answers failed."""
         predictions, failed = _stamp(predictions)
         if failed:
             number = sum(key.startswith(f"{_FAILURES}{candidate}/{replicate}/") for key in self.events)
@@ -92,29 +92,29 @@ class Archive:
         self.table.put_answers(candidate, replicate, predictions)
 
     def note(self, key: str, data: Mapping[str, Any]) -> None:
-        """Write down a decision; the first one under a key stands."""
+        """Record a decision; the first one under a key is kept."""
         if key not in self.events:
             if self.store:
                 self.store.add_event(self.search, key, data)
             self.events[key] = data
 
     def to_ask(self, candidate: str, replicate: int, items: Sequence[Item]) -> list[Item]:
-        """Items without an answer, or with a failed one: those are asked again whenever they come up."""
+        """Return the items without an answer, or with a failed one, which is requested again."""
         there, failed = self.table.is_there, self.table.has_failed
         done = there([candidate], items, replicate)[0] & ~failed([candidate], items, replicate)[0]
         return [items[i] for i in np.flatnonzero(~done)]
 
     def predictions(self, candidate: str, items: Iterable[Item], replicate: int = 0) -> list[Prediction]:
-        """Answers of a candidate to these items, failed ones among them: option and status alone."""
+        """Return option and status of a candidate's answers to these items, including failed ones."""
         return self.table.predictions(candidate, items, replicate)
 
     def count_answers(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """How many of these items each candidate has an answer to, failed ones among them, shape (M,)."""
+        """Number of these items that each candidate has answered, including failed ones, shape (M,)."""
         found: IntArray = self.table.is_there(ids, items, replicate).sum(axis=1)
         return found
 
     def matrix(self, ids: Sequence[str], items: Sequence[Item], replicate: int = 0) -> IntArray:
-        """Answers as `oversight.agents.search.fitness.scores.score_items` takes them, shape (M, n)."""
+        """Answers in the form for `oversight.agents.search.fitness.scores.score_items`, shape (M, n)."""
         return self.table.options(ids, items, replicate)
 
     def digest(self) -> str:
@@ -147,7 +147,7 @@ def load_archive(store: Store, search: str) -> Archive:
     Raises
     ------
     StoreError
-        If there is no such search, or one of its items is gone.
+        If the search does not exist, or one of its items is missing.
     """
     searches = store.searches
     drawn = searches.read_splits(search)

@@ -1,4 +1,4 @@
-"""How good every candidate is, from stored answers and the labels of the moment: a pure function.
+"""Scores of all candidates under one set of labels, as a pure function.
 
 Nothing here is stored. A `Board` is the archive seen through one set of labels; another set gives
 another board of the same answers, without one call.
@@ -36,7 +36,7 @@ _ROWS_AT_ONCE = 128
 
 @dataclass(slots=True)
 class ScoredRows:
-    """Rows of `score_items`, kept as long as answers, items and labels stay what they are."""
+    """Rows of `score_items`, cached while answers, items and labels stay the same."""
 
     _items: Sequence[Item] | None = None
     _labelled: ExpertLabels | None = None
@@ -44,7 +44,7 @@ class ScoredRows:
     _votes: dict[int, bytes] = field(default_factory=dict)
 
     def begin(self, items: Sequence[Item], labelled: ExpertLabels) -> None:
-        """Forget all that was made of other items or labels."""
+        """Drop rows for other items or labels."""
         if self._items is not items or self._labelled is not labelled:
             self._items, self._labelled = items, labelled
             self._rows.clear()
@@ -63,7 +63,7 @@ class ScoredRows:
         """Score candidates in one of their replicates, shape (M, n)."""
         self.begin(items, labelled)
         voters = None
-        if labelled.routed.any():  # their posterior is made of all votes of those that answered all items
+        if labelled.routed.any():  # their posterior uses the votes of all candidates with complete answers
             voters = table.options(ids, items, replicate)
             votes = voters[(voters[:, labelled.routed] != FAILED).all(axis=1)].tobytes()
             if self._votes.get(replicate) != votes:
@@ -73,7 +73,7 @@ class ScoredRows:
         keys = [(estimator, c, replicate) for c in ids]
         new = [j for j, key in enumerate(keys) if key not in self._rows or self._rows[key][0] != changes[j]]
         for some in split_into_batches(new, _ROWS_AT_ONCE):
-            # numpy adds up the items of a row that is alone in another order than those of several
+            # numpy sums a single row in another order than several rows
             rows = [ids[j] for j in (some * 2 if len(some) == 1 else some)]
             found = score_items(table.options(rows, items, replicate), labelled, estimator, voters)
             for j, row in zip(some, found, strict=False):
@@ -88,7 +88,7 @@ _AT_ONCE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """The archive through one set of labels; arrays have a row, or an entry, per candidate.
+    """The archive under one set of labels; arrays have one row or entry per candidate.
 
     Attributes
     ----------
@@ -99,15 +99,16 @@ class Board:
     scores
         Per-item scores, shape (M, n).
     labelled
-        What experts said of the n items.
+        Experts' labels of the n items.
     shrunk
         Posterior of the candidates.
     count
-        Sums up the answers of each candidate's first replicate.
+        Counts the answers of each candidate's first replicate.
     options
-        What one candidate answered, shape (n,), by its id.
+        Options of one candidate, shape (n,), by its id.
     scale, unit
-        What scores are, ``"accuracy"`` or ``"q"``, and how large a point of accuracy is: 1/(K − 1) in q.
+        Scale of the scores, ``"accuracy"`` or ``"q"``, and the size of one point of accuracy: 1/(K − 1) in
+        q.
     """
 
     ids: tuple[str, ...]
@@ -125,13 +126,13 @@ class Board:
         return {}
 
     def standing(self, name: str) -> Standing:
-        """How a candidate stands; computed when it is asked for, as a search asks about few."""
+        """Standing of a candidate, computed on demand, because a search needs only a few."""
         if name not in self._standings:
             self._standings[name] = self._stand(self.places[name])
         return self._standings[name]
 
     def avoided(self, name: str) -> float | None:
-        """Share of refused options that a candidate avoided; None without a no. Never a correct rate."""
+        """Share of refused options that a candidate avoided; None without a no. Not an accuracy."""
         return _avoided(self.options(name), self.labelled)
 
     @cached_property
@@ -145,17 +146,17 @@ class Board:
         return self.count()
 
     def accuracy(self, score: float) -> float:
-        """A score as an accuracy: (K − 1)q − (K − 2) where scores are q."""
+        """Convert a score to an accuracy: (K − 1)q − (K − 2) on the scale q."""
         return 1 - (1 - score) / self.unit
 
     def values(self, ids: Sequence[str]) -> FloatArray:
-        """Estimates of candidates as measured."""
+        """Estimates of candidates, unshrunken."""
         return np.array([float(np.nanmean(self.scores[self.places[c]])) for c in ids])
 
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
-        if len(set(mean)) == len(mean):  # mostly: nobody's tokens need be summed up
+        if len(set(mean)) == len(mean):  # mostly no tokens need to be summed
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]
 
@@ -166,7 +167,7 @@ class Board:
 
     @cached_property
     def wins(self) -> IntArray:
-        """How often each is the best in draws from the posterior."""
+        """How often each candidate is the best in draws from the posterior."""
         rng, M = np.random.default_rng(0), len(self.ids)
         best = [
             (self.shrunk.mean + self.shrunk.sd * rng.standard_normal((_AT_ONCE, M))).argmax(axis=1)
@@ -212,7 +213,7 @@ class Board:
 
 
 def rounded(value: float) -> float:
-    """Without the last digits, where equal candidates differ by the order of sums alone."""
+    """Round away the last digits, in which equal candidates differ by the order of sums."""
     return round(value, 9)
 
 
@@ -232,19 +233,20 @@ def score_candidates(
     Parameters
     ----------
     items, labelled
-        The items and what experts said of them, in the same order.
+        The items and experts' labels of them, in the same order.
     estimator
         See `oversight.agents.search.fitness.scores`.
     replicates
         How often every candidate was asked; an item's score is the mean over them, and the item stays
         the unit: repeated runs of one item are not independent.
     ids
-        Only these candidates; all if None.
+        Only these candidates; None for all.
     kept
-        Where scores are found that were worked out before, and kept.
+        Cache of scores.
     by_parents
-        Whether a child is taken to be about as good as its parents
-        (`oversight.agents.search.fitness.empirical_bayes`), else all candidates for draws around one mean.
+        Whether a child is assumed to be about as good as its parents
+        (`oversight.agents.search.fitness.empirical_bayes`); otherwise all candidates are draws around one
+        mean.
 
     Raises
     ------
@@ -304,7 +306,7 @@ def _mean_over_runs(scored: Sequence[FloatArray]) -> FloatArray:
 
 
 def _avoided(y: IntArray, labelled: ExpertLabels) -> float | None:
-    """Share of the items with a no, and an answer, whose refused options were not chosen; weighted."""
+    """Share of the items with a no and an answer whose refused options were not chosen; weighted."""
     refused = labelled.refused & ((labelled.truth < 0) & (y >= UNREADABLE))[:, None]
     hit = refused[np.arange(len(y)), np.maximum(y, 0)] & (y >= 0)
     asked = float(labelled.weight @ refused.any(axis=1))

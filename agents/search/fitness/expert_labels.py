@@ -1,4 +1,4 @@
-"""Experts' answers about a fixed list of items, as arrays: the input of every fitness.
+"""Experts' labels of a fixed list of items as arrays, the input of every fitness.
 
 Labels that say what an answer is not, alone: both routes to them.
 
@@ -34,7 +34,7 @@ from oversight.harness.types import Item
 
 
 def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLabels:
-    """Take the yes out of labels.
+    """Remove yes answers from labels.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def keep_complementary(labelled: ExpertLabels, how: str, seed: int) -> ExpertLab
         ``"all"`` changes nothing; ``"no"`` leaves items with a yes out; ``"drawn"`` draws a wrong option of
         each instead, unless another was refused already.
     seed
-        Of the draws, each by the item's id.
+        Seed of the draws, combined with the item's id.
 
     Raises
     ------
     BadInput
-        If options were drawn with unequal propensities: then it is no chance which items have a yes.
+        If options were drawn with unequal propensities, so that having a yes is not random.
     """
     if how == "all":
         return labelled
@@ -89,11 +89,11 @@ class ExpertLabels:
     refused
         Options with a no, shape (n, K).
     propensities
-        With which every option was asked about, shape (n, K); meaningful where `routed`.
+        Propensity of every option, shape (n, K); used if `routed`.
     routed
         Whether the item's options were drawn with unequal propensities, shape (n,).
     cluster
-        Number of the item's cluster, shape (n,); all different where items are independent.
+        Number of the item's cluster, shape (n,); all different if items are independent.
     weight
         How much the item counts, shape (n,), above 0: more if the experts of the classes that it was asked
         about answered fewer of their questions. By default all items count alike.
@@ -131,7 +131,7 @@ class ExpertLabels:
         clusters: Mapping[str, str] | None = None,
         rates: Mapping[str, float] | None = None,
     ) -> ExpertLabels:
-        """Gather labels of these items; labels of others and abstentions are left out.
+        """Collect labels of these items; labels of others and abstentions are left out.
 
         An item with an abstention among routed questions is left out whole, because which questions
         stay unanswered may depend on the truth. `clusters` names the cluster of every item by id. With
@@ -141,7 +141,7 @@ class ExpertLabels:
         Raises
         ------
         EstimateError
-            If an item has two true options, all its options refused, or two answers about one option.
+            If an item has two true options, all options refused, or two answers about one option.
         NotIdentified
             If a search takes no such labels, see `oversight.harness.estimate.combinations`.
         """
@@ -176,7 +176,7 @@ class ExpertLabels:
         return cls(ids, n_options, truth, refused, propensities, routed, cluster, weight)
 
     def routed_data(self, columns: IntArray) -> RoutedSample:
-        """Answers about some items, as the estimators of `oversight.harness.estimate` take them."""
+        """Answers about some items in the form for the estimators of `oversight.harness.estimate`."""
         yes = self.truth[columns, None] == np.arange(self.refused.shape[1])
         item, asked = np.nonzero(yes | self.refused[columns])
         return RoutedSample(
@@ -194,7 +194,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
     Parameters
     ----------
     with_open
-        Whether a question that has no answer yet counts as one without a yes or a no.
+        Whether a question without an answer counts as one without a yes or a no.
     """
     asked, answered = read_questions(labels, with_open=with_open)
     rank = _ranks([item.id for item in items], labels)[asked.item]
@@ -207,7 +207,7 @@ def count_answers(items: Sequence[Item], labels: LabelColumns, *, with_open: boo
 
 
 def find_rates(counts: ClassCounts) -> dict[str, float]:
-    """Class → share of its questions that was answered; empty if the shares differ no more than by chance."""
+    """Class → share of its answered questions; empty if the shares differ only by chance."""
     asked, answered = zip(*counts.values(), strict=True) if counts else ((), ())
     rates = answering_rates(asked, answered).tolist()
     return dict(zip(counts, rates, strict=True)) if len(set(rates)) > 1 else {}
@@ -216,7 +216,7 @@ def find_rates(counts: ClassCounts) -> dict[str, float]:
 def _name_classes(
     items: Sequence[Item], rank: IntArray, asked: QuestionColumns, common: Mapping[str, float] | set[str]
 ) -> list[str]:
-    """The class that each question is about: its option's text, or its expert if the text is a rare one."""
+    """Class of each question: the option's text, or its expert if the text is rare."""
     texts = [items[i].options[k] for i, k in zip(rank.tolist(), asked.option.tolist(), strict=True)]
     experts = [asked.experts[e] for e in asked.expert.tolist()]
     return [t if t in common else f"expert: {e}" for t, e in zip(texts, experts, strict=True)]
@@ -225,7 +225,7 @@ def _name_classes(
 def _weigh(
     items: Sequence[Item], labels: LabelColumns, rates: Mapping[str, float]
 ) -> tuple[FloatArray, BoolArray]:
-    """Weight of every item, and whether only a part of its questions was answered; of unequal rates alone."""
+    """Weight of every item, and whether only some of its questions were answered; for unequal rates."""
     weight, partial = np.ones(len(items)), np.zeros(len(items), np.bool_)
     if not rates:
         return weight, partial
@@ -242,7 +242,7 @@ def _weigh(
 
 
 def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
-    """Which of these items each place of the index is, −1 for other items."""
+    """Which of these items each index position is, −1 for other items."""
     place = labels.index.find(ids)
     rank = np.full(labels.index.size, -1)
     rank[place[place >= 0]] = np.flatnonzero(place >= 0)
@@ -250,14 +250,14 @@ def _ranks(ids: Sequence[str], labels: LabelColumns) -> IntArray:
 
 
 def _rows_of(ids: Sequence[str], labels: LabelColumns) -> tuple[IntArray, LabelColumns]:
-    """The labels of these items, and which of the items each is about."""
+    """The labels of these items, and the item of each."""
     rank = _ranks(ids, labels)
     mine = np.flatnonzero(rank[labels.item] >= 0)
     return rank[labels.item[mine]], labels.take(mine)
 
 
 def _refuse_contradictions(ids: Sequence[str], row: IntArray, option: IntArray, yes: BoolArray) -> None:
-    """Refuse two answers about one option, and two true options of an item."""
+    """Raise an error for two answers about one option, or two true options of an item."""
     order = np.lexsort((option, row))
     for j in np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(option[order]) == 0)):
         name, asked = ids[row[order[j]]], option[order[j]]

@@ -1,4 +1,4 @@
-"""The power of a search, before it starts: the smallest difference its labels show, and what would help.
+"""The power of a search before it starts: the smallest detectable difference, and what would help.
 
 Two programs of accuracy .6 are simulated as language models err
 (`oversight.harness.estimate.sample_size`), labelled as the items at hand are, and scored as
@@ -34,12 +34,12 @@ NAMES: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """What can be seen.
+    """The power of the labels.
 
     Attributes
     ----------
     n, answers, K
-        Labelled selection items, experts' answers about them, and their numbers of options, as text.
+        Number of labelled selection items, of experts' answers about them, and numbers of options, as text.
     units
         Effective number of clusters that the items come in (`effective_clusters`), n if independent. Each
         counts as one item: what a cluster shows beyond that is not known before a program has answered.
@@ -50,7 +50,7 @@ class Power:
     alternatives
         Label kind → smallest difference with as many items.
     needed
-        Difference → items of the present kind that would show it.
+        Difference → number of items of the present kind that would detect it.
     """
 
     n: int
@@ -63,7 +63,7 @@ class Power:
     needed: dict[float, int]
 
     def lines(self) -> list[str]:
-        """In words, for whoever is about to spend money."""
+        """The power in words, for the user before spending money."""
         more = ", ".join(f"{n:,} for {100 * d:.0f} points" for d, n in self.needed.items())
         items = "" if self.answers == self.n else f" about {self.n} items"
         items += "" if self.units == self.n else f" in clusters that count as {self.units:.0f} items,"
@@ -77,7 +77,7 @@ class Power:
 
 
 def measure_power(labelled: ExpertLabels) -> Power:
-    """Tell what the labels of the selection items can show."""
+    """Measure the power of the selection items' labels."""
     answered = labelled.answered
     options = Counter(labelled.n_options[answered].tolist())
     n = options.total()
@@ -120,7 +120,7 @@ def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
 
 
 def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
-    """The same with m different options asked about per item, drawn uniformly."""
+    """The same with m different options per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
     if (labelled.truth < 0).all():  # the true option is never asked about

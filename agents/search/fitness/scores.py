@@ -1,4 +1,4 @@
-"""Answers and expert labels become per-item scores on the accuracy scale, many candidates at once.
+"""Per-item scores on the accuracy scale from answers and expert labels, for many candidates at once.
 
 Candidates are ranked by means of these scores, compared by means of their differences, item by item,
 and told apart by the spread of those differences. So every estimator is written as one: a score per
@@ -57,18 +57,18 @@ _PARTS = 1_000_000
 def score_items(
     answers: IntArray, labelled: ExpertLabels, estimator: str = "ml", voters: IntArray | None = None
 ) -> FloatArray:
-    """Score every candidate on every item, shape (M, n); NaN where there is nothing to score.
+    """Score every candidate on every item, shape (M, n); NaN if it cannot be scored.
 
     Parameters
     ----------
     answers
         Shape (M, n): the option answered, from 0, `UNREADABLE` or `FAILED`.
     labelled
-        What experts said about the n items.
+        Experts' labels of the n items.
     estimator
         A name of `ESTIMATORS`.
     voters
-        Answers of all candidates, where these are those of some: routed answers are scored by all votes.
+        Answers of all candidates, if `answers` are those of some: routed answers use all votes.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def score_items(
 
 
 def _stratum(y: IntArray, labelled: ExpertLabels, columns: IntArray, K: int, estimator: str) -> FloatArray:
-    """Scores on items of one K whose options were drawn uniformly."""
+    """Scores on items with one K whose options were drawn uniformly."""
     refused = labelled.refused[columns]
     settled = labelled.truth[columns] >= 0
     readable = y >= 0
@@ -119,7 +119,7 @@ def _is_even(weight: FloatArray) -> bool:
 
 
 def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
-    """Scores whose plain mean is the weighted mean of those given, by candidate; NaN stays."""
+    """Scores whose plain mean is the weighted mean of the given ones, by candidate; NaN stays."""
     known = ~np.isnan(scores)
     total = np.where(known.any(axis=1), known @ weight, 1.0)[:, None]
     mean = np.nansum(weight * scores, axis=1, keepdims=True) / total
@@ -128,7 +128,7 @@ def _spread_weights(scores: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _count(these: BoolArray, weight: FloatArray) -> IntArray:
-    """Weighted numbers of items by candidate: whole items if all weigh the same, else millionths of one."""
+    """Weighted numbers of items by candidate: whole items if all weigh the same, otherwise millionths."""
     number: IntArray = these.sum(axis=1)
     if not _is_even(weight):
         number = np.rint(_PARTS * (these @ weight)).astype(np.int64)
@@ -176,7 +176,7 @@ def _raw(readable: BoolArray, avoided: BoolArray, _: FloatArray, __: FloatArray)
 def _routed(
     y: IntArray, labelled: ExpertLabels, columns: IntArray, estimator: str, votes: IntArray
 ) -> FloatArray:
-    """Doubly robust outcomes; the votes of the candidates that answered all items make the posterior."""
+    """Doubly robust outcomes; the posterior uses the votes of candidates with complete answers."""
     if estimator == "raw":
         raise EstimateError("raw q is not defined for options drawn with unequal propensities; use ml")
     data = labelled.routed_data(columns)

@@ -1,4 +1,4 @@
-"""How new candidates are proposed: ADAS, AFlow, reflection, recombination."""
+"""Proposers of new candidates: ADAS, AFlow, reflection, recombination."""
 
 import lazy_loader
 

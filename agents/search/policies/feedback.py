@@ -1,4 +1,4 @@
-"""Candidates as a proposer is told of them: numbers with their noise, and never a right answer."""
+"""Describe candidates for a proposer: numbers with their noise, and never a right answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CALL_CHARACTERS = 320
 
 
 def describe_scale(view: PolicyView) -> str:
-    """What a score is in this search, and that it is noisy."""
+    """Explain what a score is in this search, and that it is noisy."""
     luck = "" if view.published else " Scores have been corrected for luck."
     return render_template(f"scale_{view.board.scale}", luck=luck)
 
@@ -42,10 +42,10 @@ def describe_standing(view: PolicyView, name: str) -> str:
 
 
 def describe_archive(view: PolicyView) -> str:
-    """The archive, bounded: some of the best with their source, the latest by name and number only.
+    """Describe the archive within limits: some of the best with source, the latest by name and number.
 
-    Proposals under way at once see, the two best apart, other members of it: whoever sees the same writes the
-    same.
+    Except for the two best, concurrent proposals see different members, because proposers with the same
+    input write the same.
     """
     ranked = view.board.ranked()
     best = _choose_best(ranked, view.slot % view.in_flight)
@@ -62,7 +62,7 @@ def describe_archive(view: PolicyView) -> str:
 
 
 def _choose_best(ranked: list[str], place: int) -> list[str]:
-    """The two best and three behind them: each of the proposals at once has others, as long as there are."""
+    """The two best and three behind them, which differ between concurrent proposals."""
     head, rest, width = ranked[:ALWAYS], ranked[ALWAYS:], BEST - ALWAYS
     pages = max(1, -(-len(rest) // width))
     start = (place % pages) * width
@@ -70,7 +70,7 @@ def _choose_best(ranked: list[str], place: int) -> list[str]:
 
 
 def describe_slot(view: PolicyView) -> dict[str, str]:
-    """What a proposal is told of itself, unlike all others under way, and of programs refused before."""
+    """Describe this proposal's own task, which differs from concurrent ones, and refused programs."""
     told = f"This is proposal {view.slot + 1} of {view.planned}."
     if view.in_flight > 1:
         told += f" Up to {view.in_flight} are written at once, and none sees the others."
@@ -86,7 +86,7 @@ def describe_slot(view: PolicyView) -> dict[str, str]:
 
 
 def describe_experience(view: PolicyView, parent: str) -> str:
-    """What was tried on a parent: better, worse or undecided, each with its probability."""
+    """List what was tried on a parent: better, worse or undecided, each with its probability."""
     advice = {"worse": "do not repeat it", "better": "build on it", "undecided": "not known to matter"}
     lines = []
     for name in view.board.ids:
@@ -108,10 +108,10 @@ async def describe_cases(
     refuted_only: bool = False,
     with_calls: bool = False,
 ) -> str:
-    """Feedback items that experts refuted, all of them certain errors, and as many that they did not.
+    """Feedback items that experts refuted, all certain errors, and as many that they did not.
 
-    What is shown is what experts said of the candidate's own choice; the right option never is. With calls, a
-    refuted item is shown with what the candidate asked and got on it.
+    They show what experts said about the candidate's own choice, never the right option. With calls, a
+    refuted item also shows the candidate's calls and replies.
     """
     certain = most if refuted_only else most // 2
     refuted: list[tuple[Item, str]] = []
@@ -140,7 +140,7 @@ async def describe_cases(
 
 
 def describe_calls(told: Replay, item: Item) -> str:
-    """What a program asked and got, call by call, as data and cut short; empty if nothing is known of it."""
+    """A program's calls and replies, quoted and cut short; empty if unknown."""
     lines = []
     for number, call in enumerate(told.calls[:MOST_CALLS], 1):
         asked = call.messages[-1].content.replace(item.text, "(the question)").strip()

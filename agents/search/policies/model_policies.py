@@ -1,4 +1,4 @@
-"""The proposers that ask a model: a reply becomes a proposal, and a refused program is mended."""
+"""Proposers that call a model: a reply becomes a proposal, and a refused program is repaired."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class ModelPolicy:
 
     async def repair(
         self,
-        view: PolicyView,  # noqa: ARG002  recombination draws again from it
+        view: PolicyView,  # noqa: ARG002  used by recombination to draw again
         proposal: Proposal,
         reason: str,
         attempt: int,  # noqa: ARG002  the conversation counts its turns
     ) -> Proposal | None:
-        """Say why a program is refused, in its own conversation; None if the reply is of no use."""
+        """Report in its conversation why a program is refused; None if the reply is unusable."""
         if proposal.program is None or proposal.talk is None:
             return None
         talk, source = proposal.talk, proposal.program.source
-        # a later reply may have been of no use: then it is not the program that was refused
+        # a later reply may have been unusable, so the program may differ from the refused one
         which = "" if talk.found.get("code") == source else f", which is\n\n```python\n{source}```\n\n"
         told = {"which": which, "reason": quote_data(reason, ERROR_CHARACTERS)}
         try:
@@ -55,7 +55,7 @@ class ModelPolicy:
         return proposal_of(found, proposal.op, proposal.parents, proposal.note, talk)
 
     def refused(self, error: ReplyRefused, parents: tuple[str, ...], talk: Conversation) -> Proposal:
-        """A proposal that came to nothing."""
+        """Make a proposal without a program."""
         return Proposal(
             None,
             self.name,
@@ -105,10 +105,10 @@ class Adas(ModelPolicy):
 
 
 class _LeaderPolicy(ModelPolicy, ABC):
-    """A proposer of one change of one parent, which is drawn as the best is likely to be."""
+    """A proposer of one change to one parent, drawn by its posterior."""
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """One change of one parent."""
+        """Propose one change to one parent."""
         parent = draw_leader(view)
         talk = Conversation.begin(self.optimiser, self.name, view.slot)
         told = {
@@ -128,7 +128,7 @@ class _LeaderPolicy(ModelPolicy, ABC):
 
     @abstractmethod
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a changed program; `told` are the fields that all templates for this share."""
+        """Ask for a changed program; `told` are the fields of all its templates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class AFlow(_LeaderPolicy):
     name: str = "aflow"
 
     async def change(self, view: PolicyView, parent: str, talk: Conversation, told: Fields) -> Fields:
-        """Ask for a change; the same change again is asked to be another, once."""
+        """Ask for a change; a repeated change is asked to be different, once."""
         board = [view.candidates[c] for c in view.board.ids]
         prompt = render_template(
             "aflow",
@@ -162,7 +162,7 @@ class AFlow(_LeaderPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Reflect(_LeaderPolicy):
-    """Reflective mutation: mend the one cause that explains most of what experts refuted.
+    """Reflective mutation: repair the one cause that explains most refuted answers.
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a
     certain error and is shown as one; an answer that was not refuted is not thereby right, and is shown as

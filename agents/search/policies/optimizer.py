@@ -1,4 +1,4 @@
-"""Talking with the model that writes programs: tolerant of how it replies, strict about what counts.
+"""Talk with the model that writes programs: read replies leniently, check contents strictly.
 
 A reply is wanted as one JSON object with named texts. What comes is read generously: thoughts, fences
 and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
@@ -55,7 +55,7 @@ def write_guide(restrictions: str, roles: Sequence[Role], shape: PromptFormat) -
 
 
 def quote_data(text: str, most: int) -> str:
-    """A text of others as data in a prompt: one line in quotes, no longer than `most` characters."""
+    """Quote others' text as data in a prompt: one line, no longer than `most` characters."""
     quoted = json.dumps(text[:most] + ("…" if len(text) > most else ""), ensure_ascii=False)
     return quoted.replace("`", "'")
 
@@ -86,24 +86,24 @@ _FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 
 
 class ReplyRefused(ModelError):
-    """The optimiser's reply could not be used, even after a turn to mend it."""
+    """The optimiser's reply was unusable, even after one request to repair it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Optimizer:
-    """The model that writes programs, and what it is told about the task.
+    """The model that writes programs, and its information about the task.
 
     Attributes
     ----------
     ask
-        How it is reached.
+        Calls the model.
     task
-        What the items are like, with one example; never an answer.
+        Description of the items, with one example and never an answer.
     guide
-        What a workflow may use, and what the sandbox forbids, see
+        What a workflow may use, and what the sandbox refuses, see
         `oversight.agents.search.policies.optimizer`.
     temperature, max_tokens
-        Of every call; the cap is on a reply.
+        Settings of every call; the limit applies to a reply.
     """
 
     ask: Ask
@@ -122,9 +122,9 @@ class Conversation:
     path
         Names the draws: a proposal resumed after a kill finds its replies in the cache.
     log
-        What had to be mended.
+        Repairs that were necessary.
     found
-        What the last reply held that could be used.
+        Usable content of the last reply.
     """
 
     optimiser: Optimizer
@@ -137,7 +137,7 @@ class Conversation:
 
     @classmethod
     def begin(cls, optimiser: Optimizer, *path: object) -> Conversation:
-        """Open one with the system message; `path` names the proposal."""
+        """Begin with the system message; `path` names the proposal."""
         name = "/".join(("meta", *map(str, path)))
         return cls(optimiser, name, [Message("system", render_template("system"))])
 
@@ -147,7 +147,7 @@ class Conversation:
         Raises
         ------
         ReplyRefused
-            If the reply lacks one after its turn to be mended.
+            If the reply lacks one after one request to repair it.
         ModelError
             If there was no reply.
         """
@@ -182,7 +182,7 @@ def render_template(template: str, **fields: object) -> str:
 
 
 def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Find the wanted fields in a reply: those found, and the names of those that are not.
+    """Find the wanted fields in a reply; return those found and the names of the others.
 
     A field called ``code`` must be Python that parses and defines ``forward``.
     """
@@ -195,14 +195,14 @@ def parse_fields(text: str, fields: Sequence[str]) -> tuple[dict[str, str], list
     for candidate in _objects(text):
         found |= {n: v for n in fields if isinstance(v := candidate.get(n), str) and (v := v.strip())}
     if "code" in fields:
-        # Else the last fence that holds a program.
+        # Otherwise the last fence with a program.
         texts = (found.pop("code", ""), *reversed(_FENCE.findall(text)))
         found |= next(({"code": code} for block in texts if (code := _code(block))), {})
     return found, [name for name in fields if name not in found]
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """JSON objects in a text: the whole, the content of fences, and what stands between outer braces."""
+    """JSON objects in a text: the whole, the content of fences, and text between outer braces."""
     text = _TRIPLE.sub(lambda found: json.dumps(found[1]), text)
     pieces = [text, *_FENCE.findall(text)]
     if "{" in text and "}" in text:
@@ -215,7 +215,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _code(text: str) -> str:
-    """A program's text without the fence round it; empty if it is none."""
+    """A program's text without the fence around it; empty if there is none."""
     fenced = _FENCE.search(text)
     source = (fenced[1] if fenced else text).strip("\n")
     if not source or len(source) > LONGEST:

@@ -1,4 +1,4 @@
-"""A proposer, what it may see of a search, how it draws a parent there, and what it hands in.
+"""The interface of proposers: their view of a search, the draw of a parent, and proposals.
 
 By default the parent is the largest of one draw from every candidate's posterior (Thompson 1933, Biometrika
 25), at a quarter of its standard deviation: mostly whoever is believed best. What an edit of a parent can be
@@ -33,18 +33,18 @@ STEEPNESS_PER_POINT = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
-    """A candidate's answer to a feedback item, and what experts said of it.
+    """A candidate's answer to a feedback item, with the experts' answers about it.
 
     Attributes
     ----------
     item, option
-        The item, and the option chosen; None if no option could be read.
+        The item, and the chosen option; None if no option could be read.
     known
-        Whether there is an answer that experts' answers can be held against.
+        Whether the answer can be compared with experts' answers.
     settled
         Whether an expert named the right option.
     refuted
-        Whether experts said no to the choice: by that option, or about the choice itself.
+        Whether experts refuted the choice, by naming the right option or with a no about the choice.
     """
 
     item: Item
@@ -56,27 +56,27 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyView:
-    """What a proposer sees: one snapshot of the archive, feedback, and its own random stream.
+    """A proposer's view: a snapshot of the archive, feedback, and a separate random stream.
 
     Attributes
     ----------
     board
-        The archive as far as the slot sees it, scored.
+        The scored archive that the slot sees.
     candidates
         By id.
     start
         Id of the workflow that the user would use without a search.
     published
-        Whether parents are selected as published.
+        Whether parents are selected as in the publication.
     slot, in_flight, planned
-        Number of the proposal, from 0; how many are under way at once; how many there will be.
+        Number of the proposal, from 0; number of concurrent proposals; planned number.
     refused
         Why the last programs were refused.
     judge
-        Has a candidate answer feedback items, in random order until so many are refuted, and tells what
-        experts said of its answers.
+        Answers feedback items with a candidate in random order until the requested number is refuted, and
+        returns the comparison with the experts.
     transcribe
-        Tells what a candidate asked and got on a feedback item that it has answered, from stored calls.
+        Returns a candidate's stored calls on a feedback item that it has answered.
     """
 
     board: Board
@@ -94,25 +94,25 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a proposer hands in: a program, or the reason why it has none.
+    """A proposal: a program, or the reason why there is none.
 
     Attributes
     ----------
     program
-        None if the proposer could not come up with one.
+        None if the proposer found none.
     op, parents, note
         As in `oversight.harness.types.program.Candidate`.
     refused
         Why there is no program.
     log
-        What happened on the way: repairs, odd replies, refusals.
+        Events on the way: repairs, odd replies, refusals.
     tokens
-        What the proposer itself spent.
+        Tokens that the proposer itself used.
     is_told
-        Whether later proposals are told why this one was refused: it is about the program, not about how the
-        model was reached.
+        Whether later proposals learn why this one was refused, because the reason concerns the program and
+        not the connection to the model.
     talk
-        The conversation that it comes from, in which a repair goes on; None without.
+        The conversation in which a repair continues; None without.
     """
 
     program: Program | None
@@ -127,11 +127,11 @@ class Proposal:
 
 
 class Policy(Protocol):
-    """How new candidates come about."""
+    """A proposer of new candidates."""
 
     @property
     def name(self) -> str:
-        """As in study.toml."""
+        """Name in study.toml."""
         ...
 
     async def propose(self, view: PolicyView) -> Proposal:
@@ -141,7 +141,7 @@ class Policy(Protocol):
     async def repair(
         self, view: PolicyView, proposal: Proposal, reason: str, attempt: int
     ) -> Proposal | None:
-        """Mend a program that was refused for `reason`; None gives up."""
+        """Repair a program that was refused for `reason`; None gives up."""
         ...
 
 
@@ -156,7 +156,7 @@ def draw_parent(view: PolicyView, ids: Sequence[str]) -> Candidate:
 
 
 def draw_leader(view: PolicyView) -> Candidate:
-    """Draw a parent among all; as published among the start and the three best others."""
+    """Draw a parent among all; in parity mode among the start and the three best others."""
     if not view.published:
         return draw_any(view)
     others = [c for c in view.board.ranked() if c != view.start]
@@ -169,7 +169,7 @@ def draw_any(view: PolicyView) -> Candidate:
 
 
 def child_name(parent: Candidate, view: PolicyView) -> str:
-    """Its family's name and the number of its proposal."""
+    """The name of its family and the number of its proposal."""
     return f"{parent.program.name.split('+')[0]}+{view.slot + 1}"
 
 
@@ -188,5 +188,5 @@ def published_probabilities(scores: FloatArray) -> FloatArray:
 
 
 def choose(p: FloatArray, rng: np.random.Generator) -> int:
-    """Draw one index; by the cumulated probabilities, so that equal p give equal draws."""
+    """Draw one index by cumulated probabilities, so that equal p give equal draws."""
     return min(int(np.searchsorted(np.cumsum(p), rng.random(), side="right")), len(p) - 1)

@@ -1,4 +1,4 @@
-"""A proposer that needs no strong model: it recombines and changes workflows that are there.
+"""A proposer without a model: it recombines and edits existing workflows.
 
 Children are made from selected parents by edits of their source
 (`oversight.agents.search.policies.recombine`): other numbers of samples, rounds and examples, other
@@ -39,7 +39,7 @@ async def forward(task):
 
 
 def read_constants(source: str) -> dict[str, Value]:
-    """Numbers and texts that stand as constants in capitals at the top of a source."""
+    """Return numbers and texts that are constants in capitals at the top of a source."""
     found: dict[str, Value] = {}
     for statement in ast.parse(source).body:
         match statement:
@@ -50,7 +50,7 @@ def read_constants(source: str) -> dict[str, Value]:
 
 
 def replace_constants(source: str, values: Mapping[str, Value]) -> str:
-    """Give constants that are there other values; others are left out."""
+    """Replace values of existing constants; other names are ignored."""
     tree = ast.parse(source)
     for statement in tree.body:
         match statement:
@@ -60,7 +60,7 @@ def replace_constants(source: str, values: Mapping[str, Value]) -> str:
 
 
 def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
-    """Pass ``keyword=NAME`` in every call that asks for an answer and does not pass it, NAME = value."""
+    """Pass ``keyword=NAME`` in every call for an answer that lacks it, with NAME = value."""
     tree = ast.parse(source)
     for call in ast.walk(tree):
         if _asks_for_answer(call) and all(k.arg != keyword for k in call.keywords):
@@ -71,7 +71,7 @@ def set_argument(source: str, keyword: str, name: str, value: Value) -> str:
 
 
 def remove_thinking(source: str) -> str:
-    """Ask for the answer alone wherever the thinking is thrown away: ``_, answer = await task.ask(...)``."""
+    """Request only the answer if the thinking is discarded: ``_, answer = await task.ask(...)``."""
     tree = ast.parse(source)
     for statement in ast.walk(tree):
         match statement:
@@ -93,7 +93,7 @@ def add_vote(source: str, votes: int) -> str:
 
 
 def run_beside(first: str, second: str) -> str:
-    """Run two workflows and vote; the first one's answer stands if they differ."""
+    """Run two workflows and vote; the first one's answer counts if they differ."""
     trees = [
         _renamed(tree, {name: (entry if name == "forward" else f"{name}{mark}") for name in _own_names(tree)})
         for tree, entry, mark in ((ast.parse(first), "one", "_1"), (ast.parse(second), "other", "_2"))
@@ -105,7 +105,7 @@ def run_beside(first: str, second: str) -> str:
 
 
 def count_calls(source: str) -> int:
-    """How many places in a source call the model: a rough measure of its size."""
+    """Count the calls of the model in a source, a rough measure of its size."""
     return sum(_is_ask(node) for node in ast.walk(ast.parse(source)))
 
 
@@ -136,7 +136,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _own_names(tree: ast.Module) -> set[str]:
-    """Names that a module defines at its top."""
+    """Names defined at the top of a module."""
     names: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -147,7 +147,7 @@ def _own_names(tree: ast.Module) -> set[str]:
 
 
 def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
-    """Give names in a tree others, in place."""
+    """Rename names in a tree in place."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
@@ -157,7 +157,7 @@ def _renamed(tree: ast.Module, names: Mapping[str, str]) -> ast.Module:
 
 
 def _import_vote(tree: ast.Module) -> str:
-    """Import what the added functions use, above everything but the docstring."""
+    """Add the imports of added functions after the docstring."""
     place = int(bool(tree.body) and _is_docstring(tree.body[0]))
     lines = "import asyncio\nfrom oversight.agents.workflow import vote"
     have = {ast.unparse(s) for s in tree.body if isinstance(s, _IMPORTS)}
@@ -177,7 +177,7 @@ Edit = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """Texts that may stand in a prompt, by what they are for."""
+    """Texts for prompts, by purpose."""
 
     instruction: tuple[str, ...]
     role: tuple[str, ...]
@@ -209,7 +209,7 @@ class Recombine:
     name: str = "recombine"
 
     async def propose(self, view: PolicyView) -> Proposal:
-        """Change one parent, or mix two; a program that is there already is changed again."""
+        """Change one parent, or combine two; an existing program is changed again."""
         known = set(view.board.ids)
         first = draw_any(view)
         for _ in range(TRIES):
@@ -222,12 +222,12 @@ class Recombine:
         return Proposal(None, self.name, (first.id,), refused=f"no new program in {TRIES} tries")
 
     async def repair(self, view: PolicyView, proposal: Proposal, reason: str, attempt: int) -> Proposal:
-        """Take another draw: nothing here can read an error."""
+        """Draw again, because this proposer cannot use an error message."""
         again = await self.propose(view)
         return replace(again, log=(*proposal.log, f"draw {attempt + 1}: {reason}"))
 
     def edit(self, first: str, second: str, rng: np.random.Generator) -> tuple[str, Edit]:
-        """Make one to three edits of the first source; return the name of the first edit, and the result."""
+        """Make one to three edits of the first source; return the first edit's name and the result."""
         ops = list(EDITS)
         op = ops[int(rng.choice(len(ops), p=_WEIGHTS))]
         source, note = EDITS[op](self, first, second, rng)
@@ -249,19 +249,19 @@ class Recombine:
         return replace_constants(source, {name: value}), f"{name} = {value!r}, was {found[name]!r}"
 
     def cross(self, source: str, other: str, rng: np.random.Generator) -> Edit:
-        """Take the second parent's values for some of the constants both have."""
+        """Use the second parent's values for some of the shared constants."""
         mine, theirs = read_constants(source), read_constants(other)
         shared = [n for n in sorted(mine) if n in theirs and theirs[n] != mine[n] and rng.random() < 0.7]
         note = f"{', '.join(shared)} as in the other parent" if shared else ""
         return replace_constants(source, {n: theirs[n] for n in shared}), note
 
     def add_examples(self, source: str, _: str, rng: np.random.Generator) -> Edit:
-        """Say how many of the study's solved examples a call shows."""
+        """Set how many of the study's solved examples a call shows."""
         n = EXAMPLES[int(rng.integers(len(EXAMPLES)))]
         return set_argument(source, "examples", "EXAMPLES", n), f"shows {n} examples"
 
     def add_role(self, source: str, _: str, rng: np.random.Generator) -> Edit:
-        """Let the solver play somebody."""
+        """Give the solver a role."""
         role = self.wordings.role[int(rng.integers(len(self.wordings.role)))]
         return set_argument(source, "role", "ROLE", role), f"plays: {role}"
 

@@ -1,4 +1,4 @@
-"""What the page of a search shows, as values that JSON can hold."""
+"""Data of a search's page, as JSON values."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""One candidate: its source against its parent's, and what it answered."""
+"""One candidate: its source compared with its parent's, and its answers."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ OUTCOMES = ("confirmed", "refuted", "open", "unreadable", "failed")
 
 
 def read_candidate(
-    study: Study,  # noqa: ARG001  every page is read so
+    study: Study,  # noqa: ARG001  all pages share this signature
     store: Store,
     *,
-    id: str,  # noqa: A002  as it stands in the address
+    id: str,  # noqa: A002  the name in the address
     search: str = "",
     after: str = "",
     only: str = "",
 ) -> dict[str, Any]:
-    """One candidate of a search, the newest without a name.
+    """One candidate of a search, by default the newest.
 
-    How it stands is said with all candidates of the search, beside which alone that means something.
+    Its standing is shown with all candidates of the search, because it is relative to them.
 
     Parameters
     ----------
     after
-        Place of the last item shown so far; the page goes on behind it.
+        Position of the last shown item; the page continues after it.
     only
-        One of `OUTCOMES`, to leave all other items out.
+        One of `OUTCOMES`, to hide all other items.
 
     Raises
     ------
     BadInput
-        If there is no such search or candidate, or a parameter is none.
+        If the search or candidate does not exist, or a parameter is invalid.
     """
     if only and only not in OUTCOMES:
         raise BadInput(f"only: is one of {', '.join(OUTCOMES)}, not {only!r}")
@@ -58,19 +58,19 @@ class CandidatePages:
     Parameters
     ----------
     store, search
-        The database, and the search as it stands there.
+        The database, and the search in its present state.
     """
 
     def __init__(self, store: Store, search: SearchProgress) -> None:
         self._store, self._search = store, search
         self._splits = store.searches.read_splits(search.id)
-        # A place stays what it is while answers come in: it counts all items of the splits in their order.
+        # A position does not change while answers arrive: it counts all items of the splits in order.
         self._ordered = [(split, item) for split in _SPLITS for item in self._splits.get(split, ())]
         self._items: dict[str, Item] = {}
         self._verdicts: dict[str, list[dict[str, str]]] = {}
 
     def read(self, candidate: Candidate, after: str = "", only: str = "") -> dict[str, Any]:
-        """Return one page: the candidate, its source against its parent's, and items behind a place."""
+        """Return one page: the candidate, its source against its parent's, and items after a position."""
         family = self._store.searches.read_candidates(self._search.id, candidate.parents)
         names = {c.id: c.program.name for c in family}
         sources = {c.id: c.program.source for c in family}
@@ -113,7 +113,7 @@ class CandidatePages:
         ]
 
     def _list_items(self, answers: Sequence[Prediction], after: str, only: str) -> dict[str, Any]:
-        """List at most fifty answered items behind a place."""
+        """List at most fifty answered items after a position."""
         if after and not after.isdecimal():
             raise BadInput(f"after: is a place among the items, not {after!r}")
         said = {p.item_id: p for p in answers}
@@ -149,7 +149,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """The search of this id, or the newest; BadInput if there is none."""
+    """Return the search with this id, or the newest; BadInput if there is none."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):
@@ -158,7 +158,7 @@ def find_search(store: Store, name: str) -> SearchProgress:
 
 
 def find_candidate(store: Store, search: str, name: str) -> Candidate:
-    """The candidate of this id; BadInput if there is none."""
+    """Return the candidate with this id; BadInput if there is none."""
     found = store.searches.read_candidates(search, [name])
     if not found:
         raise BadInput(f"search {search} has no candidate {name!r}")
@@ -166,7 +166,7 @@ def find_candidate(store: Store, search: str, name: str) -> Candidate:
 
 
 def compare_sources(old: str | None, new: str) -> list[dict[str, str]]:
-    """All lines of a source, each ``same``, ``added`` or ``removed`` against another; all same without."""
+    """Lines of a source: ``same``, ``added`` or ``removed`` against another, if there is one."""
     lines = new.splitlines()[:_LINES]
     if old is None:
         return [{"kind": "same", "text": line} for line in lines]
@@ -187,12 +187,12 @@ def _status(prediction: Prediction) -> str:
 
 
 def is_shown(search: SearchProgress, split: str) -> bool:
-    """Whether a split's items may be seen by now."""
+    """Whether a split's items may be shown now."""
     return split in SHOWN_BEFORE or search.winner is not None
 
 
 def tell_answer(item: Item, prediction: Prediction, verdicts: list[dict[str, str]]) -> dict[str, Any]:
-    """An answer of a candidate beside what experts said about the item."""
+    """A candidate's answer with the experts' answers about the item."""
     if not -1 < (prediction.option or 0) < len(item.options):
         told = f"is option {prediction.option}, which it does not have"
         raise StoreError(f"the answer to the item {item.id!r} {told}")
@@ -219,7 +219,7 @@ def _outcome(option: str | None, prediction: Prediction, verdicts: Sequence[Mapp
 
 
 def read_verdicts(store: Store, items: Sequence[Item]) -> dict[str, list[dict[str, str]]]:
-    """What experts said about items: options with verdicts, by item."""
+    """Experts' verdicts about items: options with verdicts, by item."""
     questions = store.content.read_questions_about(items)
     said = store.content.replies.find_values([q.id for q in questions])
     options = {item.id: item.options for item in items}

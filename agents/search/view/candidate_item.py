@@ -1,4 +1,4 @@
-"""What a candidate asked and got on one item: its run told again from stored calls."""
+"""A candidate's calls and replies on one item, replayed from stored calls."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def read_candidate_item(
     search: str = "",
     replicate: str = "0",
 ) -> dict[str, Any]:
-    """What a candidate asked and got on an item, and what it made of it.
+    """Return a candidate's calls and replies on an item, and its answer.
 
-    Calls are not stored by candidate: its program runs once more in the sandbox, with the stored calls as its
-    only endpoint. A call that is not stored ends that with a remark.
+    Calls are not stored by candidate: its program runs again in the sandbox with the stored calls as its
+    only endpoint. A missing call ends the replay with a remark.
 
     Raises
     ------
     BadInput
-        If there is no such search, candidate, item or answer, or the item is not to be shown yet.
+        If the search, candidate, item or answer does not exist, or the item must not be shown yet.
     """
     if not replicate.isdecimal():
         raise BadInput(f"replicate: is a whole number, not {replicate!r}")
@@ -72,12 +72,12 @@ def tell_items(
     splits: Mapping[str, str],
     replicate: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """The same by id, of those items that the candidate answered; their runs share one sandbox.
+    """The same by id for items that the candidate answered; their runs share one sandbox.
 
     Parameters
     ----------
     splits
-        By id of the items to tell of, the split of each.
+        Split of each item by id.
     """
     answers = store.searches.read_answers(search.id, candidate.id).get((candidate.id, replicate), [])
     stored = {p.item_id: p for p in answers if p.item_id in splits}

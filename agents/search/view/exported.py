@@ -1,4 +1,4 @@
-"""The parts of a search's page in a file: all candidates, and the calls of the winner and the start."""
+"""The parts of a search's page in a file: all candidates, and calls of the winner and the start."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def read_exported_parts(
     most_bytes: int = _MOST_BYTES,
     context: SearchContext | None = None,
 ) -> Iterator[tuple[str, Any]]:
-    """Name and query, as the page asks for it, and payload of each part of a search's page.
+    """Name and query, as the page requests it, and payload of each part of a search's page.
 
     Parameters
     ----------
     search
-        Its id; the newest without one.
+        Its id; None for the newest.
     truth
-        By item id; the page says how winner and start fare by that.
+        True options by item id, for the true accuracies of winner and start.
     most_bytes
-        Of all candidates; the best come first, and the page says how many it holds.
+        Size limit of all candidates; the best come first, and the page says how many it has.
     context
-        The search, where it was opened before.
+        The search, if it was opened before.
 
     Raises
     ------
     BadInput
-        If there is no search of this id.
+        If the search does not exist.
     """
     parts = SearchParts()
     if context is None and store.searches.read_searches():

@@ -1,4 +1,4 @@
-"""All searches of a study, and one of them as it stands; without sources, whose page is each candidate's.
+"""All searches of a study, and the state of one of them, without sources.
 
 One number for a search, the most honest there is, and what all its other numbers are.
 """
@@ -52,7 +52,7 @@ _DIFFERENCE = (
 def headline(
     winner: SearchedWinner | None, candidates: Sequence[SearchedCandidate], scale: str = "accuracy"
 ) -> dict[str, Any] | None:
-    """The one number; None as long as nothing can be scored.
+    """The one number to show; None while nothing can be scored.
 
     Those of the selection are on the search's scale, ``"accuracy"`` or ``"q"``; a test is of accuracies.
     """
@@ -72,7 +72,7 @@ def headline(
 
 
 def other_numbers(winner: SearchedWinner | None, scale: str = "accuracy") -> list[dict[str, Any]]:
-    """All further numbers about the winner, each with what it is and why it differs."""
+    """All further numbers about the winner, each with its meaning and why it differs."""
     if winner is None:
         return []
     numbers = [_reported(winner)] if winner.test else []
@@ -127,12 +127,12 @@ _NOTE, _NAME = 300, 120
 
 
 def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  as it stands in the address
-    """All searches of a study, newest first, and the one of this id as it stands; the newest without one.
+    """All searches of a study, newest first, and the state of one, by default the newest.
 
     Raises
     ------
     BadInput
-        If there is no search of this id.
+        If the search does not exist.
     """
     return show_searches(study, store, id)
 

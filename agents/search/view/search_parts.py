@@ -1,4 +1,4 @@
-"""Parts of a page that may fail, each on its own; numbers as JSON can hold them."""
+"""Parts of a page that may fail separately, and numbers as JSON values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class SearchParts:
-    """What could not be made of a page, and why.
+    """Parts of a page that could not be made, and why.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class SearchParts:
     missing: list[dict[str, str]] = field(default_factory=list)
 
     def attempt(self, part: str, make: Callable[[], T], otherwise: T) -> T:
-        """Make a part; if that fails, note why, and go on with what stands in for it."""
+        """Make a part; if that fails, record why, and continue with a replacement."""
         try:
             return make()
         except OversightError as error:
@@ -40,12 +40,12 @@ class SearchParts:
 
 @contextmanager
 def whole_archive() -> Iterator[None]:
-    """What is read of an archive as a whole, or not at all.
+    """Read an archive completely or not at all.
 
     Raises
     ------
     StoreError
-        If it does not fit together, as after somebody changed it by hand.
+        If it is inconsistent, for example after manual changes.
     """
     try:
         yield
@@ -61,16 +61,16 @@ def _describe_misfit(error: Exception) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """A number as JSON can hold it; None for none, and for what is not finite."""
+    """A number as JSON; None for missing and non-finite values."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def share(value: float | None) -> float | None:
-    """An accuracy moved into [0, 1], for display only."""
+    """An accuracy clipped to [0, 1], for display only."""
     found = finite(value)
     return None if found is None else min(1.0, max(0.0, found))
 
 
 def shorten_text(text: str, most: int) -> str:
-    """A text of at most so many characters, with a word about what is left out."""
+    """Shorten a text to a number of characters, saying how much is left out."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"

@@ -1,4 +1,4 @@
-"""The audit of a study: its design, frozen before answers; its trail, checked; a bundle for others."""
+"""The audit of a study: freeze its design, check its trail, write and check bundles."""
 
 import lazy_loader
 

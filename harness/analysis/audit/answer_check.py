@@ -1,4 +1,4 @@
-"""Answers against the events that tell of them: one by one, or as the batches that they came in."""
+"""Check answers against their events, one by one or as batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_SHOWN = 20
 
 @dataclass(slots=True)
 class AuditFindings:
-    """What does not hold; `number` counts all, `shown` has the first."""
+    """Violations found by an audit; `number` counts all, `shown` has the first ones."""
 
     shown: list[str] = field(default_factory=list)
     number: int = 0
@@ -27,18 +27,18 @@ class AuditFindings:
             self.shown.append(text)
 
     def lines(self) -> list[str]:
-        """The findings for people, and how many more there are."""
+        """Return the findings as lines, and the number of others."""
         more = self.number - len(self.shown)
         return [*self.shown, *([f"and {more:,} more"] if more else [])]
 
 
 class BatchCheck:
-    """Answers that came together, of which one event holds a digest; `event` is its place.
+    """Answers that arrived together, with one digest in the event at position `event`.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the event does not tell what a batch does.
+        If the event lacks what a batch needs.
     """
 
     def __init__(self, record: AuditRecord) -> None:
@@ -51,7 +51,7 @@ class BatchCheck:
         self._portion: list[tuple[str, str, str]] = []
 
     def add(self, asked_id: str, person: str, value: str, source: str) -> None:
-        """Add the next answer of it that is there."""
+        """Add the next stored answer of the batch."""
         self._count += 1
         self._foreign += source not in self._ways
         self._portion.append((asked_id, person, value))
@@ -59,19 +59,19 @@ class BatchCheck:
             self._flush()
 
     def replace(self) -> None:
-        """Note that a later event tells of an answer at a place of this batch."""
+        """Record that a later event describes the answer at a position of this batch."""
         self._replaced += 1
 
     def _flush(self) -> None:
         if self._portion:
             try:
                 self._found.add(*zip(*self._portion, strict=True))
-            except TypeError:  # a value that is no text
+            except TypeError:  # a value that is not a text
                 self._is_text = False
             self._portion = []
 
     def end(self, findings: AuditFindings, last_withdrawn: Mapping[str, int]) -> int:
-        """Hold what is there against the digest; how many answers of it nothing can be said of."""
+        """Compare the answers with the digest; return how many cannot be checked."""
         self._flush()
         number = self._count
         name = f"the batch of event {self.event} ({self.table} {self.first} to {self.last})"
@@ -91,23 +91,23 @@ class BatchCheck:
 
 
 class AnswerCheck:
-    """The answers of one table, in the order of their places.
+    """The answers of one table, in the order of their positions.
 
     Parameters
     ----------
     table
-        Its name.
+        Name of the table.
     batches
-        The batches that came into it.
+        The batches of the table.
     findings
-        Takes what does not hold.
+        Collects violations.
     allowed
-        How many answers may have no event; None if unknown.
+        Number of answers that may lack an event; None if unknown.
 
     Attributes
     ----------
     number, uncovered
-        How many answers there are, and how many of them no event tells of, as an older version stored them.
+        Number of answers, and of those without an event because an older version stored them.
     """
 
     def __init__(
@@ -123,13 +123,12 @@ class AnswerCheck:
         return self._batches[at] if at >= 0 and position <= self._batches[at].last else None
 
     def add(self, answer: KeptAnswer, event: int | None) -> int | None:
-        """Add the next answer, and the place of the last event about it alone.
+        """Check the next stored answer of this table; `event` is the last one about this answer alone.
 
-        Returns the event of the batch that the answer came in; None if it came in none, or if a later event
-        tells of it.
+        Returns the event of the answer's batch; None if it was in none, or if a later event describes it.
         """
         self.number += 1
-        position: object = answer.position  # in SQLite a column may hold anything
+        position: object = answer.position  # in SQLite a column may contain any type
         batch = self._find(position) if isinstance(position, int) else None
         if event is not None and (batch is None or event > batch.event):
             if batch is not None:
@@ -148,12 +147,12 @@ class AnswerCheck:
         return None
 
     def end(self, last_withdrawn: Mapping[str, int]) -> int:
-        """Hold the batches against their digests; how many answers nothing can be said of."""
+        """Compare the batches with their digests; return how many answers cannot be checked."""
         return sum(batch.end(self._findings, last_withdrawn) for batch in self._batches)
 
 
 def compare_with_event(answer: KeptAnswer, event: AuditRecord, table: str, findings: AuditFindings) -> None:
-    """Hold an answer against the last event that tells of it alone."""
+    """Compare an answer with the last event about it alone."""
     name = f"the answer to question {answer.asked_id} ({table} {answer.position})"
     if event.kind == "withdrawn":
         findings.add(f"{name} is there, and event {event.position} says that it was withdrawn")

@@ -1,4 +1,4 @@
-"""What both audits check, of a database and of a bundle: events, answers and design against each other."""
+"""Check events, answers and design against each other, for a database or a bundle."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from oversight.harness.types import SECOND_QUESTIONS, control_id, is_erased, que
 
 @dataclass(slots=True, kw_only=True)
 class CheckedIds:
-    """What a check of ids says.
+    """Result of checking ids.
 
     Attributes
     ----------
     sealed
-        Whether ids follow from the study's secret key; if not, an older version drew the first questions, and
-        whoever knows the seed can tell control questions.
+        Whether ids are derived from the study's secret key. If not, an older version drew the first
+        questions, and anybody who knows the seed can identify control questions.
     checked
-        How many ids were computed again.
+        Number of ids that were recomputed.
     unchecked
-        How many could not be: without the key, or of questions that another program drew.
+        Number of ids that could not be: without the key, or for questions drawn by another program.
     """
 
     sealed: bool = False
@@ -37,14 +37,14 @@ class CheckedIds:
 
 
 class IdCheck:
-    """The ids of questions, control questions among them, computed again.
+    """Recomputes the ids of questions, including control questions.
 
     Parameters
     ----------
     findings
-        Takes sealed ids that do not follow.
+        Collects wrong sealed ids.
     key
-        The study's key; empty if it has none, None if it has one that is not at hand.
+        The study's key; empty if it has none, None if its key is not available.
     """
 
     def __init__(self, findings: AuditFindings, key: bytes | None = b"") -> None:
@@ -56,13 +56,13 @@ class IdCheck:
         if part not in ("questions", "controls"):
             return
         self.found.sealed = self.key != b""
-        if is_erased(told["expert"]):  # of a control question's id the name is a part
+        if is_erased(told["expert"]):  # the name is a part of a control question's id
             self.found.unchecked += 1
             return
         follows = self.key is not None and _compute(part, told, self.key) == [told["id"]]
         is_wrong = bool(self.key) and not follows and (part == "controls" or _is_known(told["protocol"]))
         self.found.checked += follows or is_wrong
-        # without a key, a program could give any id to a question that it drew
+        # without a key, a program could give its questions any id
         self.found.unchecked += not (follows or is_wrong)
         if is_wrong:
             what = "control question" if part == "controls" else "question"
@@ -75,7 +75,7 @@ def _is_known(protocol: object) -> bool:
 
 
 def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
-    """The id of what a row tells; none if a column is of a kind that was never stored."""
+    """Return the recomputed id of a row; empty if a column has an impossible type."""
     seed, item, option = told["seed"], told["item_id"], told["option"]
     try:
         if part == "controls":
@@ -89,18 +89,18 @@ def _compute(part: str, told: Mapping[str, Any], key: bytes) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freeze:
-    """A design as it was frozen.
+    """A frozen design.
 
     Attributes
     ----------
     event, at
-        Place and time of the event.
+        Position and time of the event.
     answers
-        How many answers were there; 0 is before the first.
+        Number of answers at that time; 0 is before the first.
     numbers
-        What was drawn → how much.
+        Kind of row → number of drawn rows.
     changes
-        Settings that were others at the freeze before, in words.
+        Settings that differ from the previous freeze, in words.
     """
 
     event: int
@@ -112,32 +112,31 @@ class Freeze:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What an audit of a database or of a bundle says.
+    """Result of an audit of a database or a bundle.
 
     Attributes
     ----------
     findings
-        What does not hold; of a bundle by the number of the line.
+        Violations; for a bundle with line numbers.
     events, head
-        How many events there are, and the newest link; of a bundle the last chain value.
+        Number of events, and the newest link; for a bundle the last chain value.
     covered
-        How many events a noted head covers; None if none was given, or none of the links is it.
+        Number of events that a given head covers; None if none was given, or if no link equals it.
     answers, uncovered, unchecked
-        How many answers there are; how many of them no event tells of, as an older version stored them; and
-        how many came in a batch of which a later event replaced a part, so that its digest tells no more.
+        Number of answers; of those without an event, stored by an older version; and of those in a batch of
+        which a later event replaced a part, so that its digest cannot be checked.
     redacted
-        How many events tell less than they did, as an item was withdrawn or a person erased.
+        Number of events whose content was partly erased, for a withdrawn item or an erased person.
     freezes
-        The designs that were frozen, oldest first; none where nothing is covered.
+        The frozen designs, oldest first; empty if nothing is covered.
     ids
-        Whether the ids of questions follow from what they must; sealed ones are not checked without the key.
+        Result of checking ids; sealed ones need the key.
     comments, forgotten
-        Comments that are those of their events, and those whose text was forgotten.
+        Number of comments that match their events, and of erased ones.
     drawn
-        Whether anything was drawn.
+        Whether any question was drawn.
     study, lines, link
-        Of a bundle: name of the study that it says to be of, number of lines, and the newest link of the
-        study's events.
+        For a bundle: name of its study, number of lines, and the newest link of the study's events.
     """
 
     findings: AuditFindings
@@ -159,17 +158,17 @@ class Audit:
 
 
 class AuditCheck:
-    """Events, design, answers and handovers of a study, held against each other.
+    """Checks events, design, answers and handovers of a study against each other.
 
-    All events come first, then the rows of the design, then answers and handovers. It takes the memory of the
-    answers that came one by one.
+    Events come first, then the rows of the design, then answers and handovers. Memory grows with the
+    answers that arrived one by one.
 
     Parameters
     ----------
     head
-        A link that was noted at some time; None if none was.
+        A link recorded earlier; None if there is none.
     key
-        The study's key, as `IdCheck` takes it.
+        The study's key, as for `IdCheck`.
     """
 
     def __init__(self, head: str | None = None, key: bytes | None = b"") -> None:
@@ -182,12 +181,12 @@ class AuditCheck:
 
     @property
     def answers(self) -> int:
-        """How many answers came."""
+        """Number of answers so far."""
         return sum(check.number for check in self._answers.values())
 
     @property
     def uncovered(self) -> int:
-        """How many answers no event tells of."""
+        """Number of answers without an event."""
         return sum(check.uncovered for check in self._answers.values())
 
     def add_event(self, event: AuditRecord) -> None:
@@ -197,13 +196,13 @@ class AuditCheck:
             self._about[event.asked_id] = event
 
     def add_row(self, part: str, told: Mapping[str, Any]) -> None:
-        """Add the next row of a part of the design, column → value; a place that is not known is left out."""
+        """Add the next row of a part of the design, column → value; an unknown place is left out."""
         names = DESIGN_PARTS[part].columns
         self.parts[part].add([[told[name] for name in names if name != "place" or name in told]])
         self.ids.add(part, told)
 
     def add_answer(self, table: str, answer: KeptAnswer) -> tuple[int | None, int | None]:
-        """Add the next answer; the place of the last event about it alone, and of the batch it came in."""
+        """Check the next answer, with its last own event and its batch."""
         if table not in self._answers:
             batches = self.trail.batches.get(table, ())
             self._answers[table] = AnswerCheck(table, batches, self.findings, self.trail.allowed)
@@ -215,11 +214,11 @@ class AuditCheck:
         return event, batch
 
     def add_handover(self, handover: Handover) -> None:
-        """Add a question that somebody else answers."""
+        """Add a reassigned question."""
         self._handed[handover.asked_id] = handover
 
     def end(self) -> int:
-        """Tell what is missing; how many answers nothing can be said of."""
+        """Report what is missing; return how many answers cannot be checked."""
         allowed = self.trail.allowed
         if allowed and self.uncovered > allowed:
             told = f"{allowed:,} were there when the design was frozen first"
@@ -231,14 +230,14 @@ class AuditCheck:
         return sum(check.end(self.trail.last_withdrawn) for check in self._answers.values())
 
     def compare_design(self, numbers: Mapping[str, int]) -> None:
-        """Hold the rows of these parts, of which there are so many, against the design frozen last."""
+        """Compare the rows of these parts, given their numbers, with the last frozen design."""
         if self.trail.designs:
             found = {name: {"number": n, "digest": self.parts[name].digest()} for name, n in numbers.items()}
             for text in compare_parts(self.trail.designs[-1].detail, found):
                 self.findings.add(text)
 
     def tell(self, head: str, unchecked: int, **of_bundle: Any) -> Audit:
-        """Return what was found."""
+        """Return the result."""
         trail = self.trail
         return Audit(
             findings=self.findings, events=trail.events, head=head, covered=trail.covered,
@@ -250,12 +249,12 @@ class AuditCheck:
 
 
 def check_head(head: str | None) -> str | None:
-    """A head as it was given, in small letters.
+    """Return a given head in lower case.
 
     Raises
     ------
     BadInput
-        If it is none.
+        If it is malformed.
     """
     if head is None:
         return None
@@ -265,7 +264,7 @@ def check_head(head: str | None) -> str | None:
 
 
 def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings: AuditFindings) -> None:
-    """Hold who answers in whose place, and from which place of the queue on, against the events."""
+    """Compare reassigned questions, and their places in the queue, with the events."""
     for name in dict.fromkeys([*stored, *trail.handed]):
         found, told = stored.get(name), trail.handed.get(name)
         if (found and found.taker) != (told and told.taker):
@@ -282,7 +281,7 @@ def _check_handovers(stored: Mapping[str, Handover], trail: TrailCheck, findings
 
 
 def _list_freezes(trail: TrailCheck) -> Iterator[Freeze]:
-    """The designs of a trail, each with what changed since the one before."""
+    """List the frozen designs of a trail, each with its changes since the previous one."""
     before: dict[str, Any] | None = None
     for record in trail.designs:
         told = record.detail

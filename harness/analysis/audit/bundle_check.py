@@ -1,6 +1,6 @@
-"""A bundle, checked line by line: its chain, the links and digests inside, answers against their events.
+"""Check a bundle line by line: its chain, the links and digests in it, and answers against events.
 
-It takes the memory of the answers that came one by one, and of no others.
+Memory grows only with the answers that arrived one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
     Raises
     ------
     BadInput
-        If the file is no bundle or cannot be read, or the head is none.
+        If the file is not a bundle or cannot be read, or the head is malformed.
     """
     head, path = check_head(head), Path(path)
     try:
@@ -42,7 +42,7 @@ def audit_bundle(path: str | Path, head: str | None = None) -> Audit:
 
 
 def _expect_bundle(path: Path, stream: BinaryIO) -> None:
-    """Raise BadInput unless a mark of a bundle is in the first two lines; one of them may be altered."""
+    """Raise BadInput unless one of the first two lines is that of a bundle; one may be altered."""
     lines = [stream.readline(LONGEST_LINE) for _ in range(2)]
     stream.seek(0)
     marked = f'"format":"{FORMAT}"'.encode() in lines[0]
@@ -56,7 +56,7 @@ def _expect_bundle(path: Path, stream: BinaryIO) -> None:
 
 
 class _BundleCheck:
-    """The lines of a bundle as they come."""
+    """Checks the lines of a bundle in order."""
 
     def __init__(self, head: str | None) -> None:
         self._noted, self._check = head, AuditCheck(head)
@@ -75,10 +75,10 @@ class _BundleCheck:
         self._check.trail.end()
         self._check_end()
         trail = self._check.trail
-        # answers and design can be held against the events only if all lines are there
+        # answers and design can be compared with the events only if no line is missing
         unchecked = 0 if self.findings.number else self._check.end()
         if not self.findings.number:
-            # texts of gold items are not in the bundle
+            # a bundle has no texts of gold items
             self._check.compare_design(
                 {name: rows.number for name, rows in self._check.parts.items() if name != "gold"}
             )
@@ -102,7 +102,7 @@ class _BundleCheck:
         follows = [chain(before, body) for before in self._before]
         if stated not in follows:
             self._tell_break(told)
-            # the next line follows what is stated here, or should be, or what came before
+            # the next line may follow the stated value, the right one, or the previous one
             self._before = tuple({stated, *follows, self._good})
             self._expected = max(self._expected, told["line"] if told else 0) + 1
             return
@@ -132,7 +132,7 @@ class _BundleCheck:
             self.findings.add(f"line {told['line']}: it does not say what a line of its kind does")
 
     def _take(self, told: dict[str, Any]) -> None:
-        """Check what a line says that follows."""
+        """Check the content of a line that follows in the chain."""
         record = str(told["record"])
         if record == "head":
             self._study, self._told_head = str(told["study"]), told
@@ -178,7 +178,7 @@ class _BundleCheck:
 
 
 def _read_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Lines; of one that is longer than any may be, its beginning."""
+    """Yield lines; for a line beyond the limit, its beginning."""
     while line := stream.readline(LONGEST_LINE):
         yield line
         while len(line) == LONGEST_LINE and not line.endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""The audit of a study as one file: events, design and answers in a chain, for whoever is to check it.
+"""Write the audit of a study as one file, with events, design and answers in a chain.
 
 A bundle is JSON Lines. Each line has its number, and a hash of the hash before it and of itself.
 """
@@ -44,18 +44,18 @@ _LEAVES_OUT = (
 
 
 def chain(before: str, body: bytes) -> str:
-    """The chain value of a line: SHA-256 of the value before it and of the line's bytes up to the field."""
+    """Chain value of a line: SHA-256 of the previous value and of the line's bytes up to the field."""
     return sha256(before.encode() + body).hexdigest()
 
 
 def split_line(line: bytes) -> tuple[bytes, str] | None:
-    """A line's bytes up to the field ``chain``, and its value; None of what has no such end."""
+    """Return a line's bytes up to the field ``chain``, and its value; None if it has no such end."""
     found = _END.search(line[-_LENGTH:])
     return (line[:-_LENGTH], found[1].decode()) if found else None
 
 
 def read_body(body: bytes) -> dict[str, Any] | None:
-    """What a line says, without its chain value; None of what is no line of a bundle."""
+    """Return the content of a line without its chain value; None if it is not a line of a bundle."""
     try:
         found = json.loads(body + b"}") if b"\\ud" in body.lower() else orjson.loads(body + b"}")
     except (ValueError, RecursionError):
@@ -68,19 +68,19 @@ def read_body(body: bytes) -> dict[str, Any] | None:
 def _write(told: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(told, default=repr)
-    except TypeError:  # a lone surrogate, which older versions let into events
+    except TypeError:  # half a surrogate pair, which older versions allowed in events
         return json.dumps(told, default=repr, separators=(",", ":")).encode()
 
 
 class ChainedLines:
-    """Lines of a bundle as they are written; `head` is the last chain value, `number` how many there are."""
+    """Writes lines of a bundle; `head` is the last chain value, `number` the number of lines."""
 
     def __init__(self) -> None:
         self.head, self.number = START, 0
         self.counts: dict[str, int] = {}
 
     def write(self, record: str, told: dict[str, Any]) -> bytes:
-        """The next line, with a record of a kind."""
+        """Write the next line, with a record of a kind."""
         self.number += 1
         self.counts[record] = self.counts.get(record, 0) + 1
         body = _write({"line": self.number, "record": record, **told})[:-1]
@@ -90,9 +90,9 @@ class ChainedLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenBundle:
-    """A bundle that was written: its file, its lines by kind, and its head, the last chain value.
+    """A written bundle: its file, its lines by kind, and its head, the last chain value.
 
-    `uncovered` are answers that no event tells of; `link` is the newest link of the study.
+    `uncovered` counts answers without an event; `link` is the newest link of the study.
     """
 
     path: Path
@@ -109,16 +109,16 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
     Parameters
     ----------
     path
-        The file; it is written whole or not at all, and nobody else may read it.
+        The file; it is written atomically, and only its owner can read it.
     comments
-        Whether to write texts and salts of comments, not their digests alone.
+        Whether to write texts and salts of comments; otherwise only their digests.
 
     Raises
     ------
     BadInput
         If there is no database yet.
     ConfigError
-        If the file cannot be written, or something else than an audit of this study is there.
+        If the file cannot be written, or exists and is not an audit of this study.
     """
     if not has_database(study.store_url):
         raise BadInput("there is no database of this study yet; draw questions with: oversight label route")
@@ -134,7 +134,7 @@ def write_bundle(study: Study, path: str | Path, *, comments: bool = False) -> W
 
 
 def _refuse_other_file(path: Path, name: str, begins: str) -> None:
-    """Keep what is no earlier audit of the same study."""
+    """Raise an error for an existing file that is not an audit of the same study."""
     if not path.is_file():
         return
     try:
@@ -150,7 +150,7 @@ def _refuse_other_file(path: Path, name: str, begins: str) -> None:
 
 
 class _Bundle:
-    """The lines of a study's bundle."""
+    """Writes a study's bundle."""
 
     def __init__(self, study: Study, store: Store, *, comments: bool) -> None:
         self._study, self._store, self._comments = study, store, comments
@@ -158,7 +158,7 @@ class _Bundle:
         self.begins = next((record.link for record in store.audit.read_records()), "")
 
     def write(self) -> Iterator[bytes]:
-        """Write all lines, in their order."""
+        """Write all lines in order."""
         write, store = self.lines.write, self._store
         yield write("head", {
             "format": FORMAT, "version": VERSION_OF_FORMAT, "study": self._study.study.name,

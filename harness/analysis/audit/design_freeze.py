@@ -1,7 +1,7 @@
-"""A study's design, frozen: hashed into the audit trail whenever questions were drawn.
+"""Freeze a study's design: hash it into the audit trail whenever questions are drawn.
 
-A ``design`` event holds number and digest of everything that was drawn, the settings that decide the design
-and the looks, and how many answers were there at that moment: 0 is before the first one.
+A ``design`` event has number and digest of everything drawn, the settings that determine the design and the
+interim analyses, and the number of answers at that moment: 0 is before the first one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _OF_EXPERT = ("name", "classes", "capacity", "absent")
 
 
 class DesignFreeze:
-    """A draw that is about to be made, and is frozen when it was.
+    """Freezes the design after a draw.
 
-    To be used inside the transaction that the draw is stored in: the design is frozen with it, or neither.
+    Use it inside the transaction of the draw, so that both are stored or neither.
 
     Parameters
     ----------
@@ -42,16 +42,16 @@ class DesignFreeze:
     def __init__(self, study: Study, store: Store) -> None:
         self._study, self._store = study, store
         self._before = store.audit.find_last("design")
-        # what was frozen before must still be so, or the next digest would cover up for a change of it
+        # the frozen part must be unchanged, otherwise the next digest would hide a change
         self._altered = self._before is not None and bool(
             compare_parts(self._before.detail, store.design.measure())
         )
 
     def end(self, new: int) -> None:
-        """Freeze the design if it changed: `new` rows were stored, or settings are others than before."""
+        """Freeze the design if it changed: `new` rows were stored, or settings differ from before."""
         frozen = describe_settings(self._study)
         if self._before is None and not new:
-            return  # drawn by a version that froze nothing, or nothing is drawn
+            return  # drawn by a version without freezing, or nothing is drawn
         if self._before is not None and not new:
             parts = self._before.detail["parts"]
             numbers = {name: part["number"] for name, part in parts.items()}
@@ -67,13 +67,13 @@ class DesignFreeze:
 
 
 def describe_settings(study: Study) -> dict[str, Any]:
-    """The settings that decide the design and the looks, and the roster's digest."""
+    """Return the settings that determine design and interim analyses, and the roster's digest."""
     settings = study.model_dump(mode="json", include=_SETTINGS, exclude=_APART)
     return {"settings": settings, "roster": digest_roster(study.path(study.experts.roster))}
 
 
 def digest_roster(path: Path) -> str:
-    """A hash of who is asked what and how much, without addresses; empty if the roster cannot be read."""
+    """Hash who is asked what and how much, without addresses; empty if the roster is unreadable."""
     try:
         return sha256(orjson.dumps(_read_roster(path), default=str)).hexdigest()
     except (OSError, ValueError, RecursionError, AttributeError, TypeError):
@@ -89,7 +89,7 @@ def _read_roster(path: Path) -> list[list[Any]]:
 
 
 def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """What was drawn and is not as it was frozen, in words."""
+    """Say which parts of the design differ from the frozen ones."""
     found = []
     for name, part in now.items():
         before = frozen["parts"].get(name, {"number": 0, "digest": RowsDigest().digest()})
@@ -108,12 +108,12 @@ def compare_parts(frozen: Mapping[str, Any], now: Mapping[str, Mapping[str, Any]
 def find_changes(
     frozen: Mapping[str, Any], later: Mapping[str, Any], *, then: str = "when frozen", now: str = "now"
 ) -> list[str]:
-    """Which settings are others than those that were frozen, in words: from what to what."""
+    """Say which settings differ from the frozen ones, and how."""
     before, after = _flatten(frozen["settings"]), _flatten(later["settings"])
     unset = _flatten(_defaults())
     found = []
     for name in dict.fromkeys([*before, *after]):
-        # a setting that the version which froze the design did not know was as it is by default
+        # a setting unknown to the version that froze the design had its default
         old, new = before.get(name, unset.get(name)), after.get(name, unset.get(name))
         if old != new:
             found.append(f"setting {name}: {_show(old)} {then}, {_show(new)} {now}")

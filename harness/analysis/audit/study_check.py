@@ -20,12 +20,12 @@ Records = Iterator[tuple[str, dict[str, Any]]]
 
 
 def audit_study(study: Study, head: str | None = None) -> Audit:
-    """Check a study's database; it may be one that can only be read.
+    """Check a study's database, which may be read-only.
 
     Raises
     ------
     BadInput
-        If there is no database, or the head is none.
+        If there is no database, or the head is malformed.
     """
     head = check_head(head)
     if not has_database(study.store_url):
@@ -36,12 +36,12 @@ def audit_study(study: Study, head: str | None = None) -> Audit:
 
 
 def count_findings(study: Study, store: Store) -> int:
-    """Number of findings about an open database, to be noted before a part of its trail is redacted."""
+    """Count the violations in an open database, to record them before a redaction."""
     return _audit_store(study, store).findings.number
 
 
 def _audit_store(study: Study, store: Store, head: str | None = None) -> Audit:
-    """`audit_study` of an open database, inside of `oversight.harness.store.Store.together`."""
+    """`audit_study` for an open database, inside `oversight.harness.store.Store.together`."""
     check = AuditCheck(head, store.controls.read_key())
     try:
         for _ in read_events(store, check):
@@ -98,7 +98,7 @@ def read_evidence(store: Store, check: AuditCheck) -> Records:
 
 
 def _tell_gold(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A gold item without its text, which may be a patient's."""
+    """Return a gold item without its text, which may be a patient's."""
     name, *_, truth = row
     return {"id": name, "truth": truth, "digest": sha256(orjson.dumps(row, default=repr)).hexdigest()}
 
@@ -122,7 +122,7 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
         if number not in stored:
             findings.add(f"look {number} was taken by its event, and is stored no more")
         elif number not in trail.looks:
-            # one that an older version took has no event
+            # an analysis by an older version has no event
             if trail.designs:
                 findings.add(f"look {number} is stored, and no event tells of it")
         elif stored[number] != trail.looks[number]:
@@ -130,7 +130,7 @@ def _check_looks(store: Store, check: AuditCheck) -> None:
 
 
 def _check_revisions(store: Store, check: AuditCheck) -> None:
-    """Hold the states of annotations that were seen on a server against their events."""
+    """Compare the states of annotations seen on a server with their events."""
     trail, findings = check.trail, check.findings
     stored = {(r.expert, r.annotation_id, r.version): r for r in store.labelling.read_revisions()}
     for key, event in trail.revisions.items():

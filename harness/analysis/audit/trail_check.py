@@ -1,4 +1,4 @@
-"""The events of a trail, checked one after the other; and what they tell of answers and of the design."""
+"""Check the events of a trail one after the other, and collect what they say about answers and design."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from oversight.harness.store import START, AuditRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldHandover:
-    """Who answers in whose place, as the last event about it tells; `giver` is whom it was put to first."""
+    """Giver and taker of a question by its last event; `giver` is the original expert."""
 
     event: int
     giver: str
@@ -21,40 +21,40 @@ class ToldHandover:
 
 
 class TrailCheck:
-    """Events as they come, in memory of constant size but for batches, designs and what was withdrawn.
+    """Checks events in order, in constant memory except for batches, designs and withdrawals.
 
     Parameters
     ----------
     findings
-        Takes what does not hold.
+        Collects violations.
     head
-        A link that was noted at some time; None if none was.
+        A link recorded earlier; None if there is none.
 
     Attributes
     ----------
     events
-        How many came.
+        Number of events.
     head
         The newest link.
     covered
-        Number of events up to the one whose link was noted; None if none has it.
+        Number of events up to the one with the given link; None if none has it.
     comments, forgotten
-        Comments that hold, and those whose text is not there any more.
+        Number of comments that match, and of erased ones.
     batches
-        Table → the batches of answers that came into it.
+        Table → its batches of answers.
     designs
-        The designs that were frozen, oldest first.
+        The frozen designs, oldest first.
     handed
-        Question → the handover that follows from the events about it.
+        Question → handover according to its events.
     looks
-        Number of a look → what its event tells.
+        Number of an interim analysis → its event.
     revisions
-        Person, annotation and version → the event of that state of an annotation on a server.
+        Person, annotation and version → event of that state of an annotation.
     redacted
-        Place of an event whose content was erased → seal of what is left of it.
+        Position of an event with erased content → seal of the rest.
     allowed
-        How many answers may have no event, as they were there when the first design was frozen; None if
-        unknown.
+        Number of answers that may lack an event, because they existed when the first design was frozen;
+        None if unknown.
     """
 
     def __init__(self, findings: AuditFindings, head: str | None = None) -> None:
@@ -100,13 +100,13 @@ class TrailCheck:
             follows.append(record.link)
         elif record.link not in follows:
             self._findings.add(f"{name}: its link does not follow: it was altered")
-        # who altered a link alone leaves the next one as it was
+        # if only a link was altered, the next link still follows from the former one
         ok = record.link in follows
         self._before = (record.link,) if ok else tuple({record.link, *filter(None, follows)})
         self.head, self._next = str(record.link), (place if isinstance(place, int) else self._next) + 1
 
     def end(self) -> None:
-        """Hold what is left of redacted events against the seals in later events."""
+        """Compare the rest of redacted events with the seals in later events."""
         for place, seal in self.redacted.items():
             if self._seals.get(place) != seal:
                 self._findings.add(
@@ -124,7 +124,7 @@ class TrailCheck:
             self._findings.add(f"{_name(record)}: its comment is not the one that was chained")
 
     def _take(self, record: AuditRecord) -> None:
-        """Keep what an event tells of answers and of the design."""
+        """Record what an event says about answers and design."""
         if record.kind == "batch":
             batch = BatchCheck(record)
             self.batches.setdefault(batch.table, []).append(batch)
@@ -154,7 +154,7 @@ class TrailCheck:
 
 
 def _find_link(record: AuditRecord, before: str) -> str:
-    """The link that follows; none where a field is of a kind that no event has."""
+    """Recompute the link; empty if a field has an impossible type."""
     try:
         return record.find_link(before)
     except (TypeError, ValueError, RecursionError):
@@ -162,7 +162,7 @@ def _find_link(record: AuditRecord, before: str) -> str:
 
 
 def _expect_design(detail: Any) -> None:
-    """Raise ValueError if this is not what a design's event tells."""
+    """Raise ValueError unless this is the content of a design event."""
     parts = detail["parts"].values()
     is_one = isinstance(detail["answers"], int) and isinstance(detail["roster"], str)
     is_one = is_one and all(isinstance(p["number"], int) and isinstance(p["digest"], str) for p in parts)

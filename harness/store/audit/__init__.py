@@ -1,4 +1,4 @@
-"""What happened in a collection, in a chain of hashes; who is away, answers for another, or has a link."""
+"""The audit trail as a hash chain; absences, handovers and links."""
 
 import lazy_loader
 

@@ -1,8 +1,8 @@
-"""SQL of the audit trail: what happened to a study's design and answers, each event chained to the last.
+"""SQL of the audit trail: events about a study's design and answers, in a hash chain.
 
-An event's link is a hash of the link before it and of the event. So whoever noted a link can tell later
-whether anything up to it was changed, removed or added. Of a comment only a salted hash goes into the chain:
-it may be forgotten, and the chain still holds.
+An event's link is a hash of the previous link and of the event. So anybody who recorded a link can later
+detect whether anything up to it was changed, removed or added. Of a comment only a salted hash is in the
+chain, so a comment may be erased and the chain still verifies.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """Something that happened.
+    """An event.
 
     Attributes
     ----------
@@ -58,17 +58,17 @@ class AuditEvent:
     way
         How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
     person
-        Who did it; empty where nobody is known.
+        The person who acted; empty if unknown.
     asked_id
-        The question or assignment it is about; empty if none.
+        The question or assignment; empty if none.
     value
         A verdict or label.
     seconds
-        How long the question was looked at; None if nobody told.
+        Seconds for which the question was visible; None if unknown.
     key
-        Tells the event from its repetition: a second one of the same key is not stored.
+        Identifies repetitions of the event: a second one with the same key is not stored.
     detail
-        What else there is to tell, as JSON can hold it.
+        Further data, as JSON.
     """
 
     kind: str
@@ -84,9 +84,9 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """An event as it is stored: with its place, its time by this machine's clock in UTC, and its link.
+    """A stored event with its position, its time by this machine's clock in UTC, and its link.
 
-    `comment` is None where it was forgotten; `comment_digest` is empty where there was none.
+    `comment` is None if it was erased; `comment_digest` is empty if there was none.
     """
 
     position: int
@@ -105,24 +105,24 @@ class AuditRecord:
     link: str
 
     def find_link(self, before: str) -> str:
-        """The link that follows from the fields and the link before."""
+        """Compute the link from the fields and the previous link."""
         hashed = (getattr(self, name) for name in _HASHED)
         told = json.dumps([before, *hashed], sort_keys=True, separators=(",", ":"))
         return sha256(told.encode()).hexdigest()
 
     @property
     def is_redacted(self) -> bool:
-        """Whether something that the event told was erased, so that its link follows no more."""
-        detail: object = self.detail  # of an altered row it may be anything
+        """Whether content of the event was erased, so that its link can no longer be recomputed."""
+        detail: object = self.detail  # may be anything in an altered row
         return isinstance(detail, dict) and detail.get("redacted") is True
 
     def find_seal(self) -> str:
-        """A hash of the link and of what the event tells now; a later event of the chain holds it."""
+        """Compute a hash of the link and of the event's present content; a later event contains it."""
         return self.find_link(self.link)
 
     @property
     def holds_comment(self) -> bool:
-        """Whether the comment is the one whose hash is chained, or was forgotten."""
+        """Whether the comment matches the hash in the chain, or was erased."""
         return self.comment is None or _hash_comment(self.salt, self.comment) == self.comment_digest
 
 
@@ -131,7 +131,7 @@ _HASHED = tuple(f.name for f in fields(AuditRecord) if f.name not in ("comment",
 
 
 class BatchDigest:
-    """A hash of replies that arrived together; one event per reply would cost more than the replies.
+    """A hash of replies that arrived together, because one event per reply would be expensive.
 
     It covers ids, people and values in the order of arrival, however they are split into portions.
     """
@@ -152,7 +152,7 @@ class BatchDigest:
 
 
 class TrailStep(NamedTuple):
-    """An event without what was said."""
+    """An event without the answer."""
 
     position: int
     kind: str
@@ -163,20 +163,20 @@ class TrailStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerHistory:
-    """What a person answered to one question in one way.
+    """A person's answers to one question on one channel.
 
     Attributes
     ----------
     person, asked_id
-        Who, and what was asked.
+        The person and the question.
     first
-        When it was answered first, in ISO 8601 and UTC.
+        Time of the first answer, in ISO 8601 and UTC.
     last
-        Place of the last such event in the trail.
+        Position of the last such event in the trail.
     seconds
-        For how long it was looked at, all times together; None if nobody told.
+        Total time for which the question was visible; None if unknown.
     values
-        Number of different answers that were given to it, one after the other.
+        Number of different answers given one after the other.
     """
 
     person: str
@@ -191,12 +191,12 @@ class AuditRepository(Repository):
     """The audit trail of a study."""
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Store events; inside `oversight.harness.store.Store.together` with what they are of, or neither."""
+        """Store events; use inside `oversight.harness.store.Store.together` with the rows they describe."""
         with self._database.transaction(exclusive=True) as connection:
             append_events(connection, events)
 
     def read_records(self, *, since: int | None = None) -> Iterator[AuditRecord]:
-        """All events, or those from a place on, in their order, a portion at a time."""
+        """Yield all events, or those from a position on, in portions."""
         names = [f.name for f in fields(AuditRecord)]
         columns = [sa.cast(_EVENT.c[n], sa.Text) if n == "detail" else _EVENT.c[n] for n in names]
         query = sa.select(*columns).order_by(_EVENT.c.position)
@@ -209,20 +209,20 @@ class AuditRepository(Repository):
                     yield AuditRecord(**values | {"detail": read_json(values["detail"])})
 
     def find_last(self, kind: str) -> AuditRecord | None:
-        """The last event of a kind."""
+        """Return the last event of a kind."""
         query = select_values(AuditRecord, _EVENT).where(_EVENT.c.kind == kind)
         found = self._database.read_values(AuditRecord, query.order_by(_EVENT.c.position.desc()).limit(1))
         return found[0] if found else None
 
     def hold_still(self) -> None:
-        """Inside `oversight.harness.store.Store.together`, first: read what is there now until its end."""
+        """Call first inside `oversight.harness.store.Store.together` to read a fixed state until its end."""
         with self._database.transaction() as connection:
             begin_snapshot(connection)
 
     def redact(self, records: Sequence[AuditRecord]) -> None:
-        """Replace what stored events tell, keeping places and links; new events hold the seals of them.
+        """Replace the content of stored events, keeping positions and links; new events hold their seals.
 
-        So everybody can see that something was erased, and that nothing was changed since.
+        So the erasure is visible, and later changes would be detected.
         """
         told = [replace(record, detail={**record.detail, "redacted": True}) for record in records]
         change = sa.update(_EVENT).where(_EVENT.c.position == sa.bindparam("at_place"))
@@ -238,13 +238,13 @@ class AuditRepository(Repository):
             )
 
     def read_head(self) -> str:
-        """The newest link; `START` where nothing is stored."""
+        """Return the newest link; `START` if there is none."""
         query = sa.select(_EVENT.c.link).order_by(_EVENT.c.position.desc()).limit(1)
         found = self._database.read_rows(query)
         return str(found[0][0]) if found else START
 
     def read_histories(self, way: str) -> list[AnswerHistory]:
-        """Histories of the answers that came in one way, in the order of their last events."""
+        """Return the histories of answers from one channel, in the order of their last events."""
         e = _EVENT.c
         last = sa.func.max(e.position)
         query = (
@@ -263,34 +263,34 @@ class AuditRepository(Repository):
         return self._database.read_values(AnswerHistory, query)
 
     def count_refused(self) -> dict[str, int]:
-        """Person → number of answers that came and do not count, since there was one from elsewhere."""
+        """Count each person's answers that do not count because the question was answered elsewhere."""
         query = sa.select(_EVENT.c.person, sa.func.count()).where(_EVENT.c.kind == REFUSED)
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
     def find_key(self, key: str) -> AuditRecord | None:
-        """The event of a key; None if none is stored."""
+        """Return the event with a key; None if there is none."""
         query = select_values(AuditRecord, _EVENT).where(_EVENT.c.key == key)
         return next(iter(self._database.read_values(AuditRecord, query)), None)
 
     def read_steps(self, since: int) -> list[TrailStep]:
-        """The events from a place on, in their order."""
+        """Return the events from a position on, in order."""
         columns = (_EVENT.c[name] for name in TrailStep._fields)
         query = sa.select(*columns).where(_EVENT.c.position >= since).order_by(_EVENT.c.position)
         return [TrailStep(*row) for row in self._database.read_tuples(query)]
 
     def read_end(self) -> int:
-        """The place of the next event."""
+        """Return the position of the next event."""
         last = self._database.read_rows(sa.select(sa.func.max(_EVENT.c.position)))[0][0]
         return 0 if last is None else int(last) + 1
 
     def count_design(self) -> tuple[int, ...]:
-        """Numbers that change when questions are drawn, or take their places on a server."""
+        """Return numbers that change when questions are drawn, or put on a server."""
         counts = (sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in _COUNTED)
         return tuple(self._database.read_rows(sa.select(*counts))[0])
 
 
 def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> None:
-    """Store events in a transaction that others of its kind wait for; those of a known key are left out."""
+    """Store events in an exclusive transaction; events with a known key are left out."""
     keys = [event.key for event in events if event.key is not None]
     known = set()
     if keys:
@@ -310,10 +310,10 @@ def append_events(connection: sa.Connection, events: Sequence[AuditEvent]) -> No
 def link_records(
     events: Iterable[AuditEvent], at: str, position: int = 0, link: str = START
 ) -> list[AuditRecord]:
-    """Events as they are stored, from a place and the link before it on."""
+    """Turn events into records, given a position and the previous link."""
     records = []
     for place, event in enumerate(events, position):
-        # as a database gives them back, or the link would not follow from what is stored
+        # as read back from a database, so that the link can be recomputed from stored rows
         person, asked_id, value, comment = map(
             make_storable, (event.person, event.asked_id, event.value, event.comment)
         )
@@ -329,7 +329,7 @@ def link_records(
 
 
 def _make_storable(told: Any) -> Any:
-    """What JSON and a database give back of a value, its texts in visible form."""
+    """Return a value as JSON and a database give it back, with control characters made visible."""
     if isinstance(told, str):
         return make_storable(told)
     if isinstance(told, dict):

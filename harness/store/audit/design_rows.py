@@ -1,4 +1,4 @@
-"""SQL of what an audit reads: the rows of a study's design, part by part, and its answers."""
+"""SQL for audits: the rows of a study's design by part, and its answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REPLY_TABLES = tuple(_REPLIES)
 
 
 class KeptAnswer(NamedTuple):
-    """An answer as it is stored."""
+    """An answer as stored."""
 
     position: int
     asked_id: str
@@ -51,7 +51,7 @@ class KeptAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DesignPart:
-    """One part of a design: its table, the columns in their order, and what the rows are sorted by."""
+    """One part of a design: its table, its columns in order, and its sort key."""
 
     table: sa.Table
     columns: tuple[str, ...]
@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted by the place of their item first."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Leave out a place that is not known, as versions did that stored none."""
+        """Leave out an unknown place, as versions did that stored none."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 
@@ -89,7 +89,7 @@ DESIGN_PARTS = {
 
 
 class RowsDigest:
-    """A hash of rows in their order, whatever the portions they come in."""
+    """A hash of rows in order, independent of the portions they come in."""
 
     def __init__(self) -> None:
         self._hash = sha256()
@@ -98,21 +98,21 @@ class RowsDigest:
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add a portion of rows."""
         if rows:
-            # a column of another type than was stored is hashed all the same, as something else
+            # a column of another type than stored gives another hash
             self._hash.update(memoryview(orjson.dumps(rows, default=repr))[1:-1])
             self._hash.update(b",")
             self.number += len(rows)
 
     def digest(self) -> str:
-        """The hash of all that was added."""
+        """Return the hash of all added rows."""
         return self._hash.hexdigest()
 
 
 class DesignRepository(Repository):
-    """What a study has drawn, in an order that does not depend on how it came to be stored."""
+    """A study's design in an order that does not depend on how it was stored."""
 
     def read_part(self, name: str) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a part, a portion at a time; those whose item is not stored are none of them."""
+        """Yield the rows of a part in portions, without rows whose item is not stored."""
         part = DESIGN_PARTS[name]
         with self._database.transaction() as connection:
             is_file = connection.dialect.name == "sqlite"
@@ -133,7 +133,7 @@ class DesignRepository(Repository):
             yield [tuple(part.shorten(row)) for row in zip(*read, strict=True)]
 
     def measure(self) -> dict[str, dict[str, Any]]:
-        """Return part → ``number`` of rows and ``digest``."""
+        """Return the ``number`` of rows and ``digest`` of each part."""
         found, numbers = dict[str, dict[str, Any]](), self.count_parts()
         for name in DESIGN_PARTS:
             rows = RowsDigest()
@@ -143,7 +143,7 @@ class DesignRepository(Repository):
         return found
 
     def count_parts(self) -> dict[str, int]:
-        """Part → number of rows."""
+        """Return the number of rows of each part."""
         with self._database.transaction() as connection:
             return {
                 name: count_rows(connection, part.table, *_limit_to_drawn(name))
@@ -159,25 +159,25 @@ class DesignRepository(Repository):
             yield from map(KeptAnswer._make, zip(*portion, strict=True))
 
     def count_replies(self) -> int:
-        """Number of answers, of whatever kind, that are stored."""
+        """Return the number of stored answers of all kinds."""
         with self._database.transaction() as connection:
             return sum(count_rows(connection, table) for table, _, _ in _REPLIES.values())
 
 
 def _limit_to_drawn(name: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """What rows of a part must meet: items of a pool that were not drawn are no part of the design yet."""
+    """Condition on rows of a part: undrawn items of a pool do not belong to the design."""
     return (PoolItemRow.__table__.c.batch > 0,) if name == "drawn_items" else ()
 
 
 def _sort_plainly(column: sa.Column[Any], *, is_file: bool) -> sa.ColumnElement[Any]:
-    """Sort by code points, whatever language a server sorts by."""
+    """Sort by code points, independent of the server's language."""
     is_text = column.type.python_type is str
     return column if is_file or not is_text else sa.collate(column, "C")
 
 
 @lru_cache(maxsize=4096)
 def _read_plainly(text: Any) -> Any:
-    """What a JSON column holds; a text that is no JSON is itself."""
+    """Return the content of a JSON column, or the text itself if it is not JSON."""
     try:
         return read_json(text)
     except (TypeError, ValueError, AttributeError):

@@ -29,7 +29,7 @@ _HANDOVER, _TASK = HandoverRow.__table__, LabelTaskRow.__table__
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """An expert who is away since a day; until the end of another, both in ISO 8601, or for good (empty)."""
+    """An absence from a day to another, both in ISO 8601, or permanent (empty)."""
 
     expert: str
     since: str
@@ -38,17 +38,17 @@ class Absence:
 
     @property
     def is_for_good(self) -> bool:
-        """Whether no return is expected."""
+        """Whether the absence is permanent."""
         return not self.until
 
     def holds(self, day: date) -> bool:
-        """Whether the expert is away on a day."""
+        """Whether the expert is absent on a day."""
         return not self.until or day.isoformat() <= self.until
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Who was asked, who is to answer instead, and where the question lay in the giver's queue, if it did."""
+    """Former expert, new expert, and the question's place in the former queue, if it had one."""
 
     asked_id: str
     giver: str
@@ -58,18 +58,18 @@ class Handover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerLink:
-    """An expert's personal link, without the secret that opens it.
+    """An expert's personal link, without its secret.
 
     Attributes
     ----------
     id
-        What the link is known by; no secret.
+        Public identifier of the link.
     expert
-        Whose it is.
+        Owner of the link.
     token_digest, session_digest
-        SHA-256 of the token that stands in the link, and of what a browser is given for it, in hex.
+        SHA-256, in hex, of the token in the link and of the cookie value.
     created, expires, revoked, seen
-        Times in ISO 8601 and UTC, with seconds; `revoked` and `seen` (last) are empty where it never was.
+        Times in ISO 8601 and UTC, with seconds; `revoked` and `seen` (last) are empty if it never happened.
     """
 
     id: str
@@ -94,13 +94,13 @@ class PeopleRepository(Repository):
     """
 
     def read_absences(self, day: date | None = None) -> dict[str, Absence]:
-        """Expert → absence that holds on a day, today if None."""
+        """Return the absences that hold on a day, today if None, by expert."""
         day = day or datetime.now(UTC).date()
         found = self._database.read_table(Absence, _ABSENCE, _ABSENCE.c.expert)
         return {absence.expert: absence for absence in found if absence.holds(day)}
 
     def add_absence(self, absence: Absence) -> None:
-        """Note that an expert is away, in place of what was noted before."""
+        """Record that an expert is absent, replacing an earlier record."""
         told = {"since": absence.since, "until": absence.until}
         with self._database.transaction(exclusive=True) as connection:
             upsert(connection, _ABSENCE, [row_of(absence)])
@@ -110,7 +110,7 @@ class PeopleRepository(Repository):
             append_events(connection, [event])
 
     def end_absence(self, expert: str) -> bool:
-        """Note that an expert is back; whether they were away."""
+        """Record that an expert is back. Returns whether they had been absent."""
         with self._database.transaction(exclusive=True) as connection:
             gone = connection.execute(sa.delete(_ABSENCE).where(_ABSENCE.c.expert == expert))
             if gone.rowcount:
@@ -118,19 +118,19 @@ class PeopleRepository(Repository):
             return bool(gone.rowcount)
 
     def read_handovers(self) -> dict[str, Handover]:
-        """Question → handover; of one that was handed on, from the expert it was put to to the last."""
+        """Return the handover by question; after several, from the original expert to the last."""
         query = select_values(Handover, _HANDOVER).order_by(_HANDOVER.c.asked_id)
         return {found.asked_id: found for found in self._database.read_values(Handover, query)}
 
     def hand_over(self, given: Sequence[tuple[str, str, str]], reason: str) -> None:
-        """Hand questions over, all or none; they leave the queue that they lie in on a server.
+        """Reassign questions, all or none; they leave their queue on a server.
 
         Parameters
         ----------
         given
-            Question, whom it was put to, and who is to answer it from now on.
+            Question, original expert, and new expert.
         reason
-            Why, for the audit trail.
+            Reason, for the audit trail.
         """
         known, created = self.read_handovers(), datetime.now(UTC).isoformat(timespec="seconds")
         with self._database.transaction(exclusive=True) as connection:
@@ -154,14 +154,14 @@ class PeopleRepository(Repository):
             append_events(connection, events)
 
     def add_links(self, links: Sequence[AnswerLink]) -> None:
-        """Store links; what the same experts had before opens nothing any more."""
+        """Store links and revoke the experts' former ones."""
         with self._database.transaction(exclusive=True) as connection:
             for link in links:
                 connection.execute(_revoke(link.expert, link.created))
             execute_many(connection, sa.insert(_LINK), [row_of(link) for link in links])
 
     def revoke_links(self, expert: str) -> bool:
-        """Have an expert's link open nothing any more; whether there was one that did."""
+        """Revoke an expert's link. Returns whether there was a valid one."""
         now = datetime.now(UTC)
         with self._database.transaction(exclusive=True) as connection:
             open_before = self.find_open(expert, now) is not None
@@ -169,7 +169,7 @@ class PeopleRepository(Repository):
         return open_before
 
     def find_link(self, link_id: str) -> AnswerLink | None:
-        """The link known by an id; None if there is none."""
+        """Return the link with an id; None if there is none."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.id == link_id)
         return next(iter(self._database.read_values(AnswerLink, query)), None)
 
@@ -183,19 +183,19 @@ class PeopleRepository(Repository):
         return self._database.read_table(AnswerLink, _LINK, _LINK.c.expert, _LINK.c.created, _LINK.c.id)
 
     def find_link_ids(self, expert: str) -> list[str]:
-        """What an expert's links were and are known by."""
+        """Return the ids of an expert's present and former links."""
         query = sa.select(_LINK.c.id).where(_LINK.c.expert == expert).order_by(_LINK.c.created, _LINK.c.id)
         return [row.id for row in self._database.read_rows(query)]
 
     def note_seen(self, link_id: str) -> None:
-        """Note that whoever has a link was here now, unless the database is busy with something else."""
+        """Record that a link was used now, unless the database is busy."""
         now = write_moment(datetime.now(UTC))
         with suppress(StoreError), self._database.unless_busy() as connection:
             connection.execute(sa.update(_LINK).where(_LINK.c.id == link_id).values(seen=now))
 
 
 def write_moment(moment: datetime) -> str:
-    """A time as it is stored: texts of the same form are in the order of the times."""
+    """Format a time for storage; the order of the texts is that of the times."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 

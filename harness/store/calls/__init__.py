@@ -1,4 +1,4 @@
-"""Calls to models: what was asked of endpoints, what it may cost, and which process works on a run."""
+"""Calls to models: requests, their cost, and locks of runs."""
 
 import lazy_loader
 

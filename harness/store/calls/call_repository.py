@@ -36,7 +36,7 @@ UNDER_WAY = ("sending", "sent")
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """One call; the columns of `oversight.harness.store.tables.CallRow`."""
+    """A call; the columns of `oversight.harness.store.tables.CallRow`."""
 
     key: str
     request: str
@@ -52,7 +52,7 @@ class StoredCall:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of requests at an endpoint; `remote_id` is None until the endpoint has told it."""
+    """A batch of requests at an endpoint; `remote_id` is None until the endpoint returned it."""
 
     marker: str
     run_id: str
@@ -63,7 +63,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """What an answer to an item has used so far, and the call that goes out now may use at most."""
+    """What an answer has used so far, and the most that its next call may use."""
 
     run_id: str
     item_id: str
@@ -75,7 +75,7 @@ class ReservedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """How calls change what a run has paid, and what its calls under way may use at most."""
+    """Changes to what a run has paid, and to the most that its calls under way may use."""
 
     paid: Usage = field(default_factory=Usage)
     under_way: Usage = field(default_factory=Usage)
@@ -93,14 +93,14 @@ class CallRepository(Repository):
     """Calls made so far, what they used, batches and probes."""
 
     def read_calls(self, keys: Sequence[str], *, failed: bool = False) -> dict[str, StoredCall]:
-        """Return the calls with these keys that succeeded, and if asked for those that failed."""
+        """Return the successful calls with these keys and, on request, failed ones."""
         portions, query = split_into_batches(keys), _MADE if failed else _FOUND
         found = (call for p in portions for call in self._database.read_values(StoredCall, query, keys=p))
         return {call.key: call for call in found}
 
     def find_latest(self, *, has_schema: bool) -> StoredCall | None:
-        """Return the latest call that succeeded, of those with a schema or of those without."""
-        # a quotation mark within a text is written with a backslash in front: this is the field itself
+        """Return the latest successful call, among those with a schema or those without."""
+        # inside a text the quotation mark would follow a backslash, so this is the field itself
         free = _CALL.c.request.contains('"schema":null', autoescape=True)
         query = select_values(StoredCall, _CALL).where(
             _CALL.c.error == "", sa.not_(free) if has_schema else free
@@ -115,36 +115,36 @@ class CallRepository(Repository):
             upsert(connection, _CALL, [row_of(call) for call in calls])
 
     def read_probe(self, endpoint: str, model: str, feature: str) -> bool | None:
-        """Whether a model offers something; None if that was not tried yet."""
+        """Return whether a model offers a feature; None if that was not tested yet."""
         same = (_PROBE.c.endpoint == endpoint, _PROBE.c.model == model, _PROBE.c.feature == feature)
         rows = self._database.read_rows(sa.select(_PROBE.c.offered).where(*same))
         return bool(rows[0].offered) if rows else None
 
     @repeated(twice=True)
     def add_probe(self, endpoint: str, model: str, feature: str, *, offered: bool, detail: str) -> None:
-        """Note what a model offers; the first finding stays."""
+        """Store whether a model offers a feature; the first finding is kept."""
         finding = {"endpoint": endpoint, "model": model, "feature": feature}
         with self._database.transaction() as connection:
             insert = insert_into(_PROBE, connection.dialect).values(**finding, offered=offered, detail=detail)
             connection.execute(insert.on_conflict_do_nothing())
 
     def add_batch(self, batch: Batch) -> None:
-        """Note a batch that is about to be handed over."""
+        """Store a batch that is about to be submitted."""
         self._database.write_rows(sa.insert(_BATCH), [row_of(batch)])
 
     def update_batch(self, marker: str, *, remote_id: str | None, state: str) -> None:
-        """Note what became of a batch."""
+        """Store the state of a batch."""
         statement = sa.update(_BATCH).where(_BATCH.c.marker == marker)
         self._database.write_rows(statement, [{"remote_id": remote_id, "state": state}])
 
     def read_batches(self, run_id: str, states: Collection[str]) -> list[Batch]:
-        """Batches of a run that are in one of these states."""
+        """Return the batches of a run in one of these states."""
         query = sa.select(_BATCH).where(_BATCH.c.run_id == run_id, _BATCH.c.state.in_(states))
         batches = self._database.read_values(Batch, query.order_by(_BATCH.c.marker))
         return [replace(batch, requests=tuple((i, s) for i, s in batch.requests)) for batch in batches]
 
     def read_remote_ids(self) -> set[str]:
-        """Ids of all batches that endpoints are known to have."""
+        """Return the endpoint ids of all batches."""
         query = sa.select(_BATCH.c.remote_id).where(_BATCH.c.remote_id.is_not(None))
         return {row.remote_id for row in self._database.read_rows(query)}
 
@@ -157,31 +157,31 @@ class CallRepository(Repository):
     def charge_left(self, run_id: str, uncertain: Uncertain = "retry") -> Usage:
         """Settle what a dead command reserved for a run, see `settle_lost`; zeros if there is nothing.
 
-        To be called before a run makes its first call, and while no other command makes any for it.
+        Call it before a run makes its first call, and while no other command makes calls for it.
         """
         with self._database.transaction() as connection:
             return settle_lost(connection, run_id, uncertain)
 
     def charge(self, run_id: str, charge: Usage) -> None:
-        """Charge a run with calls that were for no item."""
+        """Charge a run with calls that belong to no item."""
         with self._database.transaction() as connection:
             book(connection, run_id, "charged", charge)
 
     def read_charge(self, run_id: str) -> Usage:
-        """What a run was charged for answers that never came to an end."""
+        """Return what a run was charged for answers that did not finish."""
         return self._read(run_id, "charged") or Usage()
 
     @repeated(twice=False)
     def spend(self, run_id: str, changes: Sequence[Spending]) -> None:
-        """Add changes to what a workflow's run paid and has under way, in one transaction."""
+        """Add changes to a workflow run's paid and pending usage, in one transaction."""
         with self._database.transaction() as connection:
             book(connection, run_id, "paid", Usage.sum(change.paid for change in changes))
             book(connection, run_id, "under way", Usage.sum(change.under_way for change in changes))
 
     def charge_calls_left(self, run_id: str) -> Usage:
-        """Charge a workflow's run with what a dead command had under way, as `charge_left` does.
+        """Charge a workflow's run for the calls of a dead command, as `charge_left` does.
 
-        An answer is one to a call here.
+        Each call counts as one answer here.
         """
         with self._database.transaction() as connection:
             charge = self._read(run_id, "under way") or Usage()
@@ -192,7 +192,7 @@ class CallRepository(Repository):
         return charge
 
     def read_spent(self, run_id: str) -> Usage | None:
-        """What a workflow's run paid for calls that are over; None if nothing was booked yet."""
+        """Return what a workflow's run paid for finished calls; None if nothing was booked yet."""
         spent = self._read(run_id, "paid")
         return None if spent is None else replace(spent, answers=0)
 

@@ -1,4 +1,4 @@
-"""Answers that were under way when their process ended: charged in full, and asked for again or never."""
+"""Settle answers that were under way when their process died: charge them, and ask again or not."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Uncertain: TypeAlias = Literal["retry", "hold"]
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:
-    """End the reservations of a process that is gone; return what the run is charged for them.
+    """End the reservations of a dead process; return what the run is charged for them.
 
-    With ``"hold"`` they become failed answers with all they may have used, which nothing asks for again by
-    itself; with ``"retry"`` the run is charged, and its items are as if never asked about.
+    With ``"hold"`` they become failed answers with the most they may have used, which are not asked for
+    again automatically. With ``"retry"`` the run is charged, and its items count as never asked about.
     """
     of_run = (_LEDGER.c.run_id == run_id, _LEDGER.c.kind == "reserved")
     rows = list(connection.execute(sa.delete(_LEDGER).where(*of_run).returning(_LEDGER)).all())
@@ -38,7 +38,7 @@ def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) ->
 
 
 def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> None:
-    """Add to a sum of a run in the ledger, which is begun if there is none."""
+    """Add to an amount of a run in the ledger, creating it if needed."""
     amounts = {name: getattr(used, name) for name in (*_USED, "answers")}
     key = {"run_id": run_id, "kind": kind, "item_id": "", "sample": 0}
     insert = insert_into(_LEDGER, connection.dialect).values(**key, **amounts)
@@ -47,7 +47,7 @@ def book(connection: sa.Connection, run_id: str, kind: Booked, used: Usage) -> N
 
 
 def _hold(connection: sa.Connection, rows: list[sa.Row[tuple[object, ...]]]) -> None:
-    """Store answers that failed, with what earlier ones of theirs used that failed, too."""
+    """Store failed answers, including the usage of earlier failed ones that they replace."""
     t = _PREDICTION.c
     held = []
     for row in rows:

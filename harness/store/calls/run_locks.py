@@ -1,7 +1,7 @@
-"""Locks of runs, as rows: one process at a time works on a run, so that nothing is paid for twice.
+"""SQL of locks of runs: one process at a time works on a run, so that nothing is paid for twice.
 
-A lock names the process that holds it. On the same machine the next command sees whether that process has
-ended. Of another machine nobody can tell: there the user must say so, with ``--take-over``.
+A lock names its process. On the same machine the next command can check whether that process has ended. On
+another machine it cannot, so the user must say so with ``--take-over``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOW = sa.extract("epoch", sa.func.current_timestamp())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLock:
-    """Who works on a run; the columns of `oversight.harness.store.tables.RunLockRow`."""
+    """The process that works on a run; the columns of `oversight.harness.store.tables.RunLockRow`."""
 
     run_id: str
     owner: str
@@ -48,11 +48,11 @@ class RunLock:
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether its process runs, or ran, on another machine."""
+        """Whether its process is on another machine."""
         return self.machine != machine_id()
 
     def is_held(self, *, take_over: bool = False) -> bool:
-        """Whether its process may still work; with `take_over` none on another machine does."""
+        """Whether its process may still work; with `take_over`, processes on other machines do not."""
         return not is_gone(self.machine, self.pid, self.started) and not (take_over and self.is_elsewhere)
 
 
@@ -97,7 +97,7 @@ class LockRepository(Repository):
         try:
             yield HeldLocks(self, owner, len(runs))
         finally:
-            with suppress(StoreError):  # the next command sees that this process has ended
+            with suppress(StoreError):  # the next command detects that this process has ended
                 self.release(owner)
 
     def acquire(self, runs: Collection[str], owner: str, *, take_over: bool = False) -> RunLock | None:
@@ -122,17 +122,17 @@ class LockRepository(Repository):
         return None
 
     def find_held(self) -> list[RunLock]:
-        """The locks that some process holds."""
+        """Return the locks held by a process."""
         return [lock for lock in self._database.read_table(RunLock, _LOCK) if lock.is_held()]
 
     def count(self, owner: str) -> int:
-        """Number of locks that an owner has."""
+        """Return the number of locks of an owner."""
         with self._database.transaction() as connection:
             return count_rows(connection, _LOCK, _LOCK.c.owner == owner)
 
     @repeated(twice=True)
     def release(self, owner: str) -> None:
-        """Give an owner's locks back."""
+        """Release an owner's locks."""
         with self._database.transaction() as connection:
             connection.execute(sa.delete(_LOCK).where(_LOCK.c.owner == owner))
 
@@ -143,11 +143,11 @@ class HeldLocks:
     Parameters
     ----------
     locks
-        Where they are.
+        Repository of the locks.
     owner
-        Drawn for this holder.
+        Random id of this holder.
     number
-        How many they are.
+        Number of locks.
     """
 
     def __init__(self, locks: LockRepository, owner: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""A study read as columns: its questions, its answers, what its models predict."""
+"""Read a study as arrays: questions, answers, predictions."""
 
 import lazy_loader
 

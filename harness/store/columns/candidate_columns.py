@@ -1,4 +1,4 @@
-"""What the candidates of a search have answered, as columns: half a million answers in few bytes each."""
+"""Answers of a search's candidates as compact arrays."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _NUMBERS = {status.value: number for number, status in enumerate(STATUSES)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateColumns:
-    """What a candidate answered in one of its replicates, by answer.
+    """Answers of a candidate in one of its replicates, one entry per answer.
 
     Attributes
     ----------
     items
-        Ids; one object for all that answered the same items.
+        Item ids; shared by all replicates that answered the same items.
     option
         From 0; `UNREADABLE` without one.
     status
-        Place in `STATUSES`.
+        Position in `STATUSES`.
     tokens
         Sent and received, together.
     """
@@ -50,7 +50,7 @@ class CandidateColumnsRepository(Repository):
     """Answers of a search's candidates, without their texts."""
 
     def read_answers(self, search: str) -> Iterator[CandidateColumns]:
-        """All answers of a search, by candidate and replicate; the database puts each one's together."""
+        """Return all answers of a search, by candidate and replicate."""
         status = sa.case(_NUMBERS, value=_ANSWER.status)
         option = sa.func.coalesce(_ANSWER.option, UNREADABLE)
         columns = (_ANSWER.item_id, option, status, _ANSWER.input_tokens + _ANSWER.output_tokens)

@@ -1,4 +1,4 @@
-"""SQL of a pool of items: their strata, and which of them were drawn to be asked about."""
+"""SQL of a pool of items: strata and draws."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _TAKE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDraw:
-    """One draw of the items that remained, each with the probability `items` / `remaining` or one of its own.
+    """One draw from the remaining items, with probability `items` / `remaining` or individual ones.
 
     Attributes
     ----------
     batch
-        1 for the first, and so on.
+        Number of the draw, from 1.
     wanted
-        Questions asked for.
+        Requested number of questions.
     items, remaining
-        How many items were drawn, and of how many that were not drawn before.
+        Number of drawn items, and of items that were not drawn before.
     pool
         Items of the pool.
     seed
-        Of the draw.
+        Seed of the draw.
     strata
-        What strata were made of, in words.
+        Basis of the strata, in words.
     created
-        When, in ISO 8601.
+        Time in ISO 8601.
     """
 
     batch: int
@@ -57,14 +57,14 @@ class ItemDraw:
 
 
 class PoolRepository(Repository):
-    """The pool of a study of which only some items are asked about; empty where all are."""
+    """The pool of a study that asks about some items only; empty if all are asked about."""
 
     def read_draws(self) -> list[ItemDraw]:
-        """All draws, in their order; none where every item is to be asked about."""
+        """Return all draws in order; empty if every item is asked about."""
         return self._database.read_table(ItemDraw, _DRAW, _DRAW.c.batch)
 
     def read_pool(self, index: ItemIndex) -> ItemPool | None:
-        """The drawn items over the index; None where every item is to be asked about."""
+        """Return the drawn items over the index; None if every item is asked about."""
         counted = self.count_pool()
         if counted is None:
             return None
@@ -85,9 +85,9 @@ class PoolRepository(Repository):
         return ItemPool(stratum=stratum, size=size, weight=weight, chance=chance, batch=batch)
 
     def count_pool(self) -> tuple[int, int] | None:
-        """How many items were drawn, and of how many; None where every item is to be asked about.
+        """Return the numbers of drawn items and of all; None if every item is asked about.
 
-        Items that were removed from the study count no more.
+        Items removed from the study do not count.
         """
         if not self.read_draws():
             return None
@@ -97,7 +97,7 @@ class PoolRepository(Repository):
         return drawn, size
 
     def read_drawn(self) -> set[str] | None:
-        """Ids of the drawn items; None where every item is to be asked about."""
+        """Return the ids of the drawn items; None if every item is asked about."""
         if not self.read_draws():
             return None
         query = sa.select(_POOL.c.item_id).where(_POOL.c.batch > 0)
@@ -114,14 +114,14 @@ class PoolRepository(Repository):
         return [name for name, _ in rows], np.array([stratum for _, stratum in rows], np.int64)
 
     def add_pool(self, ids: Sequence[str], stratum: IntArray) -> None:
-        """Store all items of the pool, none of them drawn."""
+        """Store all items of the pool as not drawn."""
         rows = zip(ids, stratum.tolist(), [0] * len(ids), strict=True)
         self._database.add_rows(_POOL, ("item_id", "stratum", "batch"), rows)
 
     def add_draw(
         self, draw: ItemDraw, ids: Sequence[str], chances: Sequence[float | None] | None = None
     ) -> None:
-        """Store a draw, that it took these items, and with what chances; None where all were equal."""
+        """Store a draw, its items and their probabilities; None if all were equal."""
         self._database.write_rows(_DRAW.insert(), [row_of(draw)])
         each = zip(ids, chances or [None] * len(ids), strict=True)
         taken = [{"taken": name, "by": draw.batch, "with": chance} for name, chance in each]

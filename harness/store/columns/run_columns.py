@@ -1,4 +1,4 @@
-"""What runs have answered as columns: read from the rows once, and kept beside them until a row changes."""
+"""Predictions of runs as arrays: read from the rows once, and cached until a row changes."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ WORTH_KEEPING = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunColumns:
-    """What a run has answered, several samples put to a vote.
+    """Predictions of a run; several samples are put to a vote.
 
     Attributes
     ----------
     unreadable, failed
         Kind of reason → number of items.
     usage
-        What was used, by source; see `oversight.harness.store.RunRepository.sum_usage`, without charges.
+        Usage by source; see `oversight.harness.store.RunRepository.sum_usage`, without charges.
     steps
-        Step that read an answer → number of items. Answers stored by older versions have no step and are left
-        out.
+        Step that read an answer → number of items. Answers stored by older versions have no step and are
+        left out.
     """
 
     predictions: PredictionColumns
@@ -60,7 +60,7 @@ class RunColumns:
 
 
 class RunColumnsRepository(Repository):
-    """Columns of runs.
+    """Cached columns of runs.
 
     Parameters
     ----------
@@ -73,24 +73,24 @@ class RunColumnsRepository(Repository):
         self._runs = RunRepository(database)
 
     def has_answer(self, run_id: str) -> bool:
-        """Whether any answer of a run came."""
+        """Whether a run has any answer."""
         came = _PREDICTION.status != PredictionStatus.FAILED.value
         query = sa.select(_PREDICTION.sample).where(_PREDICTION.run_id == run_id, came)
         return bool(self._database.read_rows(query.limit(1)))
 
     def is_kept(self, run_id: str) -> bool:
-        """Whether the columns of a run need not be made."""
+        """Whether the columns of a run are cached."""
         return self._find(run_id, sa.select(sa.literal(1))) is not None
 
     def count_answers(self, run_id: str) -> int:
-        """Stored answers of a run, of every sample: as was kept, else counted, five millions a second."""
+        """Return the number of stored answers of a run over all samples, from the cache if possible."""
         kept = self._find(run_id, sa.select(_KEPT.c.counts))
         return (
             self._runs.count_predictions(run_id) if kept is None else sum(u.answers for u in _usage_of(kept))
         )
 
     def keep(self, run_ids: Iterable[str]) -> None:
-        """Make the columns of runs that came to an end, where that is worth it; estimates find them."""
+        """Cache the columns of finished runs, if they are large enough."""
         number = sa.select(sa.func.count()).select_from(ItemRow)
         if self._database.read_rows(number)[0][0] >= WORTH_KEEPING:
             index = ColumnRepository(self._database).read_index()
@@ -99,7 +99,7 @@ class RunColumnsRepository(Repository):
                     self.read_run(run_id, index)
 
     def read_run(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """What a run has answered; kept for the next time, where the database can be written."""
+        """Return the predictions of a run; cached if the database can be written."""
         version = self._read_version(run_id)
         with self._database.reading():
             kept = self._find(run_id, sa.select(_KEPT.c.options, _KEPT.c.confidences, _KEPT.c.counts))
@@ -108,15 +108,15 @@ class RunColumnsRepository(Repository):
             found = self._make(run_id, index)
         if len(found.predictions) >= WORTH_KEEPING and not self._database.read_only:
             row = {"run_id": run_id, "version": version, **_pack(found)}
-            # Whoever writes there now may write on; the columns are made anew next time.
+            # If another process is writing, the columns are computed again next time.
             with contextlib.suppress(StoreError), self._database.unless_busy() as connection:
                 connection.execute(sa.delete(_KEPT).where(_KEPT.c.run_id == run_id))
                 connection.execute(sa.insert(_KEPT), row)
         return found
 
     def _find(self, run_id: str, query: sa.Select[Any]) -> sa.Row[Any] | None:
-        """A row of what is kept, if it is of the present version."""
-        # a run whose rows did not change since the database began to count has no version yet
+        """Return a cached row of the present version."""
+        # a run without changes since counting began has no version yet
         versions = sa.outerjoin(_KEPT, RunVersionRow, _KEPT.c.run_id == _VERSION.run_id)
         is_present = _KEPT.c.version == sa.func.coalesce(_VERSION.version, 0)
         query = query.select_from(versions).where(_KEPT.c.run_id == run_id, is_present)
@@ -138,7 +138,7 @@ class RunColumnsRepository(Repository):
         return _columns(PredictionColumns.of(found, index), kinds, self._runs.sum_answers(run_id), steps)
 
     def _read_once(self, run_id: str, index: ItemIndex) -> RunColumns:
-        """One pass over the rows of a run, each of which lies somewhere else in a large database."""
+        """Read the rows of a run in one pass."""
         option = np.full(index.size, ABSENT, np.int16)
         sure: FloatArray | None = None
         reasons: list[tuple[int, str, str]] = []
@@ -150,7 +150,7 @@ class RunColumnsRepository(Repository):
         ):
             steps.update(filter(None, step))
             rows = index.find(items)
-            known = (rows >= 0) & (rows < index.size)  # others were stored after the index was read
+            known = (rows >= 0) & (rows < index.size)  # the others were stored after the index was read
             codes = [_CODES[s] if c is None else c for s, c in zip(status, chosen, strict=True)]
             option[rows[known]] = np.array(codes, np.int16)[known]
             given = np.array(confidence, np.float64)
@@ -214,7 +214,8 @@ def _pack(found: RunColumns) -> dict[str, Any]:
 def _unpack(row: sa.Row[Any], index: ItemIndex) -> RunColumns:
     option = np.full(index.size, ABSENT, np.int16)
     options = np.frombuffer(row.options, _OPTION)
-    option[: options.size] = options  # items stored since have no prediction, or the version were another
+    # items stored since then have no prediction, otherwise the version would differ
+    option[: options.size] = options
     sure = None
     if row.confidences:
         sure = np.full(index.size, np.nan)

@@ -1,4 +1,4 @@
-"""SQL of what people are shown of a question: its item and the option that it is about."""
+"""SQL of the texts that people are shown: the item and the option of a question."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ WriteShown = Callable[[tuple[str, ...], tuple[int, ...]], tuple[str, Sequence[st
 
 
 class ShownRepository(Repository):
-    """What is shown of questions and of control questions."""
+    """Shown texts of questions and control questions."""
 
     def find_shown(self, ids: Collection[str]) -> dict[str, tuple[Item, int]]:
-        """Item and option of at most a portion of questions; fewer if some were never asked."""
+        """Return item and option of at most a portion of questions; unknown ids are left out."""
         asked = dict[str, tuple[str, int]]()
         for t in _ASKED:
             query = sa.select(t.id, t.item_id, t.option).where(self._database.among(t.id, ids))
@@ -49,14 +49,14 @@ class ShownRepository(Repository):
         return found
 
     def has_source(self, digest: str) -> bool:
-        """Whether all items of a source were stored, and none of its texts can have changed since."""
+        """Whether all items of a source were stored, so that its texts cannot have changed since."""
         query = sa.select(_SOURCE.c.digest).where(_SOURCE.c.digest == digest)
         return bool(self._database.read_rows(query))
 
     def read_marks(self, write: WriteShown) -> tuple[dict[str, str], dict[str, int]]:
-        """Question → whom it was put to, and → the mark of what is shown, of all of the study's questions.
+        """Return the expert, and the mark of the shown text, of all of the study's questions.
 
-        Of texts only a hash remains in memory: a mark is ``mark_shown(text, options, question)``.
+        Only a hash of the texts stays in memory: a mark is ``mark_shown(text, options, question)``.
         """
         marked, t = dict[str, tuple[int, tuple[str, Sequence[str]]]](), _ASKED[0]
         for names, marks in self._iterate_items(write):
@@ -71,9 +71,9 @@ class ShownRepository(Repository):
         return experts, found
 
     def _iterate_items(self, write: WriteShown) -> Iterator[tuple[Sequence[str], Any]]:
-        """Ids of items, and of each the hash of its text and what is written of its options."""
+        """Yield ids of items, with the hash of the text and the written options."""
 
-        @lru_cache(maxsize=4096)  # fixed classes in orders of few options come again and again
+        @lru_cache(maxsize=4096)  # cached, because fixed classes have few different orders
         def write_json(options: str, permutation: str) -> tuple[str, Sequence[str]]:
             return write(tuple(read_json(options)), tuple(read_json(permutation)))
 
@@ -85,5 +85,5 @@ class ShownRepository(Repository):
 
 
 def mark_shown(texts: Sequence[str], options: Sequence[str], questions: Sequence[str]) -> list[int]:
-    """Marks of what is shown of questions: equal within a process where all three texts are."""
+    """Marks of shown questions: equal within a process if all three texts are equal."""
     return list(map(hash, zip(map(hash, texts), options, questions, strict=True)))

@@ -1,4 +1,4 @@
-"""SQL that reads a study as columns: no object a row, no text of an item."""
+"""SQL that reads a study as arrays, without an object per row and without texts of items."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _IS_FOREIGN = sa.and_(_ANSWER.expert != _QUESTION.expert, _QUESTION.id.not_in(_H
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueOrder:
-    """The first questions of a study, by row: whose they are and when they are handed out.
+    """The first questions of a study by row: their experts and places.
 
     Attributes
     ----------
     experts
         Names of the experts.
     expert, place
-        Place of the expert in `experts`, and `Question.place`, −1 if it is not known.
+        Position of the expert in `experts`, and `Question.place`, −1 if unknown.
     open_ids
-        Id of every question without an answer; None of those with one.
+        Id of every open question; None for answered ones.
     """
 
     experts: Sequence[str]
@@ -66,7 +66,7 @@ class QueueOrder:
 
 
 class ColumnRepository(Repository):
-    """A study as columns over its items, which stand in the source's order.
+    """A study as arrays over its items, in the source's order.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ColumnRepository(Repository):
             return found
 
     def read_index(self) -> ItemIndex:
-        """The items by place."""
+        """Return the items by position."""
         return self._once("index", self._read_index)
 
     def _read_index(self) -> ItemIndex:
@@ -112,7 +112,7 @@ class ColumnRepository(Repository):
         return ItemIndex(number, self._read_ids)
 
     def find_position(self, item_id: str) -> int | None:
-        """An item's place; None if there is no such item."""
+        """Return an item's position; None if it does not exist."""
         found = self._read(sa.select(_ITEM.position).where(_ITEM.id == item_id))
         return int(found[0][0]) if found else None
 
@@ -122,7 +122,7 @@ class ColumnRepository(Repository):
         return sorted(names - {SECOND_QUESTIONS})
 
     def count_options(self) -> dict[int, int]:
-        """K → number of items with so many options."""
+        """Return the number of items by number of options K."""
         return self._once("options", self._count_options)
 
     def _count_options(self) -> dict[int, int]:
@@ -154,12 +154,12 @@ class ColumnRepository(Repository):
         return ItemValues(code=np.array([places.get(name, -1) for name in found], np.int64), names=names)
 
     def read_options(self, index: ItemIndex) -> dict[str, int]:
-        """K of every item, by id."""
+        """Return K of every item, by id."""
         query = sa.select(sa.func.json_array_length(_ITEM.options)).order_by(*_ORDER)
         return {name: int(k) for name, (k,) in zip(index.ids, self._read(query), strict=True)}
 
     def read_meta_names(self) -> list[str]:
-        """Names of the further columns that items have, in alphabetical order."""
+        """Return the names of the items' further columns, in alphabetical order."""
         names = set[str]()
         with self._database.reading():
             for (meta,) in self._database.read_portions(sa.select(sa.cast(_ITEM.meta, sa.Text))):
@@ -168,18 +168,18 @@ class ColumnRepository(Repository):
         return sorted(names)
 
     def read_classes(self) -> tuple[str, ...]:
-        """The options of all items; empty where they are not the same of all."""
+        """Return the options shared by all items; empty if they differ."""
         found = self._read(sa.select(sa.cast(_ITEM.options, sa.Text)).distinct().limit(2))
         with self._database.reading():
             return tuple(read_json(found[0][0])) if len(found) == 1 else ()
 
     def read_labels(self, index: ItemIndex, *, second: bool = False) -> LabelColumns:
-        """What experts said, in the order of arrival, and all questions, in the order of their items.
+        """Return the labels in order of arrival, and all questions in the order of their items.
 
         Parameters
         ----------
         second
-            Read the second questions about items in place of the first.
+            Whether to read the second questions instead of the first.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class ColumnRepository(Repository):
         return self._label_columns(index, columns, propensities, offered, list(people))
 
     def read_order(self) -> QueueOrder:
-        """Whose every first question is, when it is handed out, and whether it is open."""
+        """Return expert, place and open state of every first question."""
         is_open = sa.case((_ANSWER.question_id.is_(None), _QUESTION.id), else_=None)
         query = sa.select(_QUESTION.expert, _QUESTION.place, is_open).where(
             _QUESTION.protocol != SECOND_QUESTIONS
@@ -239,7 +239,7 @@ class ColumnRepository(Repository):
         )  # fmt: skip
 
     def read_texts(self, places: Sequence[int]) -> dict[int, tuple[str, str, tuple[str, ...]]]:
-        """Id, text and options of items by place."""
+        """Return id, text and options of items by position."""
         query = sa.select(_ITEM.position, _ITEM.id, _ITEM.text, _ITEM.options)
         rows = self._read(query.where(_ITEM.position.in_(places)))
         return {place: (name, text, options) for place, name, text, options in rows}
@@ -266,7 +266,7 @@ class ColumnRepository(Repository):
         offered: Sequence[Sequence[float]],
         experts: Sequence[str],
     ) -> LabelColumns:
-        # sorted here, which takes the database five times as long
+        # sorted here, which is five times as fast as in the database
         order = np.lexsort((columns[1], columns[0]))
         item, option, n_options, expert, kind, arrival, place = columns[:, order]
         _, first = np.unique(expert, return_index=True)

@@ -1,4 +1,4 @@
-"""Questions that are asked about the experts: gold, repeats, second opinions; kept apart from the study's."""
+"""Control questions: gold, repeats, second opinions; stored apart from the study's questions."""
 
 import lazy_loader
 

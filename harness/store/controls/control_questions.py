@@ -1,4 +1,4 @@
-"""SQL of control questions: what is asked about the experts, and what they answered."""
+"""SQL of control questions and the answers to them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OF_GOLD = ("id", "text", "options", "permutation", "truth")
 
 
 class ControlKind(StrEnum):
-    """What a control question tells of experts."""
+    """Kind of a control question."""
 
     GOLD = "gold"
     """About an item whose truth is known: how often the expert errs."""
@@ -37,7 +37,7 @@ class ControlKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GoldItem:
-    """An item whose true option, in source order, is known beforehand."""
+    """An item with a known true option, in source order."""
 
     item: Item
     truth: int
@@ -45,16 +45,16 @@ class GoldItem:
 
 @dataclass(frozen=True, slots=True)
 class ControlQuestion:
-    """A question in an expert's queue that is none of the study's.
+    """A question in an expert's queue that is not one of the study's.
 
     Attributes
     ----------
     id, option, expert, n_options, seed
-        As in `Question`, and of the same form, so that nothing tells the two apart.
+        As in `Question` and in the same format, so that nothing distinguishes the two.
     item_id
-        Of a gold item, or of the study's item that is asked about again.
+        The gold item, or the study's item that is asked about again.
     original
-        The study's question that is put again; empty for gold.
+        The repeated question of the study; empty for gold.
     place
         As in `Question`.
     """
@@ -71,7 +71,7 @@ class ControlQuestion:
 
     @property
     def question(self) -> Question:
-        """The same as whoever is asked sees it."""
+        """The question as the expert sees it."""
         return Question(
             id=self.id,
             item_id=self.item_id,
@@ -90,11 +90,11 @@ _fields_of_control = attrgetter(*_OF_CONTROL)
 
 
 class ControlRepository(Repository):
-    """Gold items, control questions and the answers to them."""
+    """Gold items, control questions and their answers."""
 
     @property
     def replies(self) -> ReplyRepository:
-        """What experts answered to control questions, as replies to their ids."""
+        """Answers to control questions, by id of the question."""
         return ReplyRepository(self._database, panel=False, control=True)
 
     def add_gold_items(self, items: Iterable[GoldItem]) -> int:
@@ -115,7 +115,7 @@ class ControlRepository(Repository):
         return bool(self._database.read_rows(sa.select(_CONTROL.c.id).limit(1)))
 
     def read_controls(self) -> list[ControlQuestion]:
-        """All control questions, by id, which is no order that tells anything."""
+        """Return all control questions by id, an order that reveals nothing."""
         query = sa.select(*(_CONTROL.c[name] for name in _OF_CONTROL)).order_by(_CONTROL.c.id)
         with self._database.reading():
             rows = self._database.read_tuples(query)
@@ -130,7 +130,7 @@ class ControlRepository(Repository):
         }
 
     def find_gold(self, ids: Collection[str]) -> dict[str, Item]:
-        """Gold items of these ids, without their truth; fewer if some are none."""
+        """Return gold items with these ids, without their truth; unknown ids are left out."""
         query = sa.select(*(_GOLD.c[name] for name in _OF_GOLD[:-1])).where(
             self._database.among(_GOLD.c.id, ids)
         )
@@ -140,41 +140,41 @@ class ControlRepository(Repository):
         }
 
     def count_asked(self) -> dict[str, int]:
-        """Expert → how many control questions were put to them, by name."""
+        """Return the number of control questions of each expert, by name."""
         expert = _CONTROL.c.expert
         query = sa.select(expert, sa.func.count()).group_by(expert).order_by(expert)
         return dict(self._database.read_tuples(query))
 
     def read_experts(self) -> dict[str, str]:
-        """Control question id → whom it was put to, of all."""
+        """Return the expert of every control question, by id."""
         return dict(self._database.read_tuples(sa.select(_CONTROL.c.id, _CONTROL.c.expert)))
 
     def find_experts(self, ids: Collection[str]) -> dict[str, str]:
-        """Control question id → whom it was put to, of these ids; fewer if some are none of them."""
+        """Return the expert by control question, for these ids; unknown ids are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.expert)
         return dict(self._database.read_tuples(query.where(self._database.among(_CONTROL.c.id, ids))))
 
     def find_items(self, ids: Collection[str]) -> dict[str, str]:
-        """Control question → the study's item that it is about, of these ids; gold items are none."""
+        """Return the study's item by control question, for these ids; gold items are left out."""
         query = sa.select(_CONTROL.c.id, _CONTROL.c.item_id).where(
             self._database.among(_CONTROL.c.id, ids), _CONTROL.c.original != ""
         )
         return dict(self._database.read_tuples(query))
 
     def pick_controls(self, ids: Sequence[str]) -> set[str]:
-        """Which of these ids are control questions."""
+        """Return which of these ids are control questions."""
         return set(self.find_experts(ids)) if ids else set()
 
     def read_key(self) -> bytes:
-        """The key; empty if nothing was drawn yet, or an older version drew the first questions."""
+        """Return the key; empty before the first draw, or if an older version drew the questions."""
         found = self._database.read_tuples(sa.select(_KEY.c.secret))
         return bytes(found[0][0]) if found else b""
 
     def ensure_key(self) -> bytes:
-        """Read the key, and draw it first if the study has no questions yet.
+        """Return the key, creating it if the study has no questions yet.
 
-        Of several processes that draw one at once, one stores its own and all use that. Questions that an
-        older version drew keep their ids, so their study stays without a key.
+        If several processes create one at once, all use the one that was stored first. Questions drawn by
+        an older version keep their ids, so their study has no key.
         """
         if not self._is_settled():
             with self._database.transaction(exclusive=True) as connection:
@@ -183,7 +183,7 @@ class ControlRepository(Repository):
         return self.read_key()
 
     def set_key(self, key: bytes) -> None:
-        """Give a study without questions a key of your own, so that tests get the same ids each time.
+        """Set the key of a study without questions, so that tests get the same ids each time.
 
         An empty key leaves ids to follow from the seed, as older versions did: whoever knows the seed of such
         a study can tell its control questions.
@@ -199,6 +199,6 @@ class ControlRepository(Repository):
             connection.execute(sa.insert(_KEY).values(id=0, secret=key))
 
     def _is_settled(self, connection: sa.Connection | None = None) -> bool:
-        """Whether there is a key, or questions without one; as a transaction sees it if one is given."""
+        """Whether there is a key, or questions without one; within a transaction if one is given."""
         read = self._database.read_tuples if connection is None else connection.execute
         return any(list(read(sa.select(table.c.id).limit(1))) for table in (_KEY, *_DRAWN))

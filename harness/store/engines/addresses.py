@@ -1,4 +1,4 @@
-"""Addresses of databases: a file of SQLite, or PostgreSQL on a server that several machines share."""
+"""Addresses of databases: a file of SQLite, or PostgreSQL on a server for several machines."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _DEFAULTS: Mapping[str, str | int] = {
 
 
 def read_address(url: str) -> sa.URL:
-    """SQLAlchemy's URL of an address; its password is a secret from then on.
+    """Parse an address as SQLAlchemy's URL; its password is registered as a secret.
 
     Raises
     ------
     StoreError
-        If it is none, or of a database that is neither SQLite nor PostgreSQL.
+        If it is malformed, or names a database that is neither SQLite nor PostgreSQL.
     """
     shown = show_address(url)
     try:
         address = sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError) as error:  # the latter of a port that is none
+    except (sa.exc.ArgumentError, ValueError) as error:  # ValueError for an invalid port
         raise StoreError(f"{shown}: the database cannot be used: {error}") from error
     keep_secret(address.password)
     if address.drivername in _SERVER:
@@ -47,12 +47,12 @@ def read_address(url: str) -> sa.URL:
 
 
 def show_address(url: str) -> str:
-    """An address as messages show it: a file's path, or a URL without its password."""
+    """Format an address for messages: a file's path, or a URL without its password."""
     return redact(url.removeprefix("sqlite:///"))
 
 
 def find_file(address: sa.URL) -> str | None:
-    """The path of a database's file; None of one in memory or on a server."""
+    """Return the path of a database's file; None for one in memory or on a server."""
     is_file = address.drivername.startswith("sqlite") and address.database not in (None, "", ":memory:")
     return address.database if is_file else None
 
@@ -60,12 +60,12 @@ def find_file(address: sa.URL) -> str | None:
 def make_engine(
     url: str, write_json: Callable[[Any], str], read_json: Callable[[str | bytes], Any]
 ) -> tuple[sa.Engine, str | None, bool]:
-    """Make the engine of an address; with it its file, if it is one, and whether that can only be read.
+    """Create the engine of an address; return also its file, if any, and whether it is read-only.
 
     Raises
     ------
     StoreError
-        If the address is none, or nothing here speaks to such a database.
+        If the address is malformed, or the driver of such a database is missing.
     """
     address = read_address(url)
     file, more = find_file(address), dict[str, Any]()
@@ -76,8 +76,8 @@ def make_engine(
         more["connect_args"] = {"factory": PatientConnection}
     elif address.drivername == _SERVER[-1]:
         said = {name: value for name, value in _DEFAULTS.items() if name not in address.query}
-        more |= {"connect_args": said, "pool_pre_ping": True}  # a server that was restarted is met anew
-        # what it says on standard error of connections that are lost is said, and dealt with, here
+        more |= {"connect_args": said, "pool_pre_ping": True}  # detects a restarted server
+        # its messages about lost connections are replaced by ours
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         engine = sa.create_engine(address, json_serializer=write_json, json_deserializer=read_json, **more)
@@ -90,6 +90,6 @@ def make_engine(
 
 
 def has_database(url: str) -> bool:
-    """Whether a database is there, and would not be made by opening it; those of servers are."""
+    """Whether a database exists; true for servers."""
     file = find_file(read_address(url))
     return file is None or Path(file).exists()

@@ -1,4 +1,4 @@
-"""Who else has a database open, and whether this user may write it."""
+"""Find out who else has a database open, and whether this user may write it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find_users(url: str) -> str:
             number = connection.exec_driver_sql(_OTHERS).scalar_one()
         return f"{number} other connections are open" if number else ""
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
-        try:  # only who has a database alone can put its log away
+        try:  # only the sole user of a database can remove its log
             is_alone = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0] == "delete"
         except sqlite3.OperationalError:
             is_alone = False
@@ -37,7 +37,7 @@ def find_users(url: str) -> str:
 
 
 def may_write(connection: sa.Connection) -> bool:
-    """Whether a connection may write a study's tables, which are there; a role of readers may not."""
+    """Whether a connection may write a study's existing tables; a role for readers may not."""
     if connection.dialect.name == "sqlite":
         return True
     return bool(connection.exec_driver_sql(_RIGHT).scalar_one())

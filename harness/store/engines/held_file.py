@@ -1,4 +1,4 @@
-"""Notice that the file of an open database was taken away, replaced or overwritten, and save its rows."""
+"""Detect that the file of an open database was removed, replaced or overwritten, and save its rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDICES: dict[tuple[int, int], int] = {}
 
 
 class HeldFile:
-    """The file that an open SQLite database was opened from.
+    """The file of an open SQLite database.
 
     Looking costs a few system calls per commit. The name and its log must lead to the files that were opened.
     Only SQLite's checkpoints change the file, and each is counted in the index of the log: a file that
@@ -51,7 +51,7 @@ class HeldFile:
         self.may_rescue, self.has_written = True, False
 
     def close(self) -> None:
-        """Close the file. `remember` then takes the file that lies under the name at that time."""
+        """Close the file. `remember` then uses the file under the name at that time."""
         with self._lock:
             self._opened = self._index = None
             if self._keeper is not None:
@@ -69,7 +69,7 @@ class HeldFile:
         return True
 
     def remember(self, *, writes: bool) -> None:
-        """Remember which file and, if this process writes, which log lie under the name; it is open."""
+        """Record which file and, if this process writes, which log have the name now; it is open."""
         if not writes:
             self._opened = _identify(self._name)
             return
@@ -78,7 +78,7 @@ class HeldFile:
             if not os.path.islink(target):  # noqa: PTH114  a path that stays relative
                 break
             target = os.path.join(os.path.dirname(target), os.readlink(target))  # noqa: PTH115, PTH118, PTH120
-        # SQLite copies no connection that is in a transaction; this one never is
+        # SQLite cannot copy from a connection in a transaction; this one is never in one
         keeper = sqlite3.connect(self._name, check_same_thread=False)
         with suppress(sqlite3.Error):  # if another program locks it, opening the log suffices
             keeper.execute("SELECT 1 FROM sqlite_schema").fetchone()
@@ -101,7 +101,7 @@ class HeldFile:
         except OSError:
             return False
         if before is None or before != self._read_index() or (found.st_dev, found.st_ino) != self._opened:
-            return False  # a checkpoint is under way, or another file is there
+            return False  # a checkpoint is running, or the file was replaced
         state = found.st_mtime_ns, found.st_size
         with self._lock:
             if self._known is not None and self._known[1] == before and self._known[0] != state:
@@ -112,7 +112,7 @@ class HeldFile:
     def refuse_overwritten(self) -> None:
         """Raise `LostDatabase` if another program wrote into the file.
 
-        The log belongs to the overwritten rows. It is set aside, so that nothing mixes it into the new ones.
+        The log belongs to the overwritten rows. It is renamed, so that it cannot mix into the new ones.
         """
         if not self._is_spoiled and not self.is_overwritten():
             return
@@ -135,7 +135,7 @@ class HeldFile:
         )
 
     def check(self) -> None:
-        """Raise `LostDatabase` if the name leads to other files; what was written is saved before."""
+        """Raise `LostDatabase` if the name leads to other files, after saving the written rows."""
         loss = self._describe_loss()
         if not loss:
             return
@@ -144,7 +144,7 @@ class HeldFile:
         raise LostDatabase(f"{self._shown}: {loss}{told}")
 
     def _describe_loss(self) -> str:
-        """Describe what happened to the files under the name; empty if they are those that were opened."""
+        """Describe what happened to the files under the name; empty if they are the opened ones."""
         found = _identify(self._name)
         if found is None:
             return "the file is not there any more"
@@ -158,7 +158,7 @@ class HeldFile:
         return ""
 
     def _rescue(self) -> str:
-        """Save all rows that a connection still reads beside the old name; describe where they are."""
+        """Save all rows that a connection can still read beside the old name; return where they are."""
         moved = _find_moved(self._opened)
         is_moved = moved and _identify(self._name) != self._opened
         moved = f"; the opened file lies at {moved} now" if is_moved else ""
@@ -178,7 +178,7 @@ class HeldFile:
         return f"{told}; move that file to {self._name} and run the command again"
 
     def _save(self, rescued: str) -> str:
-        """Copy all rows into a file; returns why that failed, if it did."""
+        """Copy all rows into a file; return why that failed, if it did."""
         if self._keeper is None:
             return "" if self._kept else "the database is closed"
         end = time.monotonic() + _PATIENCE
@@ -188,7 +188,7 @@ class HeldFile:
                 raise TimeoutError("another program holds it")
 
         try:
-            with suppress(sqlite3.OperationalError):  # a file that was moved is whole then, too
+            with suppress(sqlite3.OperationalError):  # so that a moved file is also complete
                 self._keeper.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with closing(sqlite3.connect(rescued)) as copy:
                 self._keeper.backup(copy, progress=give_up)
@@ -197,7 +197,7 @@ class HeldFile:
         return ""
 
     def _remove_log(self) -> None:
-        """Remove the log of the lost file, which would be read into a file put under the name."""
+        """Remove the log of the lost file, which would be applied to a new file with this name."""
         if _identify(self._target) == self._opened or _identify(self._target + "-wal") != self._log:
             return
         for ending in ("-wal", "-shm"):
@@ -205,7 +205,7 @@ class HeldFile:
                 os.unlink(self._target + ending)  # noqa: PTH108
 
     def _read_index(self) -> bytes | None:
-        """How far the log was folded into the file; None while that is under way."""
+        """Return how far the log was folded into the file; None during a checkpoint."""
         read = b"" if self._index is None else os.pread(self._index, _INDEX_SIZE, 0)
         settled = len(read) == _INDEX_SIZE and read[_FOLDED] == read[_TRIED]
         return read[_SALT] + read[_FOLDED] if settled else None
@@ -220,7 +220,7 @@ def _identify(file: str) -> _Identity:
 
 
 def _open_index(file: str) -> int | None:
-    """Open the index of a log once per process; those of removed indices are closed."""
+    """Open the index of a log once per process; indices of removed logs are closed."""
     if not hasattr(os, "pread"):
         return None
     for key, descriptor in list(_INDICES.items()):
@@ -235,7 +235,7 @@ def _open_index(file: str) -> int | None:
 
 
 def _make_free(target: str, what: str = "rescued") -> str:
-    """Make an empty private file beside a database under the next free name."""
+    """Create an empty private file beside a database under the next free name."""
     path = Path(target).absolute()
     for number in count(1):
         more = "" if number == 1 else f"-{number}"
@@ -249,7 +249,7 @@ def _make_free(target: str, what: str = "rescued") -> str:
 
 
 def _find_moved(opened: _Identity) -> str:
-    """Where an open file lies now, on systems that tell; empty if it was deleted."""
+    """Return where an open file is now, on systems that tell; empty if it was deleted."""
     with suppress(OSError):
         for link in Path("/proc/self/fd").iterdir():
             with suppress(OSError):

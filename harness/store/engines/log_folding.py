@@ -1,4 +1,4 @@
-"""Fold SQLite's log into the file soon after each commit, so that a copy of an idle file has all rows."""
+"""Fold SQLite's log into the file soon after each commit, so that a copy of an idle file is complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogFolding:
         self._is_due = False
 
     def start(self) -> None:
-        """Have what was committed folded within about a second."""
+        """Fold committed changes within about a second."""
         with self._lock:
             self._is_due = True
             if self._thread is None and not self._ended.is_set():
@@ -33,7 +33,7 @@ class LogFolding:
                 self._thread.start()
 
     def end(self) -> None:
-        """Fold no more; waits for a checkpoint that is under way."""
+        """Stop folding, after a running checkpoint."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

@@ -1,4 +1,4 @@
-"""Servers that go away: one that was there is waited for, as while it restarts."""
+"""Wait for a server that goes away, as during a restart."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from oversight.harness.output import say
 
 PATIENCE = 120.0
 """Seconds for which a server that was there is waited for."""
-_FIRST, _LONGEST = 0.1, 2.0  # seconds between two tries
+_FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
 
 
 def connect(engine: sa.Engine, shown: str, *, patience: float = PATIENCE) -> sa.Connection:
-    """Connect; a server that was there and does not answer is waited for, and that is said. No file is.
+    """Connect; wait with a message for a server that answered before. Files are not waited for.
 
     Raises
     ------
     sqlalchemy.exc.OperationalError
-        Of the last try, once it was away for longer than the patience.
+        The last error, if the server was away for longer than the patience.
     """
     if engine.dialect.name == "sqlite":
         return engine.connect()

@@ -1,4 +1,4 @@
-"""Waiting for a database that another program holds: told at once, with who it is, and not without end."""
+"""Wait a limited time for a database that another program has locked, and report who has."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 
 def read_wait() -> float:
-    """Seconds to wait in all, from ``$OVERSIGHT_LOCK_WAIT``; 300 by default.
+    """Return the total seconds to wait, from ``$OVERSIGHT_LOCK_WAIT``; 300 by default.
 
     Raises
     ------
     ConfigError
-        If that is no number ≥ 0.
+        If it is not a number ≥ 0.
     """
     given = os.environ.get(_VARIABLE, "")
     with suppress(ValueError):
@@ -42,21 +42,21 @@ def read_wait() -> float:
 def wait_for_lock(
     shown: str, attempt: Callable[[], T], is_locked: Callable[[Exception], bool], who: Any
 ) -> T:
-    """Attempt something until no lock is in its way; each attempt waits for about `ATTEMPT` seconds.
+    """Repeat an attempt until no lock prevents it; each attempt waits about `ATTEMPT` seconds.
 
-    An attempt that failed in less time did not wait, as no waiting would help: its error is raised.
+    An attempt that failed faster did not wait, because waiting would not help: its error is raised.
 
     Parameters
     ----------
     shown
         The database, for messages.
     who
-        Gives a text that names who holds the database, empty if that is not known.
+        Returns a text that names the holder of the lock, empty if unknown.
 
     Raises
     ------
     StoreError
-        If a lock is still in its way after the time to wait.
+        If a lock still prevents it after the time to wait.
     """
     start = told = time.monotonic()
     while True:
@@ -82,7 +82,7 @@ def wait_for_lock(
 
 
 class PatientConnection(sqlite3.Connection):
-    """A connection to a file of SQLite whose statements wait for other programs, and say so."""
+    """A connection to a SQLite file whose statements wait for other programs with a message."""
 
     def __init__(self, database: str, *given: Any, **named: Any) -> None:
         self.file = database
@@ -96,12 +96,12 @@ class PatientConnection(sqlite3.Connection):
         return super().cursor(factory or _PatientCursor)
 
     def commit(self) -> None:
-        """Commit, once nobody is in the way.
+        """Commit as soon as no lock prevents it.
 
         Raises
         ------
         LostDatabase
-            If the file was taken away, replaced or overwritten.
+            If the file was removed, replaced or overwritten.
         """
         if self.held is None:
             self.wait(super().commit)
@@ -115,7 +115,7 @@ class PatientConnection(sqlite3.Connection):
             self.committed()
 
     def wait(self, attempt: Callable[[], T]) -> T:
-        """Do something of this connection once no other program holds the database."""
+        """Run an operation of this connection as soon as no other program holds the database."""
         return wait_for_lock(self.file, attempt, _is_busy, lambda: _name_openers(self.file))
 
 
@@ -130,7 +130,7 @@ class _PatientCursor(sqlite3.Cursor):
 
 
 def _is_busy(error: Exception) -> bool:
-    """Whether a lock was in the way, of whatever kind; the kind is in the higher bits."""
+    """Whether an error is due to a lock of any kind; the kind is in the higher bits."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 

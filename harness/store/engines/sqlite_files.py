@@ -1,4 +1,4 @@
-"""Files of SQLite: how they are set up, and which can only be read."""
+"""Set up SQLite files, including read-only ones."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _SETTINGS = (
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-65536",  # KiB; indices of a million hashes are written to all over
+    "cache_size=-65536",  # KiB, because writes to indices of a million hashes are scattered
 )
 _FEW = "cache_size=-2048"
 
 
 def is_read_only(file: str) -> bool:
-    """Whether a database is there that cannot be written, or not its log beside it."""
+    """Whether a database exists that cannot be written, or whose log cannot."""
     path = Path(file)
     return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK))
 
 
 def connect_read_only(file: str) -> sqlite3.Connection:
-    """Open a database for reading alone."""
+    """Open a database for reading only."""
     return sqlite3.connect(address_read_only(file), uri=True, check_same_thread=False)
 
 
 def address_read_only(file: str) -> str:
-    """SQLite's address of a file for reading.
+    """Return SQLite's address of a file for reading.
 
     Without a log, no file is created beside it, and SQLite expects no change.
     """
@@ -48,14 +48,14 @@ def address_read_only(file: str) -> str:
 
 
 def make_private(file: str | None) -> None:
-    """Take others' rights off a database and what lies beside it, if they are this user's."""
+    """Remove others' permissions from a database and its side files, if they are this user's."""
     if file is not None:
         for ending in ("", "-wal", "-shm"):
             repair_rights(file + ending)
 
 
 def set_up_sqlite(connection: Any, _record: object) -> None:
-    """Set up a connection just made."""
+    """Configure a new connection."""
     cursor = connection.cursor()
     cursor.execute(PATIENT)
     for setting in _SETTINGS:
@@ -65,7 +65,7 @@ def set_up_sqlite(connection: Any, _record: object) -> None:
 
 @contextmanager
 def keeping_few(connection: sa.Connection | None) -> Iterator[None]:
-    """Keep next to none of the pages that are read inside, as none comes again; of a file alone."""
+    """Keep few pages in the cache during one pass over a file."""
     if connection is None or connection.dialect.name != "sqlite":
         yield
         return

@@ -1,4 +1,4 @@
-"""Rows in bulk: statements that are made once, and run for many rows at a time."""
+"""Insert many rows with statements that are prepared once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def execute_many(connection: sa.Connection, statement: sa.Executable, rows: Sequ
 
 
 def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, Any]]) -> None:
-    """Store rows of the same columns; a later row replaces one of its key."""
+    """Store rows with the same columns; a later row replaces one with the same key."""
     if rows:
         names = tuple(rows[0])
         upsert_tuples(connection, table, names, list(map(itemgetter(*names), rows)))
@@ -35,13 +35,14 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[dict[str, 
 def upsert_tuples(
     connection: sa.Connection, table: sa.Table, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Store rows of these columns, at least two; a later row replaces one of its key.
+    """Store rows of these columns, at least two; a later row replaces one with the same key.
 
     Columns of JSON are given as text (`oversight.harness.store.stored_values.write_json`).
     """
     if _is_copied(connection, rows):
         place = [names.index(column.name) for column in table.primary_key]
-        last = {tuple(row[j] for j in place): row for row in rows}  # a statement changes no row twice
+        # one statement must not change a row twice
+        last = {tuple(row[j] for j in place): row for row in rows}
         copy_rows(connection, table, names, list(last.values()), "replace")
         return
     sql, arrange = _compile_insertion(table, names, connection.dialect, "replace")
@@ -55,7 +56,7 @@ def insert_tuples(
     rows: Sequence[tuple[Any, ...]],
     known: Known = "keep",
 ) -> int:
-    """Store rows as `upsert_tuples`, but keep or refuse one whose key is there; return how many were new."""
+    """Store rows as `upsert_tuples`, but keep or refuse existing keys; return how many were new."""
     if not rows:
         return 0
     if _is_copied(connection, rows):
@@ -65,8 +66,8 @@ def insert_tuples(
 
 
 def insert_into(table: sa.Table, dialect: sa.Dialect) -> Insert:
-    """Begin an insertion that may say what to do about a conflict, in the dialect's own words."""
-    # Imported here, and only the one: a dialect takes as long to import as a small study to open.
+    """Begin an insertion with the dialect's own handling of conflicts."""
+    # Imported on demand, because importing a dialect takes as long as opening a small study.
     insert: Callable[[sa.Table], Insert] = import_module(f"sqlalchemy.dialects.{dialect.name}").insert
     return insert(table)
 
@@ -82,9 +83,9 @@ def _compile_insertion(
     dialect: sa.Dialect,
     known: Known,
 ) -> tuple[str, Callable[[Sequence[tuple[Any, ...]]], list[Any]]]:
-    """SQL, and what brings rows into the order of its parameters.
+    """Return the SQL, and a function that orders a row as its parameters.
 
-    Kept, as SQLAlchemy takes longer to look a statement up than SQLite to run it.
+    Cached, because SQLAlchemy's lookup takes longer than SQLite's execution.
     """
     insert = insert_into(table, dialect).values({name: sa.bindparam(name) for name in names})
     insert = meet_known(insert, table, names, known)

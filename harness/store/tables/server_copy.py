@@ -1,4 +1,4 @@
-"""Rows in bulk to a server of PostgreSQL: through COPY, which takes less time than a statement for each."""
+"""Write many rows to PostgreSQL through COPY, which is faster than single statements."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def copy_rows(
     rows: Sequence[tuple[Any, ...]],
     known: Known,
 ) -> int:
-    """Copy rows of these columns beside a table, and from there into it; return how many were written.
+    """Copy rows into a temporary table, and from there into the table; return how many were written.
 
-    COPY itself knows nothing of keys that are there. With ``"replace"`` no two rows have the same key.
+    COPY itself cannot handle existing keys. With ``"replace"``, no two rows may have the same key.
     """
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
     shape = sa.select(*columns).compile(dialect=connection.dialect)
-    # once a transaction: it goes with its end
+    # once per transaction, at whose end it is dropped
     made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {beside.name} ON COMMIT DROP AS {shape} WITH NO DATA"
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))
@@ -45,7 +45,7 @@ def copy_rows(
 
 
 def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Send rows; the driver's errors are made SQLAlchemy's, which knows nothing of COPY."""
+    """Send rows; errors of the driver become those of SQLAlchemy, which does not know COPY."""
     driver: Any = connection.connection.driver_connection
     errors: Any = connection.dialect.loaded_dbapi.Error
     try:
@@ -62,7 +62,7 @@ def _copy(connection: sa.Connection, statement: str, rows: Sequence[tuple[Any, .
 
 
 def meet_known(insert: Insert, table: sa.Table, names: tuple[str, ...], known: Known) -> Insert:
-    """An insertion that says what becomes of a row whose key is there."""
+    """Make an insertion that handles rows with existing keys."""
     key = [column.name for column in table.primary_key]
     if known == "replace":
         new = {name: insert.excluded[name] for name in names if name not in key}

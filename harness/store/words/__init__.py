@@ -1,4 +1,4 @@
-"""The words of items, by which a person finds them."""
+"""Full-text search over items."""
 
 import lazy_loader
 

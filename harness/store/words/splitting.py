@@ -1,4 +1,4 @@
-"""Texts as words, the same for what is indexed and for what a person types."""
+"""Split texts and queries into words by the same rule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCRIPTS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 
 
 def split_words(text: str) -> list[str]:
-    """The different words of a text that is indexed.
+    """Return the distinct words of a text for the index.
 
     A word is a run of letters and digits of any script; case, width and the accents of Latin, Greek and
     Cyrillic do not count. Scripts that leave no space between words stand there as pairs of neighbouring
@@ -40,7 +40,7 @@ def split_words(text: str) -> list[str]:
     return _cut(words)
 
 
-@lru_cache(maxsize=1 << 14)  # the words of a language come again and again
+@lru_cache(maxsize=1 << 14)  # cached, because words recur
 def _split_part(part: str) -> list[str]:
     words = list[str]()
     for run in _find_runs(part):
@@ -56,7 +56,7 @@ def _cut(words: list[str]) -> list[str]:
 
 
 def read_query(text: str) -> dict[str, bool]:
-    """Every word that is looked for → whether it may be only the beginning of one.
+    """Return every word of a query, and whether it may be only the beginning of a word.
 
     The last one may, from three characters on, as may a single character of scripts without spaces.
     """
