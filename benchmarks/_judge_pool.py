@@ -155,7 +155,7 @@ Held = dict[str, list[bool | None]]
 
 
 def see_quality(pool: Pool, design: str, kind: str, items: int, draws: int) -> Held:
-    """Measure one simulated judge, and a second one beside it, in so many draws of a design."""
+    """Measure one simulated judge, and a second one beside it, in a number of draws of a design."""
     held: Held = {}
     names = list(pool.models)
     for seed in range(draws):

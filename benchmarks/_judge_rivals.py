@@ -1,4 +1,4 @@
-"""Means by ppi-python, glide-py or cje-eval on saved draws; runs in environments of their own (see `_peers`).
+"""Means by ppi-python, glide-py or cje-eval on saved draws; runs in separate environments (see `_peers`).
 
 The file holds for every draw which items were labelled, whether the model is right there, and the judge's
 probability that it is right, on all items. The last line is JSON: estimate and ends of every draw.
@@ -55,7 +55,7 @@ def main() -> None:
         try:
             row = call(right.astype(float), score.astype(float), drawn)
             rows.append(row if np.isfinite(row).all() else "no finite interval")
-        except Exception as error:  # noqa: BLE001  a rival that refuses a draw is told of
+        except Exception as error:  # noqa: BLE001  a rival's refusal of a draw is reported
             rows.append(f"{type(error).__name__}: {error}"[:200])
     print(json.dumps({"rows": rows}))
 

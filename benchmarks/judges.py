@@ -7,17 +7,20 @@ overconfident, reversed, copying the model that it judges, and good in one field
    partitioned, targeted and sequential studies.
 2. Savings: 200 items of the pool are drawn and a model's predictions on them checked, the same draws for ours
    and for ppi-python, glide-py and cje-eval, which know the judge's probability that the model is right. A
-   saving is a ratio of mean squared errors: without a judge over with it. Other models' answers serve as
-   judges, too. Then one random option of each of 300 items is asked about, where no rival applies.
+   saving is a ratio of mean squared errors: without a judge over with it. Other models' answers also serve as
+   judges. Then one random option of each of 300 items is asked about, where no rival applies.
 3. Transport: a calibration made on some fields is held against another one, and one made on a judge against
    another judge; a pass is false if the true gap is beyond the margin.
 
     python benchmarks/judges.py [--quick] [--draws 400]
 
-The last line is JSON: the lowest coverage of any kind of interval in any design (`coverage_min`, over all
-judges), our saving over the best rival's for the fourth best of the five judges (`saved_vs_best_rival`), the
-largest mean width with a bad judge over that without (`bad_judge_width`), the largest share of false passes
-(`transport_false_pass`), and the largest share withheld where nothing is wrong (`withheld_max`).
+The last line is JSON:
+
+* `coverage_min`: the lowest coverage of any kind of interval in any design, over all judges;
+* `saved_vs_best_rival`: our saving over the best rival's, for the fourth best of the five judges;
+* `bad_judge_width`: the largest mean width with a bad judge over that without;
+* `transport_false_pass`: the largest share of false passes;
+* `withheld_max`: the largest share withheld although nothing is wrong.
 """
 
 from __future__ import annotations
@@ -157,7 +160,7 @@ def _scaled(value: float, low: float, high: float, exact: float) -> tuple[float,
 
 
 def _ask_rivals(made: Mapping[str, Drawn]) -> dict[str, dict[str, Rows]]:
-    """What each rival estimates on the same draws, by judge.
+    """Each rival's estimates on the same draws, by judge.
 
     A rival that cannot be installed is named and left out, and so is one on a judge that it refuses.
     """

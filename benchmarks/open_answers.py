@@ -52,7 +52,7 @@ class Design:
     """One kind of study; `ask` units per answer are asked about on average.
 
     `share` holds the parameters of the Beta distribution of an answer's share of good units, `same` the share
-    of items to which all models give one answer, `slope` how much rarer units with more points are good,
+    of items to which all models give one answer. `slope` says how much rarer units with more points are good,
     `right` P("yes" | yes) and P("no" | no) of experts, who then get `CONTROLS` control questions.
     """
 
@@ -295,7 +295,7 @@ def find_error(design: Design, seed: int) -> float:
 
 
 def stop_at_first_error(drawn: Any, table: Any, met: Any, reply: Any) -> Any:
-    """Replies with "" for what stands behind the first error of its answer."""
+    """Replies with "" for units after the first error of its answer."""
     bad = (met != (table.points >= 0))[drawn.row]
     _, answer = np.unique(drawn.answer, return_inverse=True)
     first = np.full(answer.max() + 1, 10**6)
@@ -416,7 +416,7 @@ def check_design(design: Design, studies: int) -> tuple[Seen, list[str]]:
 
 
 def measure_factors() -> dict[str, float]:
-    """What stopping at the first error, a judge's order, and a judge as control variate save."""
+    """Savings by stopping at the first error, a judge's order, and a judge as control variate."""
     design = Design(items=100, units=(8, 8), judge="fair")
     found = {}
     for name, scheme in (("stop_first", "first no"), ("stop_judge", "first no, judge's order")):

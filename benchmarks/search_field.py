@@ -2,7 +2,7 @@
 
 1. Ours is the product: a study, its database, its sandbox and its commands with default settings; models
    answer and edit by a script (`_field_solver`). Random search, greedy halving of batches, AFlow's published
-   rule with full validation and gepa (in an environment of its own) make as many calls as ours made, on the
+   rule with full validation and gepa (in a separate environment) make as many calls as ours made, on the
    same items by the same labels. Each is tried in several settings; ours is held against the best, which
    only this table tells.
 2. Coverage of the winner's interval, also where one candidate is far above all others and where all are bad.
@@ -107,7 +107,7 @@ def compare_real(kind: Kind, draws: int) -> dict[str, Any]:
 def _hold_against_rivals(
     searched: Sequence[Searched], worlds: Sequence[FieldTask | RealTask], start: str
 ) -> dict[str, Any]:
-    """What ours and each rival picked, and by how much ours leads the best setting of each rival."""
+    """The picks of ours and each rival, and our lead over the best setting of each rival."""
     ours = np.array([found.true for found, _ in searched])
     bias = np.array([found.reported for found, _ in searched]) - ours
     held = float(np.mean([found.low <= found.true <= found.high for found, _ in searched]))
@@ -160,7 +160,7 @@ def _rival(
     rule: Callable[[Trial], Picked],
     given: dict[str, Any],
 ) -> FloatArray:
-    """What a rule picked, one row per run."""
+    """A rule's picks, one row per run."""
     rows = []
     for world, (found, labels) in zip(worlds, searched, strict=True):
         rng = np.random.default_rng([world.seed, 7])
@@ -171,7 +171,7 @@ def _rival(
 def _gepa(
     searched: Sequence[Searched], worlds: Sequence[FieldTask | RealTask], start: str
 ) -> dict[str, FloatArray]:
-    """What each setting of gepa picked; empty if gepa cannot be installed here."""
+    """The picks of each setting of gepa; empty if gepa cannot be installed here."""
     runs = [
         {
             "seed": world.seed,

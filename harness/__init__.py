@@ -1,7 +1,7 @@
 """Evaluate AI systems without ground truth, from experts' yes and no answers.
 
 The names of this face are what a program needs; each is imported when it is first used. The rooms below it
-(`oversight.harness.estimate`, `oversight.harness.store`, …) have faces of their own.
+(`oversight.harness.estimate`, `oversight.harness.store`, …) each have a separate interface.
 """
 
 import lazy_loader

@@ -10,7 +10,7 @@
     │   │   ├── LostConnection      its server went away (exit code 1)
     │   │   ├── FullDisk            no room to write (exit code 1)
     │   │   └── LostDatabase        it was moved, deleted or replaced while a command ran (exit code 1)
-    │   ├── WrongType               a value of a kind that the function does not take (a TypeError, too)
+    │   ├── WrongType               a value of a kind that the function does not take (also a TypeError)
     │   └── ProgramRefused          a workflow's source: what it may not use, or a failed smoke run
     ├── EstimateError               exit code 2: the estimate is not defined for these data
     │   └── NotIdentified           the data cannot tell, however many there are
@@ -62,7 +62,7 @@ class OversightError(Exception):
 
 
 class BadInput(OversightError):
-    """Something given is wrong. The message names it and the mend; nothing was changed."""
+    """Something given is wrong. The message names it and the remedy; nothing was changed."""
 
     exit_code = 2
 
@@ -73,7 +73,7 @@ class DataError(BadInput):
     Parameters
     ----------
     message
-        What is wrong and how to mend it.
+        The error and its remedy.
     file
         Path of the file as the user wrote it.
     line
@@ -130,7 +130,7 @@ class LostConnection(StoreError):
     message
         What was lost.
     may_be_done
-        Whether it may have been stored all the same, as its end was not heard of.
+        Whether it may have been stored nevertheless, as its end is unknown.
     """
 
     exit_code = 1
@@ -246,7 +246,7 @@ class TransientModelError(ModelError):
 class NoReply(TransientModelError):
     """The endpoint answers, but not this: the reply stays empty or cut, or the request is refused.
 
-    What was asked is the cause, as the same endpoint answers other requests.
+    The request is the cause, as the same endpoint answers other requests.
     """
 
     BEGINS = "no usable reply: "
@@ -256,7 +256,7 @@ class NoReply(TransientModelError):
 
 
 class FatalModelError(ModelError):
-    """A failure that no repetition mends, such as a refused key or an unknown model."""
+    """A failure that every repetition would give, such as a refused key or an unknown model."""
 
     exit_code = 2
 

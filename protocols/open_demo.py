@@ -61,7 +61,7 @@ def run_open_demo(
     folder
         Where the study goes.
     limit
-        Use only the first so many questions.
+        Use only this number of questions, the first ones.
     tell
         Called with what is done next.
     """

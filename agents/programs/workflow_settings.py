@@ -1,6 +1,6 @@
 """A study's roles and wording for workflows, which change prompts without changing code.
 
-They stand in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
+They are in ``workflow.toml`` beside study.toml. Without the file, letters are asked for, and each class
 of a fixed-class study is a role::
 
     style = "parts"            # or "json", "lines": how a reply is to look
@@ -158,7 +158,7 @@ def read_workflow_settings(
         found = _File.model_validate(tomllib.loads(read_text(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
-    except ValidationError as error:  # a ValueError, too
+    except ValidationError as error:  # also a ValueError
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(f"{first['msg']}, is {first['input']!r}", file=path, field=where) from None

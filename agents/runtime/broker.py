@@ -80,7 +80,7 @@ class CallCache:
         return None if found is None else Request.read(found.request)
 
     async def store_call(self, call: StoredCall) -> None:
-        """Store a call; when this returns it is there, whatever happens to the process."""
+        """Store a call; after this it is stored, even if the process is killed."""
         if self._memory is None:
             await self._writes.put(call)
         elif not call.error:
@@ -403,7 +403,7 @@ class Broker(RequestDraws):
             reply = await self._pay(call, request, as_it_comes=as_it_comes)
         except ModelError as error:
             self.spent.failed += 1
-            # A refusal may be one request's own: what else is answered shows that when all begins anew.
+            # A refusal may be one request's own: other answers show that after a restart.
             is_own = isinstance(error, RefusedRequest) and self._refusals < REFUSALS
             if isinstance(error, FatalModelError) and not is_own:
                 self._calls.end(error)
@@ -481,7 +481,7 @@ class Broker(RequestDraws):
             await asyncio.gather(*map(self._cache.store_call, call.rows(reply, self._price, error)))
 
     def _note_as_lost(self, call: CallInMaking) -> Note:
-        """What stores a call as lost before it goes out: it stays so if this process ends."""
+        """The object that stores a call as lost before it goes out: it stays so if this process ends."""
 
         async def note(change: Spending) -> None:
             if self._note is not None:

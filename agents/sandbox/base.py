@@ -209,7 +209,7 @@ class Sandbox(ABC):
         """Run checked code and return its output."""
 
     def restrictions(self) -> str:
-        """What a program may not use on this tier, in words for authors of programs."""
+        """Description of what this tier forbids, for authors of programs."""
         limits, plain = self.limits, sorted(n for n in self.modules if not n.startswith("agents."))
         return f"""\
 The source defines exactly one `async def forward(task)`, which returns a record or a text. At the top

@@ -135,7 +135,9 @@ def _check_forward(tree: ast.Module) -> None:
     for node in tree.body:
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if not isinstance(node, _STATEMENTS) and not text:
-            raise Refusal("only imports, constants, functions and classes may stand at the top", node.lineno)
+            raise Refusal(
+                "only imports, constants, functions and classes are allowed at the top", node.lineno
+            )
 
 
 def _refused(node: ast.AST) -> str:

@@ -1,6 +1,6 @@
 """The default tier: Monty, a Python interpreter without files, sockets or processes.
 
-It runs in a process of its own that starts with an empty environment. A program is Monty's byte code
+It runs in a separate process that starts with an empty environment. A program is Monty's byte code
 there, never CPython's, so there is no interpreter to walk out of; the only function from outside is
 the one that makes calls. A session holds one task, and ends with it.
 """

@@ -5,7 +5,8 @@ Settings as published: what ``[search] parity`` means for every other setting.
 "Towards Scalable Oversight via Partitioned Human Supervision", §3.4 and App. G and H: every candidate
 answers all validation items, each with one complementary label; AFlow three times, ADAS once; the
 candidate of the largest score is taken, and all are tested. There is no race, no confirmation, and one
-proposal at a time. What the study left unset is set so, and said; what it sets otherwise is refused.
+proposal at a time. Settings that the study left unset get these values, with a note; what it sets otherwise
+is refused.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ The race of a proposal: few items for all, many for those that may win.
 
 After asynchronous successive halving (Li et al. 2020, MLSys): after every rung a proposal goes on if it is
 among the best share of the proposals that its slot sees, on the same items of one fixed order, so that all
-comparisons are paired; nobody waits for another's rung. Most proposals are no better than what is there; they
-are not worth all their items. Beside its rank, a proposal must have a chance to enter the archive's top five.
-Confidence sequences are no rule here: at a hundred complementary labels they drop nobody.
+comparisons are paired; nobody waits for another's rung. Most proposals are no better than the present
+candidates; they are not worth all their items. Beside its rank, a proposal must have a chance to enter the
+archive's top five. Confidence sequences are no rule here: at a hundred complementary labels they drop nobody.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ class _Slots:
             admitted.set_result(None)
         except BaseException as error:
             admitted.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
-            admitted.exception()  # whoever waits is told, and nobody else need be
+            admitted.exception()  # only a waiting caller gets the error
             raise
         if candidate is not None:
             await race(context, slot, candidate, seen)

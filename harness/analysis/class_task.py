@@ -117,7 +117,7 @@ class ClassTask:
 
 
 def plan_class_task(opened: OpenStudy, options: EstimateOptions) -> ClassTask:
-    """What results by class need of a study.
+    """Requirements of results by class.
 
     Raises
     ------

@@ -253,7 +253,7 @@ def write_log_items(file: str, out: str | Path, kind: str | None = None) -> LogI
     left_out = Counter[str]()
     answers = list(chain.from_iterable(iterate_foreign(file, kind or format_of(file), None, left_out)))
     if Path(out).exists():
-        raise BadInput(f"{out} is there already; give another --out")
+        raise BadInput(f"{out} exists already; give another --out")
     records: dict[str, dict[str, Any]] = {}
     has_options = any(answer.options for answer in answers)
     for answer in answers:

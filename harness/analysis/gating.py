@@ -128,7 +128,7 @@ class GateReport(Shown):
         ]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         rows = [(check.model, check.baseline or "–", str(check.verdict)) for check in self.checks]
         remarks = dict.fromkeys(remark for check in self.checks for remark in check.remarks)
         return (HtmlTable(columns=("model", "against", "verdict"), rows=rows, notes=(*remarks,)),)

@@ -193,7 +193,7 @@ def _match_questions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[BoolA
         conditions.append(questions.expert == _find_name(wanted.expert, questions.experts, "expert"))
     if wanted.asked is not None:
         if not columns.classes:
-            raise BadInput(f"there is no class {wanted.asked!r}: the items have options of their own")
+            raise BadInput(f"there is no class {wanted.asked!r}: the items have separate options")
         conditions.append(questions.option == _find_name(wanted.asked, columns.classes, "class"))
     if wanted.verdict is not None:
         _find_name(wanted.verdict, [*map(str, ItemVerdict)], "verdict")
@@ -217,7 +217,7 @@ def _match_predictions(wanted: ItemFilter, columns: ItemColumns) -> Iterator[Boo
         names = list(columns.predictions)
         rivals = {_find_name(name, names, "model") for name in wanted.disagreed}
         if len(rivals) == 1:
-            raise BadInput(f"models disagree with each other, and {wanted.disagreed[0]!r} stands alone")
+            raise BadInput(f"only {wanted.disagreed[0]!r} is named; name a second model")
         yield _disagree([columns.predictions[names[place]] for place in rivals])
 
 

@@ -93,7 +93,7 @@ def write_items(study: Study, file: str, key_file: str | None) -> int:
         If a file exists or is named for both, or a key is requested without a preset.
     """
     if there := [name for name in (file, key_file) if name and Path(name).exists()]:
-        raise BadInput(f"{there[0]} is there already; give another name")
+        raise BadInput(f"{there[0]} exists already; give another name")
     if key_file and Path(key_file).resolve() == Path(file).resolve():
         raise BadInput(f"{file} cannot hold both: give the key a file of its own")
     if key_file and not study.items.preset:

@@ -487,7 +487,7 @@ def refuse_study(folder: str | Path) -> Path:
     """
     target = Path(folder) / STUDY_FILE
     if target.exists():
-        raise BadInput(f"{target} is there already; edit it, or name another folder")
+        raise BadInput(f"{target} exists already; edit it, or name another folder")
     return target
 
 

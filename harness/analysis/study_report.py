@@ -182,7 +182,7 @@ def _doubt(estimates: Mapping[str, Estimate], why: str) -> dict[str, Estimate]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyEvidence:
-    """What the reports of all models of a study share.
+    """The parts that the reports of all models share.
 
     Attributes
     ----------

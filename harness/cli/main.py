@@ -130,7 +130,7 @@ def _complete(shell: str) -> int:
 
 
 def _suggest() -> str:
-    """What to do next here; nothing where that cannot be told."""
+    """The next step in this folder; nothing where that cannot be told."""
     from oversight.harness.cli.next_step import suggest_next
     from oversight.harness.config import STUDY_FILE
 
@@ -174,7 +174,7 @@ def _call(verb: str, rest: list[str], loaded: Callable[[], None]) -> int:
 
 def _run(module: ModuleType, args: argparse.Namespace) -> int:
     code = int(module.run(args))
-    sys.stdout.flush()  # what cannot be written is told here, and not where the interpreter ends
+    sys.stdout.flush()  # errors of writing are reported here, not by the interpreter at its end
     return code
 
 

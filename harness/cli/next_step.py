@@ -1,4 +1,4 @@
-"""What to do next in a study's folder: printed by the command without a verb."""
+"""The next step in a study's folder: printed by the command without a verb."""
 
 from __future__ import annotations
 

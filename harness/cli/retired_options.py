@@ -153,7 +153,7 @@ RETIRED: dict[str, dict[str, str]] = {
 
 
 def find_replacement(verb: str, option: str) -> str:
-    """What to use in place of an option that a verb no longer has, or nothing.
+    """Return the replacement of an option that a verb no longer has, or nothing.
 
     >>> find_replacement("panel agree", "--confidence")
     'use --level'

@@ -29,7 +29,7 @@ class VerbParser(argparse.ArgumentParser):
         super().error(message + meant)
 
     def _replace(self, action: str, option: str) -> str:
-        """What to use in place of an option that this action does not have."""
+        """Return the replacement of an option that this action does not have."""
         verb, option = self.prog.removeprefix("oversight "), option.partition("=")[0]
         told = find_replacement(f"{verb} {action}", option) or find_replacement(verb, option)
         return f"; this option is gone: {told}" if told else did_you_mean(option, _options(self))

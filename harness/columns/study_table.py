@@ -7,10 +7,9 @@ Which items of a larger pool were drawn to be asked about, and in which stratum 
 
 `weigh_draws` says what drawn items stand for if one draw after another took some of a pool. The b-th draw
 takes n_b of the N_b items that remain, with chances ρ_i that may depend on all answers before it. Each draw
-alone gives an unbiased sum over the pool (what was drawn before counts as it is, what is drawn as 1/ρ_i),
-and a mean of these sums with weights λ_b that no answer enters is unbiased, too. λ_b is such that even
-draws give every item the weight N/n (the weights of Farquhar, Gal & Rainforth 2021, ICLR, for one item at a
-time).
+alone gives an unbiased sum over the pool (earlier draws count as they are, this draw as 1/ρ_i). A mean of
+these sums is also unbiased if its weights λ_b do not depend on answers. λ_b is such that even draws give
+every item the weight N/n (the weights of Farquhar, Gal & Rainforth 2021, ICLR, for one item at a time).
 
 How often the questions about each class were answered, and whether that differs between classes.
 

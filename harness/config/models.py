@@ -100,8 +100,7 @@ class ModelSection(Section):
     temperature
         Temperature of the answers; unset, the endpoint decides.
     max_tokens
-        Most tokens of an answer; unset, the endpoint decides. What a model thinks before it answers
-        counts.
+        Most tokens of an answer; unset, the endpoint decides. Thinking before the answer counts.
     stop
         Texts at which an answer ends.
     samples
@@ -123,7 +122,7 @@ class ModelSection(Section):
         Calls for one answer before it counts as failed; three times as many under a rate limit.
     """
 
-    # What is wrong in study.toml is named in the order of the fields.
+    # Errors in study.toml are named in the order of the fields.
     endpoint: EndpointURL = OPENAI
     model: str = Field(min_length=1)
     python: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
@@ -157,7 +156,7 @@ class ModelSection(Section):
 
     @property
     def where(self) -> str:
-        """What answers: the endpoint, the callable or the command."""
+        """The source of answers: the endpoint, the callable or the command."""
         if self.python is not None:
             return f"python {self.python}"
         return f"command {json.dumps(self.command)}" if self.command else self.endpoint
@@ -194,7 +193,7 @@ def api_key(model: ModelSection) -> str:
     Raises
     ------
     ConfigError
-        If the variable is not set, or its value cannot stand in a header. Endpoints on the loopback
+        If the variable is not set, or its value is not allowed in a header. Endpoints on the loopback
         interface need no key.
     """
     key = os.environ.get(model.api_key_env, "").strip()
@@ -263,7 +262,7 @@ class RunSpec(Section):
         return hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """What is stored of a run; settings of how answers are read only if they are set."""
+        """The stored settings of a run; settings of how answers are read only if they are set."""
         later = {name for name in ("answer", "pattern", "choice") if getattr(self, name) == _default(name)}
         return self.model_dump(mode="json", exclude=later)
 

@@ -17,7 +17,7 @@ from oversight.harness.types import ProtocolStatement
 
 
 class ItemsSection(Section):
-    """Where the items come from: a file, a public benchmark (a preset) or a data set on the hub.
+    """Source of the items: a file, a public benchmark (a preset) or a data set on the hub.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class ItemsSection(Section):
     revision
         Branch, tag or commit of that data set.
     limit
-        Take the first so many items only; unset, all are taken.
+        Take only this number of items, the first ones; unset, all are taken.
     id
         Column with a unique id; where the default is no column, the id is a hash of text and options.
     text
@@ -87,7 +87,7 @@ class ItemsSection(Section):
         if not (self.file or self.preset or self.hub):
             raise ValueError("give a file, a preset or a hub data set")
         if self.hub and (self.file or self.preset):
-            raise ValueError(f"hub: there is a {'file' if self.file else 'preset'}, too; leave one out")
+            raise ValueError(f"hub: a {'file' if self.file else 'preset'} is also given; leave one out")
         of_hub = {"hub_config", "split", "revision"} & self.model_fields_set
         if self.file and of_hub:
             raise ValueError(f"{min(of_hub)}: chooses of the hub, but there is a file; leave one out")
@@ -161,11 +161,11 @@ class SearchSection(Section):
     library
         Workflows to start from besides; empty takes all of the library.
     task
-        What the optimiser is told of the task.
+        Description of the task for the optimiser.
     candidates
         Number of proposals.
     in_flight
-        Proposals made and raced at once, each knowing those that ended so many before it; unset, it follows
+        Proposals made and raced at once; each knows those that ended this number before it; unset, it follows
         from the endpoint's concurrency.
     rungs
         Numbers of selection items after which proposals are cut.
@@ -185,7 +185,7 @@ class SearchSection(Section):
     finalists
         Candidates that are confirmed, of which the winner is one.
     patience
-        Stop once the best three are the same over so many proposals; 0 never stops early.
+        Stop once the best three are the same over this number of proposals; 0 never stops early.
     split
         Shares of the labelled items: shown to proposers, to select by, to confirm on, and for the final
         test.
@@ -237,7 +237,7 @@ class ExpertsSection(Section):
         Rule by which questions are drawn, or items given to annotators; see docs/choose.md and
         docs/panels.md.
     options_per_item
-        Partitioned questions: ask about so many different options of each item.
+        Partitioned questions: ask about this number of different options of each item.
     annotators_per_item
         A panel: annotators per item, drawn of the experts with ``classes = ["*"]``; they choose among all
         options.
@@ -246,7 +246,7 @@ class ExpertsSection(Section):
     epsilon
         Share of targeted draws that is uniform over the options, where the rule looks at several models.
     questions
-        Draw as many items of all as so many questions are expected to settle; unset, every item is asked
+        Draw as many items as this number of questions is expected to settle; unset, every item is asked
         about.
     draw
         How these items are drawn: in proportion by how models agree (``"agreement"``), or with chances by
@@ -257,14 +257,14 @@ class ExpertsSection(Section):
         File of labels by experts who are none of a panel's annotators, which human-level indices hold
         people and models against.
     gold
-        File of items of known answer, woven into the queues as control questions; see docs/controls.md. Of
+        File of items of known answer, mixed into the queues as control questions; see docs/controls.md. Of
         open answers: file of units of known truth.
     gold_share
         Number of gold questions, as a share of the study's questions.
     repeat
         Share of the questions that come once more, later, to the same expert.
     overlap
-        Share of the questions that are put to a second expert, too.
+        Share of the questions that a second expert also gets.
     sensitivity
         Range that is known to hold experts' chance of a yes to the true option.
     specificity
@@ -318,7 +318,7 @@ class ExpertsSection(Section):
 
     @property
     def has_controls(self) -> bool:
-        """Whether control questions are woven into experts' queues."""
+        """Whether experts' queues contain control questions."""
         return bool(self.gold or self.repeat or self.overlap)
 
     @property
@@ -328,7 +328,7 @@ class ExpertsSection(Section):
 
     @property
     def statement(self) -> ProtocolStatement:
-        """What the protocol's class states of its labels."""
+        """Properties of the protocol's labels, as its class states them."""
         return state_protocol(self.protocol)
 
     @field_validator("protocol")
@@ -341,7 +341,7 @@ class ExpertsSection(Section):
 
 
 class StudySection(Section):
-    """What the study is called, and where its database lies.
+    """Name of the study, and address of its database.
 
     Attributes
     ----------
@@ -395,7 +395,7 @@ class PromptSection(Section):
         no form.
     pattern
         A regular expression of your own whose group ``(?P<answer>…)`` holds the letter or text of the option.
-        Its last match is read, and else only a reply that is nothing but an option.
+        Its last match is read; without a match, only a reply that consists of an option.
     """
 
     template: str | None = None
@@ -411,7 +411,7 @@ class PromptSection(Section):
 
 
 class CostsSection(Section):
-    """What experts and judges cost, from which ``oversight plan`` finds the cheapest mix.
+    """Costs of experts and judges, from which ``oversight plan`` finds the cheapest mix.
 
     Attributes
     ----------
@@ -448,8 +448,8 @@ class LabelStudioSection(Section):
     page
         File with a labelling page of one's own for Label Studio.
     isolated
-        Whether every expert has a server of their own on this machine started by
-        ``oversight server start label-studio``, so that nobody sees another's answers.
+        Whether every expert has a separate server on this machine, started by ``oversight server start
+        label-studio``, so that nobody sees another's answers.
     """
 
     instructions: str = ""
@@ -459,7 +459,7 @@ class LabelStudioSection(Section):
 
 
 class PeopleSection(Section):
-    """What becomes of an expert's answers when the expert is erased.
+    """Treatment of an expert's answers when the expert is erased.
 
     Attributes
     ----------

@@ -53,7 +53,9 @@ def read_study(path: str | Path = STUDY_FILE, changes: Mapping[str, Any] | None 
         raise DataError("there is no such study file; make one with: oversight init", file=path) from None
     except UnicodeDecodeError as error:
         where = error.object.count(b"\n", 0, error.start) + 1
-        raise DataError("not UTF-8 here; mend the line, or put back a copy", file=path, line=where) from None
+        raise DataError(
+            "not UTF-8 here; correct the line, or restore a copy", file=path, line=where
+        ) from None
     except OSError as error:
         raise DataError(f"cannot be read: {error}", file=path) from None
     try:
@@ -208,7 +210,7 @@ def generate_schema() -> dict[str, Any]:
         del schema["$defs"]["ModelSection"]["properties"][name]
     models, judges = schema["properties"]["models"], schema["properties"].pop("judges")
     one, several = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}}
-    section = models["additionalProperties"]  # a model may have that name, too
+    section = models["additionalProperties"]  # a model may also have that name
     models["description"] = (
         "Models by name. `judge` names one or several whose probabilities narrow the estimates of the "
         "others; they are no candidates themselves."

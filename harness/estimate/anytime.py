@@ -17,7 +17,7 @@ for m, and the draw has to refute the nearer end of it.
 
 The outcome g is that of equation (G) (`oversight.harness.estimate.routed_means`) with p = m at the
 prediction and (1 − m)/(K − 1) at every other option: of K options asked about with equal chances the constant
-of least variance is C = m (K − 1)/(m K + K − 2). Where the prediction itself is asked about for certain, g is
+of least variance is C = m (K − 1)/(m K + K − 2). If the question is always about the prediction itself, g is
 right or not.
 """
 

@@ -2,7 +2,7 @@
 
 Shares of a class, and results made of several shares.
 
-Results made of parts that have intervals of their own: ratios, means and differences.
+Results made of parts with separate intervals: ratios, means and differences.
 
 Recall and F1 of a class are ratios. Of all items a share P is predicted to be of the class. Among these a
 share h is of it (the precision), among the others a share m. With A = P h and B = (1 − P) m,
@@ -722,7 +722,7 @@ def _estimate_cost(evidence: ClassEvidence, cost: float, low: float, high: float
 
 
 def _all_alike(evidence: ClassEvidence, cost: float, costs: CostTable, signs: Sequence[int]) -> Estimate:
-    """Where each item costs the same whatever is true; others, which were not seen, may cost more."""
+    """If each item costs the same for every true class, others, which were not seen, may cost more."""
     table = costs.costs if costs.unreadable is None else np.append(costs.costs.ravel(), costs.unreadable)
     most, least = float(table.max()), float(table.min())
     if len(signs) > 1:
@@ -812,7 +812,7 @@ class ClassEstimates(Estimates):
     """Results by class, by name; `undefined` says why a result is missing."""
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         return (estimate_table(self, self.undefined, title="", column="result"),)
 
     def __str__(self) -> str:

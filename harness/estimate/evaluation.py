@@ -709,9 +709,9 @@ def accuracies(
     -------
     Estimates
         For uniformly drawn options ``ord``, ``comp``, ``ivw_half``, ``ivw``, ``ml``, with `anytime` and
-        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. Where calls failed or
-        experts abstained also ``worst_case``, which holds whatever is missing. One that is undefined or
-        withheld is left out and `undefined` says why.
+        `gold` also ``anytime`` and ``corrected``; else ``routed`` or ``resolved``. If calls failed or experts
+        abstained, also ``worst_case``, which holds for all missing values. One that is undefined or withheld
+        is left out and `undefined` says why.
 
     Raises
     ------

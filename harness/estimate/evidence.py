@@ -14,7 +14,7 @@ an expert who has answered any counts as passed over.
 
 Some experts leave more questions about some options unanswered than about others.
 
-Where options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
+If options are drawn uniformly and the answering rate r_k of an option does not depend on the truth, the
 answered items are a random part of all items, and among them option k was asked about with probability
 r_k/Σ_j r_j. So the estimators for recorded propensities apply with these in place of 1/K. That needs one
 question per item and one number of options; other designs get a reason why their intervals may not hold.
@@ -24,11 +24,11 @@ the design of a study says of these items: clusters, strata of a draw, and how m
 Estimates, comparisons, gates, results by class and plans are made of it. `Evidence.accuracy` is the one
 estimate of an accuracy; side information enters as the working distribution.
 
-What failed calls and unanswered questions may hide from an estimate.
+The possible effect of failed calls and unanswered questions on an estimate.
 
 Estimates assume that a missing answer is unrelated to the truth, which nothing in the data can test. So the
 estimate is made again with the missing answers put in, all of them for the model or all against it
-(`fill_answers`). Whatever the answers would have been, the estimate of all questions lies between these two.
+(`fill_answers`). For all possible answers, the estimate of all questions is between these two.
 """
 
 from __future__ import annotations

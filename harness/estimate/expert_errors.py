@@ -202,7 +202,7 @@ def corrected_mean(
 
 
 def count_units(size: int, cluster: IntArray | None, weight: FloatArray | None) -> float:
-    """Effective number of independent units among so many items: clusters, or what unequal weights leave."""
+    """Effective number of independent units among `n` items: clusters, or what unequal weights leave."""
     if cluster is not None:
         return effective_clusters(cluster)
     return float(size) if weight is None else count_effective(weight)
@@ -518,7 +518,7 @@ def bounded_accuracy(
     A is kept while twice the log-likelihood that it loses is within the quantile of ½χ²₁ + ½χ²₂: rates may
     lie at the ends of their ranges, and no corner makes the ratio larger than that mixture (Self & Liang
     1987, JASA 82, in the plane of the two frequencies); or within the square of Student's t where few
-    questions have a second expert. Where ranges only bound A, the interval covers all that is as likely.
+    questions have a second expert. If ranges only bound A, the interval covers all values that are as likely.
     Unreadable predictions are wrong.
 
     Parameters

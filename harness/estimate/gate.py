@@ -9,12 +9,12 @@ W(λ) = Π_i (1 + λ(x_i − b)) is a supermartingale for every λ in [0, −1/l
 has a mean of at most 1; and so is any mixture of W over λ that was fixed beforehand. By Ville's inequality
 the mixture ever reaches 1/α with probability at most α, however often it is looked at, and whoever decides
 when to stop (Ville 1939; Waudby-Smith & Ramdas 2024, JRSS B 86). The wealth does not depend on the order of
-the outcomes, only on which are there.
+the outcomes, only on their values.
 
 For uniform options and one K the factors with the outcomes of `centre_accuracy` are the likelihood ratios of
 the accuracy b + λ to b, so that nothing is lost to the likelihood (`likelihood_sequence`).
 
-What every item says of a mean, from the answers there are: outcomes to bet on.
+The information of every item about a mean, from the present answers: outcomes to bet on.
 
 An outcome is equation (G) of `oversight.harness.estimate.routed_means` with a working posterior and a
 constant that follow from the bar and the draw alone, never from answers, so that its mean is the item's own
@@ -24,14 +24,14 @@ Items that were passed over on purpose (an unreadable prediction that nobody nee
 where two models agree) are known before any answer. If all of them counted at once, the items there would
 be no random part of the pool. So all units, items or clusters of them, are laid out in an order that a hash
 of their ids decides; each unit that is answered fills the next place of one that was asked about, and those
-passed over count once the places before them are filled. If items are independent draws, so is what is
-there at any moment.
+passed over count once the places before them are filled. If items are independent draws, so are the present
+answers at any moment.
 
 Verdicts on items that are asked about until they are resolved.
 
 Items resolved early are no random part of all, so those that are not count for the other side: as wrong
-where a pass is at stake, as right where a failure is. What is then decided stays decided whatever the rest
-turns out to be, and the test of a fixed number of items may be looked at any time, at no cost.
+where a pass is at stake, as right where a failure is. This decision stays the same for every possible rest,
+and the test of a fixed number of items may be looked at any time, at no cost.
 
 * Accuracy: exact binomial tail.
 * Difference D = (n_+ − n_−)/N: exact tail of n_+ − n_− of trinomial items, its largest over the shares of
@@ -49,7 +49,7 @@ they are known, as wrong for bets above the bar and as right for bets below it.
 Does a model reach a bar? One call for an accuracy, one for a difference, for every protocol.
 
 Both may be asked again after every answer: a verdict is wrong with probability at most 1 − level over all
-times together, also exactly at the bar. What is known by then is the same share of every expert's questions,
+times together, also exactly at the bar. At that time the same share of every expert's questions,
 in the order in which they were handed out (`collected_part`), so that it only grows. A question that was left
 unanswered counts for the other side (`Gains`).
 

@@ -36,13 +36,13 @@ is that of the share. It is the method of variance estimates recovery with the s
 end of μ instead of at μ̂, which is what holds: simulated coverage with exact parts is .946 or more
 for n = 12–150 (product of two intervals: .96–1.00 and up to 1.5 times as wide).
 
-What a draw in proportion within strata adds to what the items themselves tell.
+The information that a proportional draw within strata adds to the items.
 
 Items drawn in proportion from strata vary within them only: the mean of z over n items has the variance
 Σ_h n_h s_h²/n², s_h² the variance within stratum h, where as many items drawn at random have s²/n. The ratio
 is the design effect d ≤ 1 of the draw, and n/d items drawn at random would tell as much (Kish 1965).
 
-Where a share f of the drawn items is left (experts are silent or slow), those left are a random part, in
+If a share f of the drawn items is left (experts are silent or slow), those left are a random part, in
 which strata vary in size again: d = 1 − f (1 − d_within).
 
 Score interval of a weighted mean of accuracies from binomial samples: no estimate per group is clipped.
@@ -71,7 +71,7 @@ given A outcomes are ordered by |Σ s_j/q_j(A) − N|. The p-value p(A) sums the
 outcomes at least as extreme as the one observed, and the interval is the hull of {A: p(A) > α}.
 The true A is in that set with probability ≥ 1 − α, whatever it is.
 
-p(A) jumps wherever two outcomes tie, so it is not monotone and no grid alone finds the hull. Here
+p(A) jumps at ties of two outcomes, so it is not monotone and no grid alone finds the hull. Here
 the search is by branch and bound: on a cell [A1, A2] the outcomes that are extreme for *some* A in
 the cell form an upper and a lower set, whose probabilities are largest at A2 and at A1 (binomials
 are stochastically increasing in A). Cells whose bound is ≤ α cannot hold a point of the set; the

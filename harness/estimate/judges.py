@@ -7,7 +7,7 @@ Econometrics). An answer about option k is yes with probability p_k, whatever ru
 before, so yes and no have one likelihood. The parameters have a normal prior: a few answers move them
 little. The result serves as a working distribution, so a model that does not fit costs width, never validity.
 
-What judges say of items, as features of the options: whom they name, how sure they are, who agrees.
+Judges' probabilities as features of the options: whom they name, how sure they are, who agrees.
 
 A judge is a model that was asked the same items. How sure it is counts by rank among its own answers and by
 its logarithmic odds, so that a scale which means nothing (all at .99, a share of five samples) does no harm;
@@ -20,8 +20,8 @@ items of the other folds: cross-fitting, as in `oversight.harness.estimate.route
 
 How likely models are right on each item by what judges say, before an expert is asked about it.
 
-A guess for draws: whatever it is worth, chances are recorded and estimates weigh by them. Answers about other
-items that are there already teach what judges are worth; until there are enough, it is what the prior says.
+A guess for draws: whatever it is worth, chances are recorded and estimates weigh by them. The judges' value
+is learned from the present answers about other items; until there are enough, it is what the prior says.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Many models at once: a family of comparisons, simultaneous intervals, ranks that
 Every pair has its own interval at the joint level, stretched around its estimate by c/z. Here c = q/√2, q
 is the quantile of the studentized range of M models, and z is the quantile of one pair, so all pairs hold at
 once (Tukey 1953; Kramer 1956, Biometrics 12, for unequal variances). With clusters, q and z are those of
-Student's t with one degree of freedom fewer than clusters. Where few items differ, a pair's interval is exact
+Student's t with one degree of freedom fewer than clusters. If few items differ, a pair's interval is exact
 and wide, and stretching keeps that: simulated in `benchmarks/coverage_matrix.py`.
 """
 
@@ -100,7 +100,7 @@ class Ranking(Shown):
         return [{"model": n, "accuracy": v, "best_rank": a, "worst_rank": b} for n, v, (a, b) in rows]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         shown = (percent(min(1.0, max(0.0, value))) for value in self.values)
         return (
             HtmlTable(
@@ -238,7 +238,7 @@ class ModelComparison(Shown):
         return [row for pair in self.pairs for row in pair.records()]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         return (*(self.ranking.html_tables() if self.ranking else ()), pairs_table(self.pairs))
 
 
@@ -431,7 +431,7 @@ def explain_hidden(
 
     With a share ρ of the questions answered the difference lies between ρ D − μ and ρ D + μ. An unanswered
     item on which the models differ adds 1/N to μ, or 1/(N π) if one of their predictions was asked about with
-    propensity π: its answer weighs so much.
+    propensity π: weight of its answer.
     """
     both = first.ran & second.ran
     silent = mark(labels.item[labels.kind == ABSTAINED], labels.index.size) & both

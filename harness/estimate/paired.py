@@ -2,9 +2,9 @@
 
 Which of two models is better on the same items, from as few answers as possible.
 
-D = A_a − A_b. Where two models predict the same option their difference is 0 whatever the truth, so
-agreeing items need no question: only the disagreements are worth an expert's time. Every method
-returns one frozen `Comparison`; a difference that is not significant is a tie, and is shown as one.
+D = A_a − A_b. If two models predict the same option, their difference is 0 for every truth. So agreeing items
+need no question: only the disagreements are worth an expert's time. Every method returns one frozen
+`Comparison`; a difference that is not significant is a tie, and is shown as one.
 
 From one answer an item, D = δ Δ: δ is the share of items on which the models differ, Δ the mean difference
 there, and the interval is `scale_by_share`'s. Δ's is
@@ -13,10 +13,10 @@ there, and the interval is `scale_by_share`'s. Δ's is
   of the two (a yes about the first or a no about the second speaks for the first);
 * `tilted_score`'s otherwise, with as many degrees of freedom as items asked at one of the two.
 
-Where every differing item tells +1, 0 or −1 by itself (resolved items, K = 2, a coin between the two
-predictions), D is a difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
+If every differing item gives +1, 0 or −1 (resolved items, K = 2, a coin between the two predictions), D is a
+difference of two dependent proportions n_+/N − n_−/N, with `paired_proportions`.
 
-Where items were drawn from a pool with unequal, recorded chances, both are by weights
+If items were drawn from a pool with unequal, recorded chances, both are by weights
 (`oversight.harness.columns.weigh_draws`): δ is a share of as many items as the weights leave effective,
 (Σw)²/Σw², and Δ has the weighted score interval of `oversight.harness.estimate.routed_means`.
 
@@ -29,11 +29,11 @@ Experts say yes to a true option with probability s and to a false one with 1 �
 and for a difference, c = +1 at one prediction and −1 at the other, the last sum is 0 where both are readable:
 an uncorrected difference is J D, whatever s and t are apart. So
 
-* where one question an item was as likely about either prediction, and items are independent of one K, the
-  interval of `difference_interval`, in which a yes about the first counts as a no about the second does, is
-  valid for J D as it stands, and so is its p-value of "no difference". D is the ratio to J: every d is kept
-  for which 0 lies in the interval of JD − d J (Fieller 1954, JRSS B 16, with the limits of both put together
-  by squaring and adding). Where ranges of s and t are known instead, the interval is the union over them;
+* if one question per item was equally likely about both predictions, and items are independent of one K, the
+  interval of `difference_interval` is valid for J D. So is its p-value of "no difference". A yes about the
+  first counts as a no about the second. D is the ratio to J: every d is kept for which 0 lies in the interval
+  of JD − d J (Fieller 1954, JRSS B 16, with the limits of both put together by squaring and adding). If
+  ranges of s and t are known instead, the interval is the union over them;
 * otherwise gold corrects every answer (`corrected_mean`): other draws, unreadable predictions, clusters.
 
 Both suppose that experts err as often whichever model predicted the option, given whether it is true.

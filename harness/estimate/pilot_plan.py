@@ -1,6 +1,6 @@
-"""What a pilot says of the questions that a half-width costs.
+"""The questions that a half-width costs, as learned from a pilot.
 
-What a pilot knows about a model, and variances per item of a planned study.
+A pilot's information about a model, and variances per item of a planned study.
 
 Variance per item of a planned study, without and with what is known beside experts' answers.
 
@@ -18,13 +18,13 @@ Variances are those of the estimates themselves: of the score interval's outcome
 larger of the model's and the observed one, with the working distribution of votes or of judges, learned from
 the pilot. Items drawn in proportion within strata leave out what varies between these: the squared covariance
 of being right with the strata's mean guess, over the variance of that (a lower bound, without its bias).
-Where a judge's word counts on the whole pool, an item that is drawn varies around what is expected of it.
+If a judge's probabilities count on the whole pool, a drawn item varies around its expected value.
 
-What a pilot says of the questions that a half-width costs, with other models' votes, a judge, a pool.
+The questions that a half-width costs, from a pilot with other models' votes, a judge, a pool.
 
 Each row is made with the variance of the estimate that it names (`side_variances`). Without side information
-the number is uncertain as far as the accuracy is; with it also because what votes or a judge are worth was
-seen on the pilot's answers alone. Where these are too few for that, a row has the reason in place of it.
+the number is as uncertain as the accuracy; with it also because what votes or a judge are worth was seen on
+the pilot's answers alone. If these are too few, a row has the reason instead.
 """
 
 from __future__ import annotations
@@ -526,7 +526,7 @@ def _vary(
 ) -> dict[str, ItemVariance]:
     """Variances with one working distribution: the larger of the model's and the observed one.
 
-    What varies are the outcomes of readable predictions; A = ρ A_r, of which the share ρ varies, too.
+    Only the outcomes of readable predictions vary; A = ρ A_r, where the share ρ also varies.
     """
     readable = np.flatnonzero(pilot.option >= 0)
     share = len(readable) / len(pilot.option)
@@ -897,8 +897,8 @@ def _keep_promise(
 ) -> float:
     """Factor on questions, or on the half-width, that makes 80 % of studies reach the goal.
 
-    What the pilot leaves uncertain, as the upper end of an interval says, and how half-widths vary from study
-    to study, as rehearsed without side information, are added in squares.
+    The squares of two parts are added: the pilot's uncertainty (upper end of an interval), and the variation
+    of half-widths between studies (rehearsed without side information).
     """
     side, sought, high = found
     aim, settled = words.aim, study.protocol == SEQUENTIAL or pilot.settles
@@ -986,7 +986,7 @@ class PilotPlan(Shown):
         return [asdict(row) for row in self.rows]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         rows = [(row.model, row.sentence) for row in self.rows]
         title = f"Plan, {self.protocol}, {self.aim.level:.0%}"
         return (HtmlTable(title=title, columns=("model", "plan"), rows=rows),)

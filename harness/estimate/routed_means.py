@@ -16,7 +16,7 @@ efficient where p is the true posterior; elsewhere p costs variance, never bias.
 C = 0 is the augmented inverse-probability estimator of Robins, Rotnitzky & Zhao (1994, JASA 89);
 p = C = 0 is Horvitz & Thompson (1952, JASA 47). Uniform π with p_ŷ = A and the rest flat has exactly
 the information of the likelihood of "Towards Scalable Oversight via Partitioned Human Supervision", Eq. 9;
-a wholly flat p costs about as much again, which cross-fitting mends.
+a completely flat p costs the same once more, which cross-fitting prevents.
 
 Equation (G) is unbiased for every p that was not made from the same item's answers, and efficient
 for the true one. So items are put into folds; each model's accuracy is estimated on the other folds,

@@ -6,9 +6,9 @@ Targets, the quantities to estimate, are matrices of the same shape.
 
 Propensities are fixed before any answer.
 
-A yes/no question about option k of an item costs one expert answer. What a question is worth
-depends on the models' predictions, which cost no expert: that is what these functions use.
-Predictions have shape (N, M), one column a model, −1 for unreadable.
+A yes/no question about option k of an item costs one expert answer. The value of a question depends on the
+models' predictions, which cost no expert: that is what these functions use. Predictions have shape (N, M),
+one column a model, −1 for unreadable.
 
 Sequential resolution: ask until every model's answer to the item is known right or wrong.
 

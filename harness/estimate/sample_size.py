@@ -26,11 +26,11 @@ half-widths over the formula's, and q the quantile of 80 %. With n questions the
 
     z √(v/n) (m + (q − m) √(n₀/n))
 
-in 80 % of studies, where n₀ is the number of questions of the rehearsal. Where every question settles a
+in 80 % of studies, where n₀ is the number of questions of the rehearsal. If every question settles a
 prediction, q comes from the binomial law, number by number, as exact intervals of neighbouring numbers vary.
 For tests with z-values of mean ζ and standard deviation σ the power is Φ((ζ √(n/n₀) − z)/σ). A promise is to
-be kept although it rests on R rehearsed studies: q is the quantile of 80 % and a standard error,
-√(0.8 · 0.2/R), and σ is enlarged by σ/√(2R).
+be kept although it rests on R rehearsed studies: q is the quantile of 80 % and a standard error, √(0.8 ·
+0.2/R), and σ is enlarged by σ/√(2R).
 """
 
 from __future__ import annotations
@@ -270,9 +270,9 @@ def difference_variances(
 ) -> dict[str, float]:
     """Variance per question of the difference of two models with about accuracy A, by protocol.
 
-    Agreeing items are free in the disagreement protocols: with a share w of disagreements, N = n/w
-    items stand behind n questions. "Targeted" asks about one of the two predicted options, by a
-    coin, with the votes as posterior; "sequential" asks until both models' correctness is known.
+    Agreeing items are free in the disagreement protocols: with a share w of disagreements, n questions come
+    from N = n/w items. "Targeted" asks about one of the two predicted options, by a coin, with the votes as
+    posterior; "sequential" asks until both models' correctness is known.
     """
     s, t = sensitivity, specificity
     truth, predicted = _population(K, A, 2)
@@ -316,8 +316,8 @@ def outcomes_to_settle(
 
         √n |m|/√q = z_β + √(z_β² + 2 (log(1/α) + c)),
 
-    and with an interval of fixed size z_{(1 + level)/2} + z_β. Where b + m is but an estimate, the forecast
-    is as uncertain as the estimate is, most of all near the bar.
+    and with an interval of fixed size z_{(1 + level)/2} + z_β. If b + m is an estimate, the forecast is as
+    uncertain as this estimate, most of all near the bar.
 
     Parameters
     ----------
@@ -710,7 +710,7 @@ class QuestionPlan(Shown):
         return [{"of": name} | asdict(plan) for name, plans in both.items() for plan in plans]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         tables = (
             (f"Accuracy, {self.level:.0%}", "half-width in 80 %", self.accuracy),
             ("Difference of 2 models", "difference", self.difference),

@@ -6,7 +6,7 @@ and a way to estimate; `add_side_information` decides where it is used, and says
 
 Votes: the answers of all models as side information, which no answer is believed to be true.
 
-What other models answer to an item says which options are likely, before an expert is asked. It enters the
+Other models' answers to an item show which options are likely before an expert is asked. It enters the
 score interval (`oversight.harness.estimate.tilting`) as the working distribution q of every item:
 the posterior that the votes give where each model is as good as the *other* folds' answers say
 (cross-fitting, `weigh_votes`), a twentieth of it made flat. E U = 0 for every q that does not look at the
@@ -22,14 +22,14 @@ The judges' opinions and the model's own prediction give every item a working di
 `oversight.harness.estimate.tilting`, where E U = 0 for every distribution made without the item's
 own answer: a judge that is wrong, reversed or constant costs width, never validity.
 
-What judges are worth: how many times as many answers would say as much without them.
+The value of judges: how many times as many answers would say as much without them.
 
 It is a ratio of variances, each the sum of squared deviations of the outcomes g at the estimate: of the same
 answers without judges, over with them. Items drawn of a pool are weighted, without judges, as if as many had
-been drawn with equal chances. The logarithm of the ratio has the larger of two standard errors: that of the
-infinitesimal jackknife over items (clusters), each of which contributes its share of the one sum less its
-share of the other, and that of the jackknife over ten groups of them, in which what judges say is learned
-anew (Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans).
+been drawn with equal chances. The logarithm of the ratio has the larger of two standard errors. The first is
+that of the infinitesimal jackknife over items (clusters): each contributes its share of the one sum less its
+share of the other. The second is that of the jackknife over ten groups of them, with judges learned again
+(Efron 1982, The Jackknife, the Bootstrap and Other Resampling Plans).
 
 `estimate_models` makes all estimates of all models: every command, page and search calls it.
 """
@@ -290,7 +290,7 @@ def allow_for_errors(
     option, sample = evidence.option(), evidence.sample
     if evidence.weight is not None or not allows_gold_score(option, sample):
         raise NotIdentified(
-            "without gold items experts' errors are told from one question an item, its option drawn "
+            "without gold items, experts' errors are learned from one question per item, its option drawn "
             "uniformly or predicted by this model, and items of one number of options and equal chances"
         )
     asked = second[evidence.items[sample.item]]
@@ -434,7 +434,7 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> JudgeWorth | None:
-    """What a working distribution was worth to one model; None where nothing varies.
+    """The value of a working distribution for one model; None where nothing varies.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ From predictions and labels to the counts that hold everything the estimators us
 
 Strata from a model's own confidence, so that labels tell more.
 
-Where a model is surer where it is righter, accuracies differ between strata of confidence, and the
+If a model is more confident on items it gets right, accuracies differ between strata of confidence, and the
 stratified estimate loses that difference from its variance. The strata are a function of the predictions
 alone, so the estimate stays unbiased however badly the confidence is calibrated; a useless confidence
 costs a little width, nothing else. (Post-stratification, Holt & Smith, 1979, JRSS A 142.)
@@ -550,7 +550,7 @@ class Estimates(Shown, dict[str, Estimate]):
         return [*made, *({"estimator": name, "why": why} for name, why in self.undefined.items())]
 
     def html_tables(self) -> tuple[HtmlTable, ...]:
-        """What a notebook shows."""
+        """Return the HTML for a notebook."""
         return (estimate_table(self, self.undefined, title=""),)
 
     @property
@@ -1096,7 +1096,7 @@ def _by_questions(design: Design, y: AnyIntArray, mine: AnyIntArray) -> IntArray
         raise NotIdentified(
             f"labels: item {design.name(stuck[0])} and {stuck.size - 1} more were certain to be "
             "asked about options other than this model's prediction (propensity 1), and those were refused: "
-            "nothing follows for this model; ask about its predictions, too"
+            "nothing follows for this model; also ask about its predictions"
         )
     success = np.where(settled, hit_yes, ~design.has_yes)
     width = design.width

@@ -11,8 +11,8 @@ distribution only by O(1/N).
 
 Items with one answer each as the rows that `tilted_score` works on: what each weighs, and its working q.
 
-Where options were drawn with unequal propensities π, q is fitted to π and the answers
-(`oversight.harness.estimate.tilting`). Where they were drawn uniformly, the options named by
+If options were drawn with unequal propensities π, q is fitted to π and the answers
+(`oversight.harness.estimate.tilting`). If they were drawn uniformly, the options named by
 c weigh as much as all the others together (p_λ is then one accuracy for all items, whatever their K).
 
 Score interval of a mean of +1, 0 and −1 by truth, from one yes/no question per item.
@@ -537,7 +537,7 @@ def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
 
 
 def fall_through_zero(falling: Callable[[float], float], side: int) -> float:
-    """Where a function falls through 0; an end of the range if it does not.
+    """Find where a function falls through 0; an end of the range if it does not.
 
     The gap of an estimate (side 0) may rise instead where answers say next to nothing: it is 0 there.
     """

@@ -48,7 +48,7 @@ _PORTION = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedJudge:
-    """What asking a decision endpoint stored.
+    """Counts of what a decision endpoint's answers stored.
 
     Attributes
     ----------

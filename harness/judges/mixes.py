@@ -1,9 +1,9 @@
-"""What expert questions and judges cost together, and the cheapest way to a half-width.
+"""Total cost of expert questions and judges, and the cheapest way to a half-width.
 
 A plan from a pilot says of every use of side information how many questions give the half-width in 80 % of
 studies (`PilotPlan`). Prices turn these rows into dollars and minutes. A judge is paid for every item that it
 judges: the whole pool where items are drawn from one, otherwise the items asked about. Other models' votes
-are there already and cost nothing.
+exist already and cost nothing.
 """
 
 from __future__ import annotations

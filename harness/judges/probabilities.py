@@ -1,4 +1,4 @@
-"""What judges say: a probability of every option of every item, wherever it came from."""
+"""Judges' opinions: a probability of every option of every item, from any source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgeProbabilities:
-    """What one judge says of N items.
+    """One judge's probabilities for N items.
 
     Attributes
     ----------

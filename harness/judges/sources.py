@@ -68,7 +68,7 @@ def _share_samples(opened: OpenStudy, run_id: str) -> JudgeProbabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedJudge:
-    """What an import of probabilities stored.
+    """Counts of what an import of probabilities stored.
 
     Attributes
     ----------

@@ -119,7 +119,7 @@ class JudgeReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeQuestion:
-    """What is asked about a study's judges.
+    """The questions asked about a study's judges.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def transport_verdict(groups: Sequence[TransportGroup], judge: str) -> str:
 
 
 def judge_verdict(quality: JudgeQuality) -> tuple[str, str]:
-    """What a judge's area under the curve and its calibration say, each possibly ``"undecided"``.
+    """Verdicts from a judge's area under the curve and its calibration, each possibly ``"undecided"``.
 
     A judge is informative if the interval of its area lies above ½, misleading if below. It is calibrated if
     the interval of its error lies below `TOLERANCE`, miscalibrated if it lies above half of that.

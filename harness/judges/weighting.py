@@ -1,4 +1,4 @@
-"""What several judges and votes say together, each weighted by what it is worth.
+"""One distribution from several judges and votes, each weighted by its value.
 
 A conditional logit P(y = k) ∝ exp(offset_k + Σ_f θ_f x_fk) over the options of an item (McFadden 1974, in:
 Frontiers in Econometrics) turns the judges' probabilities and the model's own prediction into one working

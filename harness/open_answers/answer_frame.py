@@ -46,7 +46,7 @@ class Frame:
 
     @property
     def table(self) -> UnitTable:
-        """Every unit of every answer, in an order that depends on nothing but what is stored."""
+        """Every unit of every answer, in an order that depends only on the stored rows."""
         return cross_units(
             [Unit(u.id, u.item_id, u.text, u.points, u.field, u.answer or None) for u in self.units],
             [OpenAnswer(a.id, a.item_id, a.model, a.text) for a in self.answers],
@@ -169,7 +169,7 @@ def _name_text(text: str) -> str:
 
 
 def show_answer(item: Item, answer: StoredAnswer, unit: StoredUnit) -> tuple[str, str]:
-    """What an expert reads and is asked about a unit: neither model nor points.
+    """The text that an expert reads and the question about a unit: neither model nor points.
 
     Examples
     --------

@@ -18,8 +18,8 @@ all answers of the item, or in a judge's: most likely errors first. An *error* i
 that is not met, or one with negative points that is. The order says in advance what is asked next until an
 error is found; the recorded chance is that of standing first.
 
-A unit of unknown field has a line of experts, each of another field, in random order. Whoever says "not my
-field" passes it on. If one field alone accepts it, an expert of that field is among T of F in line with
+A unit of unknown field has a line of experts, each of another field, in random order. An expert who says "not
+my field" passes it on. If one field alone accepts it, an expert of that field is among T of F in line with
 chance T/F, whatever the others say: the recorded chance is π T/F.
 """
 
@@ -48,7 +48,7 @@ _SHARED = ("item", "model", "answer", "unit", "points", "field", "question")
 class Draw:
     """Questions to ask; one row per question and expert in line for it. Columns have shape (Q,).
 
-    A question that stands in several answers has a row in each if units are asked until the first "no", else
+    A question that belongs to several answers has a row in each if units are asked until the first "no", else
     one row.
 
     Attributes
@@ -64,7 +64,7 @@ class Draw:
     expert
         Whom to ask.
     attempt
-        1 for who is asked first. Who has a higher number is asked if all before said "not my field".
+        1 for who is asked first. An expert with a higher number is asked if all before said "not my field".
     """
 
     question: IntArray

@@ -366,7 +366,7 @@ def gate_score(
 ) -> str:
     """Whether a number, or a difference, is above a bar, at any time: "pass", "fail" or "undecided".
 
-    Missing judgements count for the other side. Whatever looks there are, a verdict is wrong with
+    Missing judgements count for the other side. With any number of looks, a verdict is wrong with
     probability at most 1 − level.
     """
     result = estimate_open(

@@ -18,7 +18,7 @@ _LEAST_YOUDEN = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertReplies:
-    """What an expert's replies tell of the expert.
+    """Information about an expert from the expert's replies.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class ErrorRates:
 
     @property
     def is_useful(self) -> bool:
-        """Whether replies tell yes from no wherever the rates are in their ranges."""
+        """Whether replies distinguish yes from no for all rates in their ranges."""
         return self.yes_for_yes[0] + self.no_for_no[0] - 1 > _LEAST_YOUDEN
 
     def correct(self, value: float, negatives: Sequence[float]) -> tuple[float, float, float]:

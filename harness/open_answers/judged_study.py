@@ -38,7 +38,7 @@ _REPLIES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedStudy:
-    """What experts said about the answers of a study.
+    """Experts' judgements of the answers of a study.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def _make_draw(drawn: Sequence[DrawnExpert], names: Sequence[str]) -> Draw:
 def _list_replies(drawn: Sequence[DrawnExpert], said: Mapping[str, str]) -> list[str | None]:
     """The reply of each row: None if it is outstanding, empty if the question was not put to the expert.
 
-    Whoever said "not my field" said so as an expert of each of their fields.
+    A reply "not my field" counts for each of the expert's fields.
     """
     passed = {(row.number, row.expert) for row in drawn if said.get(row.question_id) == Verdict.SKIP.value}
     found = list[str | None]()

@@ -21,8 +21,8 @@ Foundations of Statistical Inference). Items are independent; units of one item 
 * A difference is of the items that both models answered, item by item.
 * "no_error" is the share of answers of which no unit is bad. It is known to be 0 from the first bad unit on,
   and to be 1 once all units are judged; an answer in between may be either.
-* Of a field, units and positive points are those of the field. Where fields become known only by who accepts
-  a unit, the score is one minus the field's ΣD over the same sum of its positive units.
+* Of a field, units and positive points are those of the field. If fields become known only when an expert
+  accepts a unit, the score is one minus the field's ΣD over the same sum of its positive units.
 * Clipping every item's score is not linear: that mean needs all units of all items.
 """
 

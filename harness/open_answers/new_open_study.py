@@ -51,7 +51,7 @@ _SEED_BITS = 63
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunStudy:
-    """What was written, what experts judge, and the fields that the rubrics name."""
+    """Written files, what experts judge, and the fields that the rubrics name."""
 
     written: Sequence[Path]
     units: str

@@ -1,4 +1,4 @@
-"""What is known of every unit of a model's answers, from replies in a table of judgements."""
+"""The state of every unit of a model's answers, from replies in a table of judgements."""
 
 from __future__ import annotations
 

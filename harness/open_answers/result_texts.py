@@ -84,7 +84,7 @@ def _say_experts(result: OpenResult) -> list[str]:
 
 
 def find_fields(result: OpenResult) -> list[str]:
-    """Fields with results of their own, in alphabetical order."""
+    """Fields with separate results, in alphabetical order."""
     return sorted({e.field for e in result.estimates if e.field is not None})
 
 

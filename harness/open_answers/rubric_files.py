@@ -180,7 +180,7 @@ def write_units(units: Sequence[StoredUnit], texts: Mapping[str, str], path: Pat
         Answer → its text.
     """
     if path.exists():
-        raise BadInput(f"{path} is there already; give another FILE")
+        raise BadInput(f"{path} exists already; give another FILE")
     out = io.StringIO(newline="")
     rows = csv.writer(out)
     rows.writerow((*UNIT_COLUMNS, "whole_answer"))
@@ -228,7 +228,7 @@ def read_probabilities(study: Study) -> dict[tuple[str, str, str], float]:
     Raises
     ------
     DataError
-        If a probability is missing or outside [0, 1], or one is there twice.
+        If a probability is missing or outside [0, 1], or one occurs twice.
     """
     found = dict[tuple[str, str, str], float]()
     for row in read_rows(study.path(study.open.judge)) if study.open.judge else ():
@@ -247,7 +247,7 @@ def read_unit_key(key: str | Path) -> dict[tuple[str, str, str], tuple[str, str]
     Raises
     ------
     DataError
-        If a label is neither yes nor no, or one is there twice.
+        If a label is neither yes nor no, or one occurs twice.
     """
     found = dict[tuple[str, str, str], tuple[str, str]]()
     for row in read_rows(key):

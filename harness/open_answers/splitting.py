@@ -22,7 +22,7 @@ $text
 
 
 def split_sentences(text: str) -> list[str]:
-    r"""Split an answer into its sentences; lines and list items end one, too.
+    r"""Split an answer into its sentences; lines and list items also end one.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Units of open answers, and the tables that draws and estimates work on.
 
 An *answer* is the text that a model wrote to an item. A *unit* is a criterion of the item's rubric (met or
-not; its points may be negative), or a claim of one answer (true or not; a whole answer is a claim, too). A
+not; its points may be negative), or a claim of one answer (true or not; a whole answer is also a claim). A
 *question* shows one expert one answer and one unit. Units that read the same in answers of several models,
 and criteria of answers that read the same, are one question.
 """
@@ -28,7 +28,7 @@ ObjectArray = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What an expert judges of an answer.
+    """The unit of an answer that an expert judges.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class OpenAnswer:
-    """What a model wrote to an item."""
+    """A model's text for an item."""
 
     id: str
     item: str

@@ -5,7 +5,7 @@ this module reports human and model accuracy with intervals, Δ = human − mode
 score of an expert. It also reports precision, recall and F1 of a positive class (`Detection`).
 
 Source: "The Illusion of Human–AI Parity Under Uncertainty" (arXiv 2601.05500). There, raters are scored by
-a majority that includes them, in bins of their own agreement; with identical raters and model, this shows a
+a majority that includes them, in bins of the raters' agreement; with identical raters and model, this shows a
 human lead of ten points and more in the certain bins. By default the rater is left out of both here; the
 published way is an option.
 

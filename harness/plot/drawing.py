@@ -58,7 +58,7 @@ def new_axes(axes: Axes | None, height: float = LEAST_HEIGHT) -> Axes:
 
 
 def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> str:
-    """What a function draws on axes as wide as a page, as SVG without a size and in the page's own ink.
+    """Return a function's drawing as SVG, as wide as a page and in the page's text colour.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def draw_svg(draw: Callable[[Axes], object], height: float = LEAST_HEIGHT) -> st
 
 
 def rows_height(rows: int) -> float:
-    """Height in inches of a picture with so many rows."""
+    """Height in inches of a picture with this number of rows."""
     return 1.3 + 0.34 * max(1, rows)
 
 

@@ -108,7 +108,7 @@ _ABREAST = 3
 
 
 def closing(closings: Mapping[str, Closing], axes: Axes | None = None) -> Axes:
-    """Draw every model's estimate from the first so many answers, in the order of the draw.
+    """Draw every model's estimate from growing numbers of answers, in the order of the draw.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ def _add_parents(connection: sa.Connection, old: str) -> None:
 
 
 def _copy_mark(connection: sa.Connection, old: str) -> None:
-    """Keep the mark of a database that collects nothing; the new database has an id of its own."""
+    """Keep the mark of a database that collects nothing; the new database has a new id."""
     mark = read_metadata().tables["database_mark"]
     stored = sa.table(mark.name, *map(sa.column, ("copied_at", "source", "moved_to")), schema=old)
     found = connection.execute(sa.select(stored)).mappings().one()

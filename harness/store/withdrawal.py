@@ -88,7 +88,7 @@ _SECRET = {"token_digest", "session_digest"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawn:
-    """What a change withdrew: questions (or assignments) and their answers.
+    """The rows that a change withdrew: questions (or assignments) and their answers.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ _OPTIONS = frozenset({"option", "options"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
-    """What a file holds.
+    """Contents of a file.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def write_parts(
     of: int = 0,
     note: str = "",
 ) -> Path:
-    """Write a page of parts that are there, whole or not at all, and return its path.
+    """Write a page of existing parts, whole or not at all, and return its path.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ def write_parts(
 
 
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
-    """The same with nothing wherever a field holds what people or models wrote.
+    """The same with an empty value in every field that people or models wrote.
 
     Parameters
     ----------
     own_options
-        Whether the options are texts of the items, too, and no classes; they are numbered.
+        Whether the options are also texts of the items, and no classes; they are numbered.
     """
     if isinstance(value, Mapping):
         return {

@@ -54,7 +54,7 @@ def is_loopback(host: str) -> bool:
 
 
 def shown_host(host: str) -> str:
-    """An address to listen at as a browser is told it: this machine's name where it stands for all."""
+    """An address to listen at, as shown to a browser: this machine's name where it stands for all."""
     named = host_name() if host in ("0.0.0.0", "::") else host  # noqa: S104  as it was asked for
     return f"[{named}]" if ":" in named else named
 

@@ -1,4 +1,4 @@
-"""What a page is made of, and what its server sends: scripts, JSON, headers and refusals.
+"""Parts of a page, and what its server sends: scripts, JSON, headers and refusals.
 
 A script is written as modules that import each other and sent as one: in an order in which each module
 follows those it imports, without the words that join them.
@@ -42,7 +42,7 @@ _HEADERS = {
 
 
 def keep_keys(study: Study) -> None:
-    """Have no key of a study's models written, wherever it stands."""
+    """Hide every key of a study's models in all log lines."""
     for name in study.models:
         keep_secret(os.environ.get(study.model(name).api_key_env))
 

@@ -10,7 +10,7 @@ examples: oversight experts invite             accounts on Label Studio, prints 
           oversight experts replace ana bea     ana is gone; bea has her open questions
           oversight experts export ana     all that is stored of ana, as ana.json
           oversight experts forget ana     her comments, and reasons given about her
-          oversight experts erase ana      her name, too; see docs/data-protection.md
+          oversight experts erase ana      also her name; see docs/data-protection.md
 """
 
 from __future__ import annotations

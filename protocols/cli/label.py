@@ -117,7 +117,7 @@ def drawn_text(draws: Sequence[ItemDraw]) -> str:
 
 
 def export_files(args: argparse.Namespace, study: Study) -> int:
-    """Write what is open, one file per person, or the ratings of a panel that are there."""
+    """Write what is open, one file per person, or the present ratings of a panel."""
     panel = study.experts.is_panel
     if args.ratings and not panel:
         raise BadInput("--ratings is for panels; this study asks yes or no")
@@ -236,7 +236,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option = verb["route"].add_argument
     some = "draw as many items as so many questions settle (default: [experts] questions, else all)"
     option("--questions", type=int, metavar="N", help=some)
-    option("--more", type=int, metavar="N", help="add items to those drawn, for so many questions more")
+    option(
+        "--more", type=int, metavar="N", help="add items to those drawn, for this number of questions more"
+    )
     seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
     option("--second", action="store_true", help=seconds)
     option = verb["units"].add_argument
@@ -245,7 +247,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option = verb["export"].add_argument
     option("folder", nargs="?", default="questions", help="default: %(default)s")
     option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
-    option("--ratings", metavar="FILE", help="of a panel: write the ratings that are there")
+    option("--ratings", metavar="FILE", help="of a panel: write the present ratings")
     _add_import_arguments(verb["import"])
     option = verb["simulate"].add_argument
     option("--key", help="sealed key (columns id,label); presets bring their own")

@@ -27,7 +27,7 @@ def hand_over(study: Study, store: Store, giver: str, taker: str, reason: str) -
 
 
 def tell_reassigned(done: Reassigned, giver: str, taker: str) -> str:
-    """What became of the questions, in a sentence."""
+    """Describe in a sentence where the questions went."""
     text = f"{counted(done.moved, 'open question')} of {giver} went to {taker}"
     if done.repeats:
         text += f"; {done.repeats} of them ask again what {taker} is asked already, and count as repeats"

@@ -7,7 +7,7 @@ examples: oversight server start label-studio
           oversight server stop model
 
 Both servers listen on this machine alone and send nothing anywhere. The first start of Label Studio
-installs it in an environment of its own (0.8 GB in the user's cache); the admin's password is in the file
+installs it in a separate environment (0.8 GB in the user's cache); the admin's password is in the file
 that ``status`` names. The model is SmolLM2-135M-Instruct, for trying a study without a key; its first
 start installs 93 MB of weights.
 """

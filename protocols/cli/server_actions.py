@@ -160,7 +160,7 @@ def _share_text(totals: Mapping[str, int]) -> str:
 
 
 def _experts_table(now: Mapping[str, QueueProgress], away: Mapping[str, str], *, is_panel: bool) -> Table:
-    """A row an expert. What is rare has a column only where somebody has some."""
+    """A row an expert. A rare count has a column only if some expert has one."""
     table = plain_table()
     table.add_column("expert", overflow="fold")
     columns = {"answered": [f"{p.answered} / {p.asked}" for p in now.values()]}

@@ -32,7 +32,7 @@ _fields_of = attrgetter(*(field.name for field in fields(Question)))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutedUnits:
-    """What a route of an open study gave.
+    """Result of a route of an open study.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _read_due(store: Store, frame: Frame) -> Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """What is to be asked next.
+    """The next questions.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ def follow_line(
 ) -> tuple[str | None, DrawnExpert | None]:
     """The verdict that settles a question, None while one is outstanding; and who is to be asked now, if any.
 
-    Whoever said "not my field" is not asked again as an expert of another field.
+    An expert who said "not my field" is not asked again for another field.
     """
     passed = set[str]()
     for row in rows:

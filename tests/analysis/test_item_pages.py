@@ -220,7 +220,7 @@ def test_a_page_beyond_the_ends_is_empty_and_leads_back(store: Store) -> None:
             "there is no outcome 'wrong'; there are: 'confirmed', 'refuted', 'unreadable', 'f",
         ),
         ({"verdict": "wrong"}, "there is no verdict 'wrong'; there are: 'confirmed'"),
-        ({"disagreed": ("m",)}, "models disagree with each other, and 'm' stands alone"),
+        ({"disagreed": ("m",)}, "only 'm' is named; name a second model"),
         ({"stratum": ("bed", "day")}, "there is no column of the items 'bed'; there are: 'ward'"),
         ({"stratum": ("ward", "dusk")}, "there is no stratum of 'ward' 'dusk'; there are: 'day', 'night'"),
     ],
@@ -249,7 +249,7 @@ def test_a_page_is_of_one_direction_and_of_a_bounded_size(store: Store) -> None:
 def test_items_with_options_of_their_own_have_no_classes(url: str) -> None:
     with Store(url) as store:
         store.content.add_items([Item(f"i{k}", "text", ("a", f"b{k}"), (0, 1)) for k in range(2)])
-        with pytest.raises(BadInput, match="no class 'a': the items have options of their own"):
+        with pytest.raises(BadInput, match="no class 'a': the items have separate options"):
             StudyItems.read(store).find(ItemFilter(asked="a"))
 
 

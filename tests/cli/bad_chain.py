@@ -119,5 +119,5 @@ CASES = [
         "written by a newer version of oversight (schema 9999",
     ),
     Bad("unknown verb", lambda: None, "lable", "there is no verb 'lable'"),
-    Bad("init over a study", lambda: None, "init", "study.toml is there already"),
+    Bad("init over a study", lambda: None, "init", "study.toml exists already"),
 ]

@@ -205,7 +205,7 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
             ("panel", "certify", "--counts", '{"L": 1}'),
             "give a JSON object with L, U_e, N, annotators, classes",
         ),
-        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts stands alone"),
+        (("panel", "certify", "r.csv", "--counts", "{}"), "--counts needs no study"),
         (
             (
                 "panel",

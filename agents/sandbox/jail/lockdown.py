@@ -1,8 +1,8 @@
 """A process gives up all it will not need, in the order in which that is still possible (Linux on x86-64).
 
 Landlock without rules: it may open, make, run and connect to nothing. Then a system-call allow-list,
-without a library: a classic BPF program over the number of the call. Whatever is not on the list fails
-with EPERM; so does making memory executable. A process of another instruction set is killed.
+without a library: a classic BPF program over the number of the call. All other calls fail with EPERM; so does
+making memory executable. A process of another instruction set is killed.
 """
 
 from __future__ import annotations

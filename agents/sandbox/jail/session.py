@@ -71,7 +71,7 @@ class Session:
         return await future
 
     def arm(self) -> None:
-        """Give the program its computing time until the host is heard of again."""
+        """Start the program's CPU time, until the next message from the host."""
         signal.setitimer(signal.ITIMER_PROF, self._seconds)
 
     def _namespace(self, order: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Session:
                 future.set_result(message["reply"])
 
     def _read_lines(self) -> list[bytes]:
-        """Read what is there, and return the lines that are complete."""
+        """Read the present bytes, and return the complete lines."""
         chunk = os.read(self._descriptor, 1 << 16)
         if not chunk:
             os._exit(0)

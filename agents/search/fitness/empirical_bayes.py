@@ -25,12 +25,11 @@ at all. ``better`` needs 95 %: a program compared with itself passes at most one
 Prior correlations of candidates: a child is about as good as its parents, give or take a step.
 
 A_j = A_parent + N(0, τ²), the mean of both where there are two parents; whoever has none is a draw
-around the archive's mean, A_j = μ + N(0, τ²). So what a parent and its other children scored tells of a
-child, too: at a hundred labels more than the child's own answers do. Without parents this is the one
-population above. It is the animal model of breeding (Henderson
-1975, Biometrics 31: best linear unbiased prediction by relationship), without inbreeding's discount. It holds
-where edits are small and about as often good as bad; a leap is shrunken towards its parent, for which the
-upper ends of intervals allow.
+around the archive's mean, A_j = μ + N(0, τ²). So the scores of a parent and its other children also tell
+about a child: at a hundred labels more than the child's own answers do. Without parents this is the one
+population above. It is the animal model of breeding (Henderson 1975, Biometrics 31: best linear unbiased
+prediction by relationship), without inbreeding's discount. It holds where edits are small and about as often
+good as bad; a leap is shrunken towards its parent, for which the upper ends of intervals allow.
 
 Items that are not independent, such as images of one patient: what the spread of their scores is worth.
 """
@@ -276,7 +275,7 @@ class Paired:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """What the gate says."""
+        """The gate's verdict."""
         if self.p_better >= BETTER:
             return "better"
         return "worse" if self.p_better <= WORSE else "undecided"

@@ -2,11 +2,11 @@
 
 Labels that say what an answer is not, alone: both routes to them.
 
-"Towards Scalable Oversight via Partitioned Human Supervision", App. B. Where the right option is known,
-a wrong one is drawn uniformly and the right one forgotten. Where it is not, an option is drawn and
-verified: a mixture. Its items with a yes are left out. Whether an item has a yes is then chance alone,
-1/K for each, so what is left of items of one K is a sample of them; where K varies, fewer are left of
-small K. A no's option is uniform among the wrong ones either way.
+"Towards Scalable Oversight via Partitioned Human Supervision", App. B. If the right option is known, a wrong
+one is drawn uniformly and the right one forgotten. If it is not, an option is drawn and verified: a mixture.
+Its items with a yes are left out. Whether an item has a yes is then chance alone, 1/K for each, so what is
+left of items of one K is a sample of them; where K varies, fewer are left of small K. A no's option is
+uniform among the wrong ones either way.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ whose option was drawn with other than uniform propensities score by the doubly 
 `oversight.harness.estimate.routed_means`. Items of different K are separate samples, weighted by
 their number.
 
-Where experts of some classes answered fewer of their questions, items weigh differently
+If experts of some classes answered fewer of their questions, items weigh differently
 (`ExpertLabels.weight`): with weights w of mean 1, the estimate m is that of the weighted likelihood or mean,
 and an item scores m + w(s − m), so that scores still have the estimate as their mean and its standard error
 as their spread.

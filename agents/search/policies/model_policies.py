@@ -73,8 +73,8 @@ class Adas(ModelPolicy):
 
     After "Automated Design of Agentic Systems" (Hu, Lu & Clune 2025, ICLR): per proposal one call for an
     idea, one to reflect on it beside the last member of the archive, one against a list of usual
-    mistakes; up to so many repairs of a program that does not run. Unlike the original, a repair is run
-    before anything is scored, the archive in the prompt is bounded, and its numbers carry their noise.
+    mistakes; up to this number of repairs of a program that does not run. Unlike the original, a repair is
+    run before anything is scored, the archive in the prompt is bounded, and its numbers carry their noise.
     """
 
     name: str = "adas"
@@ -165,10 +165,10 @@ class Reflect(_LeaderPolicy):
     """Reflective mutation: repair the one cause that explains most refuted answers.
 
     After GEPA (Agrawal et al. 2025), with complementary feedback: a "no" about the chosen option is a
-    certain error and is shown as one; an answer that was not refuted is not thereby right, and is shown as
-    unknown, with how often it is wrong. No minibatch gate: with such labels a batch of three is perfect by
-    chance more often than not; children race like all others. Of a refuted answer it is told what every call
-    asked and got, too, which is where causes show.
+    certain error and is shown as one; an answer that was not refuted may still be wrong, and is shown as
+    unknown with the share of wrong ones. No minibatch gate: with such labels a batch of three is perfect by
+    chance more often than not; children race like all others. For a refuted answer it also sees each call's
+    question and reply, as causes show there.
     """
 
     name: str = "reflect"

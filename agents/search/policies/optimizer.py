@@ -1,14 +1,14 @@
 """Talk with the model that writes programs: read replies leniently, check contents strictly.
 
-A reply is wanted as one JSON object with named texts. What comes is read generously: thoughts, fences
+A reply is wanted as one JSON object with named texts. Replies are read generously: thoughts, fences
 and prose around it, keys in any order and surplus ones, raw line breaks in strings, tagged sections,
-code in a fence, or in triple quotes inside JSON. What is not there is never guessed: a cut or incomplete
-reply gets one turn to be mended, and then the proposal is refused, with the reason. Nothing of a reply is
+code in a fence, or in triple quotes inside JSON. Missing parts are never guessed: a cut or incomplete
+reply gets one turn for a correction, and then the proposal is refused with the reason. Nothing of a reply is
 ever executed here.
 
-What a writer of programs is told of them: everything they may use, with examples, and what is refused.
+The text about them for an author of programs: everything they may use, with examples, and what is refused.
 
-The words stand in ``prompts/guide.txt``. Every example there is a whole program whose calls an item are in
+The words are in ``prompts/guide.txt``. Every example there is a whole program whose calls an item are in
 its first line; a test runs each through gate and free run, so that text and code say the same.
 """
 

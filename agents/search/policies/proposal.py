@@ -1,13 +1,13 @@
 """The interface of proposers: their view of a search, the draw of a parent, and proposals.
 
 By default the parent is the largest of one draw from every candidate's posterior (Thompson 1933, Biometrika
-25), at a quarter of its standard deviation: mostly whoever is believed best. What an edit of a parent can be
-expected to give is the parent's posterior mean and a step, however little the parent is known; full draws,
-which make each as often a parent as it is probably the best, spend half of the proposals on worse ones. The
-quarter leaves near-equals their turn, since a parent whose edits are all bad is no good however good it is.
-No steepness has to fit the scale and the noise of the score. The published rule (AFlow: Zhang et al. 2025,
-ICLR, appendix) is p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best others, λ = 0.3,
-α = 0.2 per percentage point: on raw q at K = 16 nearly uniform, on the transform nearly greedy.
+25), at a quarter of its standard deviation: mostly whoever is believed best. The expected accuracy of an edit
+is the parent's posterior mean and a step, even for a little known parent; full draws, which make each as
+often a parent as it is probably the best, spend half of the proposals on worse ones. The quarter leaves
+near-equals their turn, since a parent whose edits are all bad is no good however good it is. No steepness has
+to fit the scale and the noise of the score. The published rule (AFlow: Zhang et al. 2025, ICLR, appendix) is
+p_i = λ/n + (1 − λ) softmax_i(α s_i) among the start and the three best others, λ = 0.3, α = 0.2 per
+percentage point: on raw q at K = 16 nearly uniform, on the transform nearly greedy.
 """
 
 from __future__ import annotations

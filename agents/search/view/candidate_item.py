@@ -34,7 +34,7 @@ def read_candidate_item(
     study: Study,  # noqa: ARG001  every page is read so
     store: Store,
     *,
-    id: str,  # noqa: A002  as it stands in the address
+    id: str,  # noqa: A002  the name in the address
     item: str,
     search: str = "",
     replicate: str = "0",

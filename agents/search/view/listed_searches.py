@@ -126,7 +126,7 @@ _NOTE, _NAME = 300, 120
 """Most characters of a note and a name in a list; the candidate's own page has all of it."""
 
 
-def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  as it stands in the address
+def read_searches(study: Study, store: Store, *, id: str = "") -> dict[str, Any]:  # noqa: A002  the name in the address
     """All searches of a study, newest first, and the state of one, by default the newest.
 
     Raises

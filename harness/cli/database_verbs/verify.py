@@ -2,7 +2,7 @@
 
 Without a bundle the database is checked: the links of all events, answers and comments against their events,
 and what was drawn against the design as it was frozen. A head that somebody noted tells more: without one,
-whoever wrote the database or the file could have written it anew as a whole.
+the owner of the database or the file could have replaced it as a whole.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _tell_freezes(freezes: Sequence[Freeze], *, drawn: bool) -> list[str]:
 
 
 def _tell_ids(ids: CheckedIds) -> list[str]:
-    """What ids of questions follow from, and how many could not be checked."""
+    """Source of the questions' ids, and how many could not be checked."""
     if ids.sealed and not ids.checked:
         why = "only the study's database holds the secret key that they follow from"
         return [f"question ids: {ids.unchecked:,} not checked: {why}"]

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _from_counts(args: argparse.Namespace) -> Certified:
     if args.ratings or args.model or args.svg or args.test != "split" or args.alternative is not None:
         told = "leave out the ratings, --model, --test, --alternative and --svg"
-        raise BadInput(f"--counts stands alone: {told}")
+        raise BadInput(f"--counts needs no study: {told}")
     counts = parse_numbers("--counts", args.counts, _NEEDED, _OPTIONAL)
     return assess_superhuman_from_counts(**counts, level=args.level), (), None
 
@@ -143,7 +143,7 @@ def _text(found: Superhuman) -> list[Any]:
 
 
 def _condition_lines(found: Superhuman) -> list[str]:
-    """What a certificate is conditional on, and what would refute it."""
+    """The condition of a certificate, and what would refute it."""
     lines = []
     for c in found.conditions:
         lines += [f"  not known: {c.unseen}", f"  it would be refuted by {c.refuted_by}"]
@@ -155,7 +155,7 @@ def _condition_lines(found: Superhuman) -> list[str]:
 
 
 def _direct_lines(found: Superhuman) -> list[str]:
-    """What the direct route costs, where nothing is certified or only on a condition."""
+    """The cost of the direct route, if nothing is certified or only under a condition."""
     if found.direct:
         name = (
             "the cheapest direct check, which assumes none of this" if found.certified else "the direct route"

@@ -89,7 +89,10 @@ def emit_panel(
 def cluster_lines(
     items: int, clusters: int | None, assumptions: Iterable[str], withheld: Mapping[str, str]
 ) -> list[str]:
-    """What is independent of items in clusters, and what such items do not tell; nothing of other items."""
+    """The independent units of items in clusters, and which results such items do not give.
+
+    Nothing of other items.
+    """
     if clusters is None:
         return []
     by_reason: dict[str, list[str]] = {}

@@ -96,7 +96,7 @@ def _answer_one(c: Comparison) -> list[str]:
 
 
 def _what_fits(c: Comparison) -> list[str]:
-    """What an undecided difference leaves open, in words."""
+    """Describe the range of an undecided difference."""
     if c.verdict != "tie":
         return []
     ends = (f"{abs(100 * x):.0f} points {'worse' if x < 0 else 'better'}" for x in (c.low, c.high))

@@ -6,7 +6,7 @@ examples: oversight gate --at-least 0.8
 
 exit codes: 0 pass, 1 fail, 3 undecided (and 2, as everywhere: something given is wrong)
 
-Each verdict is wrong with probability at most 5 %, exactly at the bar, too, and however often the gate is
+Each verdict is wrong with probability at most 5 %, also exactly at the bar, and however often the gate is
 asked as answers arrive. A planned look is narrower, valid as the look it is, and recorded: --look 1/1 when
 all answers are in, --look 2/5 for the second of five.
 """
@@ -31,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight gate``."""
     add_study(parser)
     add = parser.add_argument
-    add("--at-least", type=float, metavar="A", help="pass if the accuracy is at least so much, such as 0.8")
+    add(
+        "--at-least",
+        type=float,
+        metavar="A",
+        help="pass if the accuracy is at least this number, such as 0.8",
+    )
     add("--not-worse-than", metavar="BASELINE", help="pass if not worse than this model by over --margin")
     add("--margin", type=float, metavar="M", help="what may be lost: 0.02 is 2 points")
     add("--model", action="append", help="model to judge (default: the only one that is not the baseline)")

@@ -1,7 +1,7 @@
 """Look at the items and write a commented study.toml, a roster and a prompt to start from.
 
 example: oversight init --classes cardiology,neurology,nephrology
-         oversight init --classes '"yes, at once","no"'          a name with a comma stands in quotes
+         oversight init --classes '"yes, at once","no"'          put a name with a comma in quotes
          oversight init --items notes.csv --text question --encoding windows-1252
          oversight init --model gpt-5-mini --endpoint https://api.openai.com/v1
          oversight init ../second --from . --protocol disagreement
@@ -41,7 +41,7 @@ from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
     parser.add_argument("folder", nargs="?", default=".", help="where to write (default: here)")
-    parser.add_argument("--items", help="file with the items (default: the one that is there)")
+    parser.add_argument("--items", help="file with the items (default: the one that exists)")
     parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
     parser.add_argument("--classes", help="fixed classes, separated by commas")
     seed = "seed of every draw (default: a random one; a known seed is for examples, not for real studies)"
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the files that are not there yet; never overwrite one."""
     refuse_study(args.folder)
     if args.endpoint and not args.model:
-        raise BadInput("--endpoint: name the model, too, as in --model gpt-5-mini")
+        raise BadInput("--endpoint: also name the model, as in --model gpt-5-mini")
     if args.source:
         return _begin_like(args)
     if args.open:
@@ -195,7 +195,7 @@ def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
 
 
 def _ask(proposal: StudyProposal, items: str) -> StudyProposal:
-    """Have a person confirm or mend what was guessed; Enter takes what is in brackets."""
+    """Have a person confirm or correct the guesses; Enter takes what is in brackets."""
     sys.stdout.write(f"{items}: {proposal.rows} rows; columns: {', '.join(proposal.columns)}\n")
     text = _put("column with what is asked", proposal.text)
     classes = proposal.classes
@@ -214,7 +214,7 @@ def _put(question: str, default: str) -> str:
 
 
 def _tell(found: StudyProposal, items: str) -> list[str]:
-    """What was chosen, a line each."""
+    """Return the choices, one per line."""
     options = found.options if isinstance(found.options, str) else ", ".join(found.options)
     said = {
         "id": found.id or "made from text and options",

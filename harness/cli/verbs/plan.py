@@ -228,7 +228,7 @@ def _tables(payload: dict[str, Any]) -> list[Any]:
 
 
 def _fewest(payload: dict[str, Any]) -> str:
-    """What the cheapest protocol asks of a study, beside asking about random options."""
+    """Describe what the cheapest protocol requires, other than random options."""
     rows = {row["protocol"]: row for row in payload["estimate"]}
     best = min(rows.values(), key=lambda row: (row["questions"], row["half_width"]))
     random = rows["uniform"]

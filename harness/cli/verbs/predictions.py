@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         if args.write:
             raise ConfigError(f"--write goes with reread, not with {args.action}")
     if args.items is not None and args.action != "items":
-        raise ConfigError(f"{args.action} takes one file, not {args.items!r}, too")
+        raise ConfigError(f"{args.action} takes one file, not also {args.items!r}")
     if args.action in ("import", "scores") and not args.model:
         raise ConfigError("give the model a name with --model")
     actions[args.action](args)

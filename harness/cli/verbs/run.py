@@ -146,7 +146,7 @@ def head_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def tail_of_runs(results: Mapping[str, Mapping[str, Any]]) -> str:
-    """What to do next, as the last line of the output; nothing if the first line says it."""
+    """The next step, as the last line of the output; nothing if the first line says it."""
     if any(result["failed"] or "stopped" in result for result in results.values()):
         return ""
     if any("sample" in result for result in results.values()):

@@ -39,7 +39,7 @@ def check_template(template: str) -> str:
     parsed = Template(template)
     fields = set(parsed.get_identifiers()) if parsed.is_valid() else None
     if fields is None:
-        raise ConfigError("prompt template: a $ stands alone; write $$ for a dollar sign")
+        raise ConfigError("prompt template: a $ is not part of a field; write $$ for a dollar sign")
     unknown = sorted(fields - set(FIELDS))
     if unknown:
         known = ", ".join(f"${name}" for name in FIELDS)

@@ -50,11 +50,11 @@ class AuditEvent:
     Attributes
     ----------
     kind
-        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, as
-        `BatchDigest` tells), ``revision`` (a state of an annotation on a server), ``design``, ``handover``,
+        ``answer``, ``withdrawn`` (an answer was taken back), ``batch`` (answers that came together, see
+        `BatchDigest`) or ``revision`` (a state of an annotation on a server); ``design``, ``handover``,
         ``absent``, ``returned``, ``removed`` (something foreign was taken off a server), ``requeued``,
-        ``look`` (a planned look at the estimates), ``item_removed``, ``item_corrected``, ``redacted`` (what
-        earlier events tell was erased).
+        ``look`` (a planned look at the estimates), ``item_removed``, ``item_corrected``, ``redacted``
+        (contents of earlier events were erased).
     way
         How it came: the source of a reply, as ``page``, ``label_studio`` or ``offline``; or the command.
     person

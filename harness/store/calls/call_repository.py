@@ -1,12 +1,12 @@
 """SQL of calls to models: the cache, the ledger, batches, and probes of what endpoints can do.
 
-A row stands in the ledger from before an answer's first call goes out until its prediction is stored
+The ledger has a row from the time before an answer's first call goes out until its prediction is stored
 (`RunRepository.store_predictions`). One that is found when a run starts belongs to a command that is dead:
 whatever it reserved may have been paid, so it is charged to the run for good.
 
 The calls of a workflow are many to an answer, and outlive it: what those that are over used is added up in
-one row a run, and in another what those under way may use. What is found there when a run starts is charged
-in the same way.
+one row a run, and in another what those under way may use. Rows that exist when a run starts are charged in
+the same way.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class ReservedAnswer:
-    """What an answer has used so far, and the most that its next call may use."""
+    """An answer's usage so far, and the most that its next call may use."""
 
     run_id: str
     item_id: str

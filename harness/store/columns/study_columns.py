@@ -131,7 +131,7 @@ class ColumnRepository(Repository):
         return {int(k): int(n) for k, n in rows}
 
     def read_meta(self, column: str) -> ItemValues:
-        """What every item has in a further column of its source.
+        """Every item's value in a further column of its source.
 
         A column with gaps is kept from the second reading on, as whoever met the gaps may have filled them.
         """

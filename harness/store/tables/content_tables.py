@@ -20,7 +20,7 @@ class ItemRow(TableRow, table=True):
 
 
 class ItemSourceRow(TableRow, table=True):
-    """A source whose items are the first so many of all, in its order; `digest` is of all that made them."""
+    """A source with the number of its first items, in its order; `digest` is of all that made them."""
 
     digest: str = Field(primary_key=True)
     items: int
@@ -46,7 +46,7 @@ class QuestionRow(_Asked, table=True):
 
 
 class ReplyRow(TableRow):
-    """What was said, by whom, and how it came."""
+    """An answer, its expert, and the way by which it came."""
 
     position: int = Field(index=True)
     expert: str

@@ -20,7 +20,7 @@ class GoldItemRow(TableRow, table=True):
 
 
 class ControlQuestionRow(TableRow, table=True):
-    """A question woven into an expert's queue; `item_id` is a gold item's, or else one of the study's.
+    """A control question in an expert's queue; `item_id` is a gold item's, or else one of the study's.
 
     `original` is the study's question that is put again; empty for gold.
     """

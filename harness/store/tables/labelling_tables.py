@@ -57,7 +57,7 @@ class LabelRevisionRow(_Annotation, table=True):
 
 
 class LabelQuarantineRow(_Annotation, table=True):
-    """An annotation that counts for nothing, and why; `over` if its task was removed, and sent anew."""
+    """An annotation that counts for nothing, and why; `over` if its task was removed, and sent again."""
 
     task_id: int
     reason: str

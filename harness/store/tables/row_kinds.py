@@ -1,4 +1,4 @@
-"""What kinds of rows have in common."""
+"""Columns that several kinds of rows share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TableRow(SQLModel):
 
 
 class SpecifiedRow(TableRow):
-    """What is begun under an id of its own, with all its settings."""
+    """A row that begins with a new id and all its settings."""
 
     id: str = Field(primary_key=True)
     created: str
@@ -43,7 +43,7 @@ class SpecifiedRow(TableRow):
 
 
 class ModelAnswerRow(TableRow):
-    """What a model, or a program of models, answered: the option, how it was read, its words, its use."""
+    """The answer of a model, or of a program of models: the option, how it was read, its words, its use."""
 
     option: int | None
     status: str

@@ -37,7 +37,7 @@ class RunLockRow(TableRow, table=True):
 
 
 class PredictionRow(ModelAnswerRow, table=True):
-    """What a run answered to an item, with so many `guessed` calls of which the endpoint told no tokens."""
+    """A run's answer to an item; the endpoint reported no tokens for `guessed` of its calls."""
 
     run_id: str = Field(primary_key=True, foreign_key="run.id")
     item_id: str = Field(primary_key=True, foreign_key="item.id")
@@ -57,7 +57,7 @@ class JudgeProbabilityRow(TableRow, table=True):
 
 
 class LedgerRow(TableRow, table=True):
-    """What calls of a run used that no prediction counts, and what calls under way may use at most.
+    """Usage of a run's calls that no prediction counts, and the most that calls under way may use.
 
     `kind` is "reserved" for the answer under way of an item and sample, which is gone once the answer is
     stored; "under way" for all calls under way of a workflow's run; "paid" for those of them that are over;
@@ -123,7 +123,7 @@ class RunVersionRow(TableRow, table=True):
 
 
 class RunColumnsRow(TableRow, table=True):
-    """What a run has answered as columns, made from its predictions when they were of this version.
+    """A run's answers as columns, made from its predictions when they were of this version.
 
     `options` are 16-bit integers by item, see `oversight.harness.columns.PredictionColumns`, `confidences`
     64-bit floating-point numbers or nothing; little-endian.

@@ -40,7 +40,7 @@ class CandidateRow(_OfSearch, table=True):
 
 
 class CandidateAnswerRow(ModelAnswerRow, table=True):
-    """What a candidate answered to an item in one of its runs; never how good that was."""
+    """A candidate's answer to an item in one of its runs; never how good that was."""
 
     __table_args__ = (
         ForeignKeyConstraint(["search_id", "candidate_id"], ["candidate.search_id", "candidate.id"]),

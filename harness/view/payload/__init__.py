@@ -1,4 +1,4 @@
-"""What the page shows, as plain values that JSON can hold: one module for each of its parts."""
+"""The contents of the page, as plain values for JSON: one module for each of its parts."""
 
 import lazy_loader
 

@@ -14,7 +14,7 @@ from oversight.harness.types import Estimate, interval_text, value_text
 
 
 def read_closing(study: Study, store: Store, *, model: str) -> dict[str, Any]:
-    """A model's estimate from the first so many labels, in the order of the draw."""
+    """A model's estimate from growing numbers of labels, in the order of the draw."""
     try:
         found = close_interval(study, store, model)
     except StoreError:  # says nothing of the study, and may be over soon

@@ -1,4 +1,4 @@
-"""What all pages share: the study's name, which pages it has, and the names that filters offer."""
+"""Parts that all pages share: the study's name, which pages it has, and the names that filters offer."""
 
 from __future__ import annotations
 

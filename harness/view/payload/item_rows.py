@@ -106,7 +106,7 @@ def _describe_prediction(
 
 
 def find_outcome(option: int | None, asked: Sequence[Mapping[str, Any]]) -> str | None:
-    """What became of a predicted option, as `ModelOutcome` says; None where experts decide nothing."""
+    """Outcome of a predicted option, as in `ModelOutcome`; None where experts decide nothing."""
     if option == FAILED:
         return ModelOutcome.FAILED
     if option is None:

@@ -114,7 +114,7 @@ def make_application(guard: Guard, feed: ChangeFeed, parts: Parts) -> web.Applic
 
 @web.middleware
 async def _say_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What is wrong, in words; what nobody thought of is told on the terminal, not to the reader."""
+    """The error, in words; an unexpected error is printed on the terminal, not shown to the reader."""
     try:
         return await handler(request)
     except OversightError as error:

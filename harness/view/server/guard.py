@@ -1,4 +1,4 @@
-"""Who may ask: this page in this browser, opened by whoever has the token."""
+"""Admission of requests: this page in this browser, opened by whoever has the token."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from oversight.harness.web import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
-    """What requests are held against.
+    """The values that requests are compared with.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What changed: a number for the state of the database, and everybody who waits for the next one."""
+"""Changes of a study: a number for the state of the database, and everybody who waits for the next one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ChangeFeed:
         seen = self.version
         yield seen
         while not self._ended.is_set():
-            # a change that comes while a reader takes its time with the one before is told, too
+            # a change that comes while a reader still handles the one before is also reported
             following = self._next
             if self.version == seen:
                 with contextlib.suppress(TimeoutError):

@@ -89,7 +89,7 @@ class Parts:
         if not (self._study.experts.is_panel or self._study.is_open):
             items, _ = await self._items.read()
             for column in self._study.items.meta:
-                with contextlib.suppress(OversightError):  # who asks for it is told
+                with contextlib.suppress(OversightError):  # the request gets an error
                     await run_apart(items.read_column, column)
 
 
@@ -127,7 +127,7 @@ class _ItemsAsRead:
 
 
 def make_part(study: Study, store: Store, name: str, params: Mapping[str, str]) -> bytes:
-    """A part that depends on nothing but the study, as JSON.
+    """A part that depends only on the study, as JSON.
 
     Raises
     ------

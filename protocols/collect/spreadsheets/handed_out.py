@@ -143,7 +143,7 @@ def _row(asked: Pending, item: Item, form: str) -> dict[str, str]:
 
 
 def _list_choices(asked: Pending, item: Item) -> tuple[str, ...]:
-    """What may be picked as the answer; empty for yes, no and unsure."""
+    """The permitted answers; empty for yes, no and unsure."""
     if item.is_statement:
         return OPEN_REPLIES
     return () if isinstance(asked, Question) else item.shown_options
