@@ -1,4 +1,4 @@
-"""What several tests need: the real data sets, small items, the local model, the command line."""
+"""Fixtures shared by many tests: the real data sets, small items, the local model, the command line."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ settings.load_profile("untimed")
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes test, all tests that need a server of the machine go to the same one.
+    """Run all tests that need a shared server in one process if pytest uses several.
 
-    To one for all servers: who started one stops it at its end, and a test may need two.
+    One process for all servers, because the process that starts a server stops it when it ends, and because
+    a test may need two servers.
     """
     for item in items:
         needed = {*getattr(item, "fixturenames", ()), *(marker.name for marker in item.iter_markers())}

@@ -1,8 +1,8 @@
-"""The notebooks of docs/notebooks, run in a kernel of their own.
+"""Run the notebooks of docs/notebooks, each in a separate kernel.
 
 python -m tests.notebooks
 
-writes what they give into them; `tests/test_notebooks.py` holds them to it.
+writes the outputs into the notebooks; `tests/test_notebooks.py` compares later outputs with them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def run_notebook(path: Path) -> Any:
         if cell.cell_type == "code":
             cell.outputs = [out for out in cell.outputs if out.get("name") != "stderr"]
             for out in cell.outputs:
-                out.get("data", {}).pop("image/png", None)  # which every version of matplotlib draws anew
+                # pictures differ between versions of matplotlib, so they are not compared
+                out.get("data", {}).pop("image/png", None)
                 if "text/html" in out.get("data", {}):  # what is seen; the other says it again
                     del out["data"]["text/plain"]
     found.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}

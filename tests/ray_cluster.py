@@ -33,7 +33,7 @@ class RayCluster:
         end(self.nodes[number])
 
     def add_node(self) -> None:
-        """Start one node more, with an address of its own."""
+        """Start another node, with a separate address."""
         words = [f"--address={self.address}", f"--node-ip-address=127.0.0.{len(self.nodes) + 1}"]
         self.nodes.append(_start(self.folder, f"node{len(self.nodes)}", words))
 
@@ -72,7 +72,7 @@ def _start_both(folder: Path, nodes: list[subprocess.Popen[bytes]], head: list[s
 
 
 def _start(folder: Path, name: str, words: list[str]) -> subprocess.Popen[bytes]:
-    """Start a node in a process group of its own, and wait until it is there."""
+    """Start a node in a separate process group and wait until it is ready."""
     log = folder / f"{name}.log"
     ray = Path(sys.executable).with_name("ray")
     start = [str(ray), "start", "--block", "--num-cpus=2", f"--object-store-memory={_MEMORY}", *words]

@@ -1,4 +1,4 @@
-"""What works on columns, called with records, so that a test says what it means in few words."""
+"""Functions that call the column-based estimators with records, which keeps the tests short."""
 
 from __future__ import annotations
 

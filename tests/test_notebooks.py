@@ -12,7 +12,7 @@ from tests.notebooks import NOTEBOOKS, ROOT, read_notebook, run_notebook
 
 
 def shown(notebook: Any) -> list[Any]:
-    """Outputs by cell; the style of a frame has an id of its own each time."""
+    """Outputs per cell."""
     return [[dict(out) for out in cell.get("outputs", [])] for cell in notebook.cells]
 
 

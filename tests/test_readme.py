@@ -41,7 +41,7 @@ def shell(command: str, folder: Path) -> str:
 
 
 def notes(folder: Path, n: int) -> dict[str, str]:
-    """The first so many bundled notes of the three classes; returns text → class."""
+    """Write the first `n` bundled notes of the three classes; returns text → class."""
     classes = ("cardiology", "neurology", "nephrology")
     key = dict(
         line.split(",")[:2] for line in (ROOT / "data/case_notes.key.csv").read_text().splitlines()[1:]
@@ -55,7 +55,7 @@ def notes(folder: Path, n: int) -> dict[str, str]:
 
 
 def fill_in(folder: Path, truth: dict[str, str]) -> None:
-    """What the experts do between export and import."""
+    """Fill in the exported question files as the experts would."""
     import pandas as pd
 
     for path in (folder / "questions").glob("*.csv"):

@@ -110,7 +110,7 @@ def steady(text: str, folder: Path) -> str:
 
 
 def content(path: Path, folder: Path) -> Any:
-    """What a file says: rows of a table, the words of a page, lines of a text; a picture is only there."""
+    """Content of a file: rows of a table, words of a page, lines of a text; only a mark for a picture."""
     if path.suffix == ".parquet":
         import pyarrow.parquet
 
@@ -166,7 +166,7 @@ def play_help(verb: str) -> str:
 
 
 def differences(found: Any, wanted: Any, at: str = "") -> Iterator[str]:
-    """Where two JSON values differ; numbers with a fraction may by rounding, printed objects by new keys."""
+    """Yield the differences of two JSON values, except rounding of floats and new keys in printed objects."""
     if isinstance(found, float) and isinstance(wanted, float):
         if not math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-12):
             yield f"{at}: {found!r}, was {wanted!r}"

@@ -1,4 +1,4 @@
-"""What becomes of a program's answers: options in source order, unreadable ones, one item's trouble."""
+"""The evaluation of a program's answers: options in source order, unreadable answers, errors on one item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program may use is bounded on every tier, and whatever it does costs its own item alone."""
+"""Resource limits of programs hold on every tier, and a program that exceeds one fails only its own item."""
 
 from __future__ import annotations
 

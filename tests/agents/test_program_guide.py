@@ -1,4 +1,4 @@
-"""What a writer of programs is told: every example runs and costs what stands there; nothing is left out."""
+"""The guide for writing programs is complete, and every example runs and costs the stated amount."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_every_slot_says_what_became_of_it() -> None:
     assert "cut off" in events["slot/3"]["refused"]
     assert policy.reasons == ["it crashes", "may not use open"]
     assert tried.count("bad") == 1
-    # What is scored is what ran: the code of the repair, not of the proposal.
+    # The search scores the code that ran: the repaired program, not the proposed one.
     assert bad.id not in world.state.archive.candidates
     assert mended.id in world.state.board().places
 

@@ -1,4 +1,4 @@
-"""What a sandbox's process holds while a program waits in it: no key, no label, no file, no socket."""
+"""A sandbox's process holds no key, label, file or socket while a program waits in it."""
 
 from __future__ import annotations
 

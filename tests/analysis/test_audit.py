@@ -152,7 +152,7 @@ def test_a_head_of_an_earlier_moment(folder: Path, oversight: Oversight) -> None
         in oversight("store", "verify", "--head", "a" * 64, code=1)["findings"][0]
     )
     assert "64 hexadecimal digits" in oversight("store", "verify", "--head", "abc", code=2)["error"]
-    # a chain that somebody wrote anew holds by itself, and not the head that was noted
+    # a rewritten chain is consistent in itself, but it does not match the head noted before
     with Store(f"sqlite:///{folder / 'study.db'}") as store:
         records = list(store.audit.read_records())
     link = START

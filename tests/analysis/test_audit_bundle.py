@@ -165,7 +165,7 @@ def test_another_head_is_told_and_a_head_of_the_study_covers_its_events(
 
 
 def chain_anew(path: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
-    """Write a bundle anew as somebody would who knows how: each record as `change` leaves it, or without."""
+    """Forge a bundle with a valid chain; `change` returns the new record, or None to leave the record out."""
     from oversight.harness.analysis.audit.bundle_writing import ChainedLines
 
     lines = ChainedLines()

@@ -1,4 +1,4 @@
-"""What control questions tell of experts, and how estimates, comparisons and gates use it."""
+"""Experts' error rates from control questions, and their use in estimates, comparisons and gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands write is read by the commands that take such files, whatever the ids look like."""
+"""Commands can read the files that other commands write, for every form of the ids."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def draw(rng: np.random.Generator, item: str, sample: int) -> Prediction:
 
 
 class Records:
-    """What filters mean, item by item."""
+    """A reference implementation of the filters that checks one item at a time."""
 
     def __init__(self, store: Store) -> None:
         self.items = store.content.read_items()

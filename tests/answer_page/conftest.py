@@ -92,7 +92,7 @@ def command(*words: str) -> list[str]:
 
 
 def call(folder: Path, *words: str) -> Any:
-    """What a command prints as JSON."""
+    """Run a command and return the JSON that it prints."""
     done = subprocess.run(
         command(*words, "--json"), cwd=folder, env=environment(), capture_output=True, text=True, check=False
     )
@@ -130,7 +130,7 @@ class Desk:
         return response, json.loads(read) if is_json and read else read
 
     def begin(self, expert: str) -> dict[str, str]:
-        """What a browser sends once it was shown an expert's link."""
+        """Open an expert's link; returns the headers that the browser then sends."""
         token = self.links[expert].partition("#pass=")[2]
         response, told = self.ask("/session", "POST", Authorization=f"Bearer {token}")
         assert response.status == 200, told

@@ -1,4 +1,4 @@
-"""Who may ask the server of the answer page: the holder of a link, from the page itself."""
+"""The answer page's server accepts requests only from the page itself and only with a valid link."""
 
 from __future__ import annotations
 

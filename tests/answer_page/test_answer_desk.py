@@ -1,4 +1,4 @@
-"""What the page is told and what becomes of answers: own questions in order, each answer once."""
+"""The answer page gets its expert's questions in order, and the server stores each answer once."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def push(study: Any, store: Store) -> dict[str, dict[str, object]]:
 
 
 def annotated(data: dict[str, dict[str, object]], name: str, verdict: str) -> list[dict[str, Any]]:
-    """What the server says of a task that ana answered there."""
+    """Label Studio's annotations of a task that ana answered there."""
     result = [{"from_name": "verdict", "value": {"choices": [verdict]}}]
     said = {
         "id": 7,

@@ -1,4 +1,4 @@
-"""What a hostile person can send to the server of the answer page: nothing that is kept, read or changed."""
+"""Hostile requests to the answer page's server store nothing, read nothing and change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of bad input: one line that names file, line, field and the mend; exit 2; nothing changed."""
+"""Every kind of bad input: one line with file, line, field and remedy; exit code 2; nothing changed."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Oversight = Callable[..., Any]
 N, CONCURRENCY, MOST = 120, 4, 20
 INPUT, OUTPUT = 1.0, 10.0  # dollars per thousand tokens
 
-# What the provider bills, sent and received, and what its reply says of it.
+# Billed tokens (sent, received) and the usage that the provider's reply reports.
 USAGES: dict[str, tuple[tuple[int, int], Any]] = {
     "thoughts inside": (
         (50, 505),
@@ -125,7 +125,7 @@ def body(usage: Any, text: str = "red", ending: str = "stop") -> str:
 
 
 def past(billed: tuple[int, int]) -> float:
-    """What calls in flight may pass their own limits by."""
+    """Dollars by which the calls in flight may exceed their own token limits."""
     return CONCURRENCY * dollars((max(0, billed[0] - 64), max(0, billed[1] - MOST)))
 
 

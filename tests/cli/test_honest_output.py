@@ -1,4 +1,4 @@
-"""What the commands print says what holds, what is missing, and what was not looked at."""
+"""The commands' output states the valid results, the missing data and the checks that did not run."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_one_run_without_usable_answers_does_not_block_the_others(
 
 
 def _name_option(option: str, value: str = "") -> str:
-    """What an error calls an option, or a setting that ``--set`` gives."""
+    """Name of an option, or of a setting given with ``--set``, in error messages."""
     return (
         value.partition("=")[0].removeprefix("estimate.") if option == "--set" else option.removeprefix("--")
     )
@@ -193,7 +193,7 @@ def test_looks_are_planned_with_the_design(begin: Callable[..., None], oversight
     path.write_text(path.read_text() + "[estimate]\nlooks = 2\n")
     (told,) = oversight("store", "verify", code=1)["findings"]
     assert "looks" in told
-    oversight("label", "route")  # planned anew, after answers were in, which stays visible
+    oversight("label", "route")  # a second plan after the first answers; the audit log shows both
     assert oversight("store", "verify")["holds"]
     assert "study.toml plans 2 looks" in oversight("estimate", "--look", "2/4", code=2)["error"]
     assert oversight("estimate", "--look", "1/2")["models"]

@@ -1,4 +1,4 @@
-"""What is stored of an expert can be written out, forgotten and erased, and the audit still holds."""
+"""An expert's stored data can be exported, redacted and erased, and the audit still holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where workers run on a Ray cluster: what the options say, and what is refused before anything starts."""
+"""Placement of workers on a Ray cluster: the options, and errors reported before anything starts."""
 
 from __future__ import annotations
 

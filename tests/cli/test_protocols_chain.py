@@ -21,7 +21,7 @@ Oversight = Callable[..., Any]
 
 
 def said(model: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """What a model answers: right at its rate, else one of the others; the last item unreadable."""
+    """A model's answers: correct at its rate, otherwise another class; `accuracy` omits the last one."""
     rng = np.random.default_rng(len(model) * 7 + ord(model[0]))
     wrong = (TRUTH + rng.integers(1, 4, size=N)) % 4
     return np.where(rng.random(N) < RATES[model], TRUTH, wrong)

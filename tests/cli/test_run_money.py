@@ -238,7 +238,7 @@ def write_prices(share: float) -> None:
 
 
 def check_cost(oversight: Oversight, url: str, usd: float) -> None:
-    """Expect a cost wherever one is shown."""
+    """Check that every output with a cost shows this one."""
     cost = pytest.approx(usd)
     assert oversight("estimate")["models"]["m"]["usd"] == cost
     oversight("report")

@@ -1,4 +1,4 @@
-"""What a search has paid counts when it goes on, and a reply that nothing can read ends none."""
+"""A continued search counts its earlier costs, and an unreadable reply does not end a search."""
 
 from __future__ import annotations
 

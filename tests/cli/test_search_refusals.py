@@ -1,4 +1,4 @@
-"""What a search refuses by its settings, its words and the answers there are, before it asks or stores."""
+"""A search refuses bad settings, options and stored answers before it calls a model or stores anything."""
 
 from __future__ import annotations
 

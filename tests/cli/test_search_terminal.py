@@ -1,4 +1,4 @@
-"""What a model calls its programs, and why they are refused, commands no terminal and adds no lines."""
+"""Program names and refusal reasons written by a model cannot control the terminal or add lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that have no answers, or a part of them: they stand in nobody's way, and the commands say so."""
+"""Runs with no or only some answers do not block other commands, and the commands report them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers from other programs' logs; how the logs were made is told in logs/README.md."""
+"""Answers from other programs' logs; logs/README.md describes how the logs were made."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 class Interchanged:
-    """A frame of a library that is known by nothing but the interchange protocol."""
+    """A data frame that supports only the interchange protocol."""
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table

@@ -94,7 +94,7 @@ def test_a_benchmark_streams_as_the_hub_has_it(
 def test_a_folder_is_read_as_it_is_now(
     limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library would give rows that were there before, or those of another folder of the same name."""
+    """A cache of the library could return old rows, or rows of another folder with the same name."""
     for study, first in (("a", 0), ("b", 100), ("a", 200)):
         lay_out(tmp_path / study, "medqa", first=first)
         monkeypatch.chdir(tmp_path / study)

@@ -70,7 +70,7 @@ def read_commands(block: Block) -> list[list[str]]:
 
 
 def check_command(words: list[str]) -> str:
-    """What is wrong with a command that is not run, or nothing."""
+    """Check a command without running it; returns the error, or an empty text."""
     program, *rest = words
     if program == "oversight":
         return _check_verb(rest)
@@ -108,7 +108,7 @@ def _check_verb(words: list[str]) -> str:
 
 
 def _check_script(words: list[str]) -> str:
-    """Files of this clone are there and know every flag; a module of ours can be found."""
+    """Check that a script or module of this clone exists and that a script has every flag."""
     if words[:1] == ["-m"]:
         path = ROOT / Path(*words[1].split("."))
         return "" if path.with_suffix(".py").exists() or path.is_dir() else f"no module {words[1]}"

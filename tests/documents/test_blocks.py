@@ -81,7 +81,7 @@ def check_python(block: Block, _folder: Path) -> str:
 
 
 def check_output(block: Block, _folder: Path) -> str:
-    """What is no language is something shown: output, a file's lines, a picture."""
+    """A block without a language is accepted only if it shows output, a file's lines or a picture."""
     return "say what it is: bash or console" if looks_like_a_command(block) else ""
 
 

@@ -100,7 +100,7 @@ def sign_up(server: LabelStudioServer, admin: Person, email: str) -> Person:
 
 @dataclass(frozen=True)
 class Bench:
-    """A study in a folder of its own, pushed or not, and the command line in it."""
+    """A study in a separate folder, pushed or not, with the command line to run in it."""
 
     folder: Path
     call: Callable[..., Any]
@@ -112,7 +112,7 @@ class Bench:
         return f"sqlite:///{self.folder / 'study.db'}"
 
     def tasks(self, expert: str) -> list[dict[str, Any]]:
-        """What lies on the server for an expert, in the order in which it is shown."""
+        """An expert's tasks on the server, in the order in which the expert sees them."""
         project = self.project(expert)
         reply = self.admin.http.get(
             "/api/tasks/", params={"project": project, "fields": "all", "page_size": 1000}
@@ -161,7 +161,7 @@ def make_bench(
     oversight: Callable[..., Any],
     request: pytest.FixtureRequest,
 ) -> Callable[..., Bench]:
-    """Lay out a study of so many items, with further sections, for the experts of these classes."""
+    """Return a function that creates a study from an item count, further sections and experts' classes."""
 
     def make(n: int, extra: str = "", classes: dict[str, str] = EXPERTS) -> Bench:
         monkeypatch.chdir(tmp_path)

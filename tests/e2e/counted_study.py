@@ -45,7 +45,7 @@ class CountedStudy:
         return process
 
     def wait_for_calls(self, number: int) -> None:
-        """Wait until the endpoint has had so many calls."""
+        """Wait until the endpoint has received `number` calls."""
         deadline, quiet = time.monotonic() + 120, threading.Event()
         while len(self.server.prompts) < number:
             assert time.monotonic() < deadline, f"{len(self.server.prompts)} calls"
@@ -53,7 +53,7 @@ class CountedStudy:
             quiet.wait(0.005)
 
     def read_books(self) -> Books:
-        """What the database says of the only run."""
+        """Counts of the only run, read from the database."""
         with Store(self.url) as store:
             [run] = store.runs.read_runs()
             predictions = store.runs.read_predictions(run["id"])
@@ -112,7 +112,7 @@ def slowly(prompt: str, n: int) -> Reply:
 
 
 def answer_until(after: int, reply: Callable[[str, int], Reply] = slowly) -> Held:
-    """An endpoint that answers so many calls at once, and the others when the event is set."""
+    """An endpoint that answers the first `after` calls immediately and the others when the event is set."""
     go = threading.Event()
 
     def answer(prompt: str, n: int) -> Reply:

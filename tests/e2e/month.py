@@ -37,7 +37,7 @@ class Month:
     contexts: list[Any] = field(default_factory=list)
 
     def verdict(self, expert: str, text: str) -> str:
-        """What an expert who can tell says of a note: yes if it is of their class."""
+        """An expert's correct answer about a note: yes if the note is of the expert's class."""
         found = re.search(r"number (\d+)\.", text)
         assert found is not None, text
         erased = TEAM["ben"]  # his answers stay under another name
@@ -55,11 +55,11 @@ class Month:
         return page
 
     def open_tasks(self, expert: str) -> list[dict[str, Any]]:
-        """What an expert has not answered on Label Studio, in the order in which it is shown."""
+        """An expert's unanswered tasks on Label Studio, in the order in which the expert sees them."""
         return [task for task in self.bench.tasks(expert) if not task["annotations"]]
 
     def answer(self, expert: str, number: int, skipped: int = 0) -> None:
-        """Answer so many questions on Label Studio as the expert's browser would, and pass some over."""
+        """Skip `skipped` questions on Label Studio, then answer `number` as the expert's browser would."""
         for task in self.open_tasks(expert)[skipped : skipped + number]:
             self.bench.people[expert].answer(task["id"], self.verdict(expert, task["data"]["text"]))
 
@@ -146,7 +146,7 @@ class Month:
         return sum(leave(place) is None for place in range(len(rows)))
 
     def check_counts(self, view: Served | None = None) -> int:
-        """Expect the same counts wherever they are shown; returns how many questions are answered."""
+        """Check that all outputs show the same counts; returns the number of answered questions."""
         call, status = self.bench.call, self.status()
         asked, answered, left = counts = (status["asked"], status["answered"], status["open"])
         assert asked == answered + left
@@ -171,7 +171,7 @@ _PARTS = ("frame", "overview", "collection")
 
 
 class _Shown(NamedTuple):
-    """What a page shows: asked, answered and open as each of its parts has them, and what does not count."""
+    """Counts on a page: questions asked, answered and open in each of its parts, and answers not counted."""
 
     counted: tuple[int, int, int]
     people: tuple[int, int, int]

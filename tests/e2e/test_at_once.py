@@ -1,4 +1,4 @@
-"""Several commands at once on one study: every item is asked once, and whoever comes second is told."""
+"""Several commands at once on one study: each item is asked once; a refused command says why."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ sys.exit(main())
 
 
 def run(folder: Path, room: int, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command whose files may have so many bytes."""
+    """Run a command whose files may have at most `room` bytes."""
     words = (sys.executable, "-c", LIMITED, str(room), *words)
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
 

@@ -234,7 +234,7 @@ def test_export_of_the_server_can_be_imported(bench: Bench) -> None:
         files.append(path)
     assert bench.call("label", "import", *files) == {"answers": 15, "new": 15}
     assert bench.call("label", "import", *files) == {"answers": 15, "new": 0}
-    pulled = bench.call("label", "pull")  # the same answers, which are there already
+    pulled = bench.call("label", "pull")  # the same answers, which the store already has
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     with Store(bench.url) as store:
         assert {a.source for a in store.content.read_answers()} == {"label_studio_export"}

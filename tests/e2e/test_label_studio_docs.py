@@ -48,7 +48,8 @@ def test_the_page_runs(text: str, oversight: Callable[..., Any]) -> None:
         done.append(oversight(*(re.sub(r"^2\d{3}-\d\d-\d\d$", later, word) for word in words)))
     assert done[1]["sent"] == 8
     assert all(account["password"] for account in done[2]["accounts"])
-    assert [path.name for path in Path("questions").iterdir()] == ["questions-bea.xlsx"]  # she has ana's, too
+    # bea also has ana's questions
+    assert [path.name for path in Path("questions").iterdir()] == ["questions-bea.xlsx"]
 
 
 @pytest.mark.label_studio

@@ -1,4 +1,4 @@
-"""`oversight doctor` names the one thing that is wrong with a Label Studio, and its mend."""
+"""`oversight doctor` names the one fault of a Label Studio server and how to repair it."""
 
 from __future__ import annotations
 

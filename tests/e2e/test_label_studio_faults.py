@@ -1,4 +1,4 @@
-"""What goes wrong on the wire, and with what is given: nothing lost, doubled or half sent."""
+"""After network faults and bad input, no task or answer is lost, duplicated or partly sent."""
 
 from __future__ import annotations
 

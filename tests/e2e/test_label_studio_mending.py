@@ -1,4 +1,4 @@
-"""What a neighbour with an account does to a campaign, and what weeks do: noticed, mended, asked again."""
+"""Changes that other users or passing weeks make to a campaign are noticed, repaired and asked again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_prediction_is_removed_and_what_was_answered_in_front_of_it_is_asked_a
     pulled = bench.call("label", "pull")
     assert pulled["predictions"] == {"ana": 3}
     assert pulled["settings"] == {"ana": ["show_collab_predictions", "show_skip_button"]}
-    assert (pulled["answers"], pulled["requeued"]) == (1, 2)  # the first was there before the prediction was
+    assert (pulled["answers"], pulled["requeued"]) == (1, 2)  # the first answer is older than the prediction
     found = settings_of(bench, "ana")
     assert not found["show_collab_predictions"]
     assert not found["show_skip_button"]

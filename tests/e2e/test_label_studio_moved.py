@@ -1,4 +1,4 @@
-"""What a neighbour with an account can move or change behind an answer that was given honestly."""
+"""Another user with an account moves or changes a task after an honest answer."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_an_export_of_the_server_can_be_imported(panel_bench: Bench) -> None:
         files.append(bench.folder / f"{person}.json")
         files[-1].write_bytes(reply.content)
     assert bench.call("label", "import", *files) == {"answers": 24, "new": 24}
-    pulled = bench.call("label", "pull")  # the same, which is there already
+    pulled = bench.call("label", "pull")  # the same answers, which the store already has
     assert (pulled["new"], pulled["quarantined"]) == (0, 0)
     assert len(list(itertools.chain(*(bench.tasks(p) for p in EXPERTS)))) == 24
 

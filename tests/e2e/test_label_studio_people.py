@@ -1,4 +1,4 @@
-"""What people do on the server between a click and a label: nothing lost, doubled or smuggled in."""
+"""People's actions on the server between click and label lose, duplicate or forge no answer."""
 
 from __future__ import annotations
 

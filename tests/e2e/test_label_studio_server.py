@@ -155,7 +155,8 @@ def test_isolated_experts_share_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oversight: Callable[..., Any]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")  # not asked: each has a server of their own
+    # this server is not called, because each expert has a separate one
+    monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", "x")
     study = f"isolated-{os.getpid()}"
     Path("study.toml").write_text(

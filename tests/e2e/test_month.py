@@ -274,9 +274,8 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
     assert month.check_counts() == len(saved)  # which may be read as it is
     call("store", "adopt")
     assert call("store", "verify")["holds"]
-    assert not call("store", "verify", "--head", head, code=1)[
-        "holds"
-    ]  # noted after the backup: that is told
+    # the head was noted after the backup, so the check fails
+    assert not call("store", "verify", "--head", head, code=1)["holds"]
     assert month.answered() == saved
     sheet = folder / "sheets" / "questions-ada.csv"
     for way, words in (("label_studio", ("pull",)), ("offline", ("import", sheet))):
@@ -288,7 +287,7 @@ def restore(month: Month, saved: dict[str, str]) -> dict[str, str]:
 
 
 def recover(month: Month, desk: Desk, dan: dict[str, str], lost: dict[str, str]) -> None:
-    """What was answered on the page after the backup is asked again, of everybody who answered it."""
+    """Check that dan's page asks the questions again that he answered there after the backup."""
     assert set(lost.values()) == {"page"}
     assert not lost.keys() & month.answered().keys()
     with Store(month.bench.url) as store:

@@ -1,4 +1,4 @@
-"""The real command under every kind of odd reply, in a process of its own: how much memory it takes."""
+"""Memory that the real command uses for every kind of odd reply, measured in a separate process."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ N, BEFORE, AWAY = 200, 60, 60.0
 
 
 class Dying:
-    """Answers so many calls, says when it did, and hangs up on all others."""
+    """Answers `BEFORE` calls, then sets `reached` and hangs up on all later calls."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()

@@ -17,7 +17,7 @@ import pytest
 from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.answer_page.conftest import draw
 
-# The key of a local model may be any word, also one that stands in the addresses of pages.
+# The key of a local model may be any word, including one that occurs in the addresses of pages.
 COMMAND = """\
 import sys
 from oversight.harness.cli.main import main

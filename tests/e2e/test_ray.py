@@ -199,7 +199,7 @@ def test_a_cluster_of_the_command_ends_with_it(tmp_path: Path, monkeypatch: pyte
         check_books(study, 0)
         assert read_results(said)["asked_now"] == N
     deadline, quiet = time.monotonic() + 30, threading.Event()
-    while find_ray(tmp_path):  # a process that was ended is there until the system has taken it away
+    while find_ray(tmp_path):  # an ended process stays listed until the system removes it
         assert time.monotonic() < deadline
         quiet.wait(0.1)
 
@@ -317,7 +317,7 @@ def find_ray(begun_by: Path) -> set[int]:
 def test_every_node_serves_the_model_itself(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    # in a folder of its own: it would take the state of the server that other tests share for its own
+    # in a separate folder, because the model would otherwise use the state of the other tests' server
     words = ["env", f"OVERSIGHT_CACHE={tmp_path}", sys.executable, "-m", "oversight.harness.llm.local.serve"]
     words += [str(find_weights()), str(port)]
     with counted_study(tmp_path, 4, slowly) as study:

@@ -197,7 +197,7 @@ def test_a_few_open_questions_of_one_expert_are_a_share_of_the_experts_own() -> 
 
 
 def test_only_the_items_of_a_model_count() -> None:
-    """What is open on items that the model was not run on holds nothing up."""
+    """Open questions on items that the model did not answer do not delay the interim subset."""
     columns = align_models([], reach("partitioned", **{EXPERTS[0]: 0.5}))[1]
     part, notes = cut(columns, columns.labelled)
     assert part is columns

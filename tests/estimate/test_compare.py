@@ -43,7 +43,7 @@ def test_mcnemar_holds_whatever_the_unknown_items_are() -> None:
     best = mcnemar([*first, *np.ones(5)], [*second, *np.zeros(5)], questions=0)
     assert (open_.low, open_.high) == (worst.low, best.high)
     assert open_.p_value == worst.p_value > all_known.p_value
-    # Where the other model is known to be right, the first cannot gain.
+    # If the other model is known to be right on the open items, the first cannot gain.
     half = mcnemar([*first, *unknown], [*second, *np.ones(5)], questions=0)
     assert half.low == worst.low
     assert half.high < best.high

@@ -117,7 +117,7 @@ def test_outcomes_are_unbiased_for_any_accuracy_and_stay_within_their_bounds() -
 
 
 def test_the_counted_part_only_grows() -> None:
-    """Passed-over items, too; and bounds do not move."""
+    """More answers never reduce the number of counted items, and never change the bounds."""
     models, labels = study("disagreement", (0.8, 0.6), 300)
     rng, before, ends = np.random.default_rng(1), 0, set[tuple[float, float]]()
     order = rng.permutation(len(labels))

@@ -1,4 +1,4 @@
-"""Items drawn of a pool, with a judge: the whole pool is told, whatever the judge says."""
+"""Items sampled from a pool with a judge: estimates cover the whole pool for any judge probabilities."""
 
 from __future__ import annotations
 

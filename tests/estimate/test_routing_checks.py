@@ -36,7 +36,7 @@ def predictions(by_item: dict[str, int | None]) -> list[Prediction]:
 
 
 def answered(questions: Sequence[Question], mute: int = 0) -> list[Answer]:
-    """True answers; the first so many say nothing."""
+    """True answers; the first `mute` of them are "unsure"."""
     truth = {f"i{j}": int(t) for j, t in enumerate(TRUTH)}
     return [
         Answer(

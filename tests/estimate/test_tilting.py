@@ -30,7 +30,7 @@ from oversight.harness.estimate.tilting import (
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked of items, and a target."""
+    """Questions, answers and inclusion probabilities of items, and a target."""
 
     c: FloatArray
     pi: FloatArray

@@ -15,9 +15,9 @@ from tests.fakes.serving import serving
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one request: another status, a cut or other body, or no answer at all.
+    """Fault of one request: another status, a truncated or different body, or no answer.
 
-    `forward` says whether the server gets the request all the same; `hold` is called before the answer.
+    `forward` says whether the server still gets the request; `hold` is called before the answer.
     """
 
     status: int | None = None

@@ -16,7 +16,7 @@ from tests.fakes.serving import serving
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server sends: a completion with `text`, or any `body` with any `status`."""
+    """Reply of the server: a completion with `text`, or any `body` with any `status`."""
 
     text: str = ""
     status: int = 200

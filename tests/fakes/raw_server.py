@@ -32,7 +32,7 @@ def answer(body: bytes = b"{}", *headers: str, status: str = "200 OK") -> bytes:
 
 @dataclass
 class Listener:
-    """What any of these servers keeps: the requests, and how many connections were made and have ended."""
+    """Record of a raw server: its requests, its connections, and a semaphore that counts ended ones."""
 
     tls: ssl.SSLContext | None = None
     port: int = 0

@@ -1,4 +1,4 @@
-"""A loopback server in a thread of its own, for the length of a block."""
+"""Run a loopback server in a separate thread for the duration of a block."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _OWN_WORDS = ("doctor", "view", "label serve", "store copy")
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory, postgresql: str) -> Iterator[tuple[Path, Path]]:
-    """The studies in files, and the same ones on a server, each in a schema of its own."""
+    """Folders of the studies in files, and of the same studies on a server, each in a separate schema."""
     files, server = (tmp_path_factory.mktemp(name) for name in ("files", "server"))
     empty_server(postgresql)
     with fake_openai(answer) as endpoint:

@@ -1,4 +1,4 @@
-"""The first command: it looks at the one file that is there, and the verbs after it work at once."""
+"""The first command, `init`: it reads the only file in the folder, and the next verbs work immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verb does not load: what takes long to load is loaded by what needs it."""
+"""Verbs load slow libraries only if they need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands say: numbers with their nouns, names that were meant, words instead of short names."""
+"""Wording of the commands: numbers with their nouns, suggested names, words instead of short names."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def code_lines(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomNumbers:
-    """What is watched of a room, or of all; lines of code have no docstrings, comments and blanks."""
+    """Measures of one room, or of all rooms; docstrings, comments and blank lines do not count as code."""
 
     lines: int
     nodes_per_line: float

@@ -1,4 +1,4 @@
-"""What a wing offers is seen before it is used: by `dir`, and so by the completion of every shell."""
+"""`dir` lists a wing's public names before their first use, so every shell completes them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_importing_the_face_costs_no_heavy_library() -> None:
 
 
 def run_fresh(code: str) -> str:
-    """What a fresh interpreter prints, and no more than that."""
+    """Run code in a new interpreter and return its standard output; fail on an error or a warning."""
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

@@ -1,4 +1,4 @@
-"""Where several processes test, the tests of a group go to the same one."""
+"""All tests of a group run in the same process if pytest uses several."""
 
 from __future__ import annotations
 

@@ -149,9 +149,9 @@ class Tracer:
         return file
 
     def _note(self, value: Any, depth: int) -> None:
-        """Whatever a call on the way gives back is made of the value, and so is what that holds.
+        """Record that a returned value, and all its parts up to a depth, derive from the traced value.
 
-        Empty tuples are not: there is only one, which all values share.
+        Empty tuples and frozen sets are not recorded, because all values share the same one.
         """
         if isinstance(value, tuple | frozenset) and not value:
             return
@@ -176,7 +176,7 @@ class Tracer:
 
 
 def parts_of(value: Any) -> list[Any]:
-    """What a container or a value holds, as far as one can look without running its code."""
+    """Parts of a container or value that can be read without running its code."""
     if isinstance(value, dict):
         return [x for pair in list(value.items())[:WIDEST] for x in pair]
     if isinstance(value, tuple | list | set | frozenset):

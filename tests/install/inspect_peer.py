@@ -1,4 +1,4 @@
-"""What a user of inspect-ai does; runs where inspect-ai and the wheel are installed, and prints JSON.
+"""Do the steps of an inspect-ai user and print JSON; needs inspect-ai and the wheel installed.
 
 run ITEMS FOLDER EPOCHS       evaluates a model that says what ITEMS has; prints the log's path
 read LOG                      prints the metrics of a scored log and its samples' values

@@ -1,4 +1,4 @@
-"""What several tests of the runner need."""
+"""Fixtures shared by several tests of the runner."""
 
 from __future__ import annotations
 

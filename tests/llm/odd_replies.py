@@ -21,7 +21,7 @@ class Odd:
 
 
 def body(**changes: Any) -> Reply:
-    """A whole completion, with other values under some names, wherever they stand."""
+    """A complete chat completion with some fields, at any level, set to other values."""
     message = {"role": "assistant", "content": changes.pop("content", "green")}
     choice = {"index": 0, "message": message, "finish_reason": changes.pop("finish_reason", "stop")}
     choice["logprobs"] = {"content": changes.pop("logprobs", None)}

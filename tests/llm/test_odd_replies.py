@@ -1,6 +1,6 @@
 """The fault matrix: one odd reply, to the first, a middle or the last item, on either database.
 
-Every other item is answered and stored; the odd one has its one row, too.
+Every other item is answered and stored; the item with the odd reply also has exactly one row.
 """
 
 from __future__ import annotations

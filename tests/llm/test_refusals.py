@@ -1,4 +1,4 @@
-"""What one item or one model brings about stays with it: refusals, unexpected errors, keys that fail."""
+"""Refusals, unexpected errors and invalid keys affect only their own item or model."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class HaltingLoop(asyncio.SelectorEventLoop):
 
 
 class Endpoint:
-    """Takes so many calls a second, after a first second's worth at once; it says nothing of its limit."""
+    """Accepts `rate` calls per second, with a burst of one second's calls; it does not report its limit."""
 
     def __init__(self, rate: float, loop: HaltingLoop) -> None:
         self._rate, self._loop = rate, loop

@@ -1,4 +1,4 @@
-"""Where units come from: rubrics in every form, sentences, claims that a model lists, hands."""
+"""Sources of units: rubrics in every form, sentences, claims listed by a model, corrections by hand."""
 
 from __future__ import annotations
 

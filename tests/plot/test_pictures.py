@@ -1,4 +1,4 @@
-"""Pictures for Python: what they show is in their texts and lines, and they draw where they are told to."""
+"""Pictures for Python: their texts and lines show the data, and they draw into the given axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What times at questions say: pace, hours to pay, answers too fast to have been read."""
+"""Statistics of answer times: pace, hours to pay, answers too fast to have been read."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ALL_KINDS = 'gold = "gold.csv"\ngold_share = 0.2\nrepeat = 0.3\noverlap = 0.3\n'
 
 
 def lay_out(folder: Path, extra: str = ALL_KINDS, *, experts: int = 2, more: str = "") -> Study:
-    """A study of three classes, each with so many experts; gold items of the same kind."""
+    """Lay out a study of three classes, each with `experts` experts, and gold items of the same kind."""
     folder.mkdir(exist_ok=True)
     rows = "".join(f"i{j},note {j}.\n" for j in range(N))
     (folder / "items.csv").write_text("id,text\n" + rows)

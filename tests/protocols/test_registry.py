@@ -97,7 +97,7 @@ def test_every_protocol_states_what_its_labels_are_good_for(name: str) -> None:
     assert statement.assumptions
     assert statement.answers
     assert set(statement.checks) <= set(CHECKS)
-    assert bool(statement.checks) == (statement.estimator != "ratings")  # panels have reports of their own
+    assert bool(statement.checks) == (statement.estimator != "ratings")  # panels have separate reports
 
 
 OTHERWISE_MEANT = {"--counts of certify": "disagreement"}

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.statistical
 
 
 def check_errors(cell: GateCell, studies: int, most: float) -> None:
-    """Both verdicts, over all looks of so many studies at the bar."""
+    """Check that each verdict occurs in at most a share `most` of `studies` simulated studies at the bar."""
     seen = [look_on(cell, 7_000_000 + j) for j in range(studies)]
     assert sum(s.passed for s in seen) / studies <= most
     assert sum(s.failed for s in seen) / studies <= most

@@ -27,7 +27,7 @@ def test_fixed_intervals_miss_often_when_looked_at_often_and_planned_looks_do_no
     columns = 10 * looks - 1
     planned = (np.abs(share - A)[:, columns] > bound * spread[columns]).any(axis=1).mean()
     assert 0.03 <= planned <= 0.062
-    # Exact intervals at the planned levels keep it, too.
+    # Exact intervals at the planned levels also keep the error rate.
     cp_missed = 0
     for row in z[:2500]:
         ends = [

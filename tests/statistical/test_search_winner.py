@@ -28,7 +28,7 @@ ARCHIVES: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 
 
 def board_of(answers: IntArray, labels: ExpertLabels, K: int) -> tuple[str, Mapping[str, Standing]]:
-    """Who leads and how all stand, of an archive with these answers."""
+    """The leader and all standings of an archive with these answers."""
     options = tuple(str(k) for k in range(K))
     items = tuple(Item(x, "", options, tuple(range(K))) for x in labels.items)
     archive = Archive({"select": items})

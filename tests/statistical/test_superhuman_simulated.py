@@ -54,7 +54,7 @@ def test_power_against_the_published_score() -> None:
 
 @pytest.mark.parametrize("m", [2, 3, 5])
 def test_the_panels_own_ceiling_needs_no_assumption(m: int) -> None:
-    """Annotators who copy each other and err together, each with a skill of their own: still bounded."""
+    """The bound holds for annotators who copy each other and err together with different skills."""
     rng = np.random.default_rng(m)
     truth = rng.integers(3, size=5000)
     trap = (truth + rng.integers(1, 3, size=5000)) % 3

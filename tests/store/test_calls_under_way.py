@@ -1,4 +1,4 @@
-"""What workflows' runs paid, and had under way when they were killed, on SQLite and PostgreSQL."""
+"""Costs of workflow runs, and calls in flight when a run was killed, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a labelling campaign stores, on SQLite and PostgreSQL: repeated writes change nothing."""
+"""Stored data of a labelling campaign, on SQLite and PostgreSQL: repeated writes change nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A database that is moved, deleted, replaced or overwritten while a command works with it."""
 
-# ruff: noqa: PT012  the loss is told where the store is closed, too
+# ruff: noqa: PT012  closing the store may also raise the error
 from __future__ import annotations
 
 import shutil

@@ -1,4 +1,4 @@
-"""What a panel stores, on SQLite and PostgreSQL, and studies of before there were panels."""
+"""Stored data of a panel, on SQLite and PostgreSQL, and studies older than panels."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
         with lost_once(server, "before_cursor_execute", "INSERT INTO spent"):
             store.calls.spend(SPEC.id, [used])
         assert store.calls.read_spent(SPEC.id) == used.paid
-        # whether a commit that nothing was heard of took place nobody knows: it is not added again
+        # a commit without a reply may have taken place, so the amounts are not added again
         with lost_once(server, "commit"), pytest.raises(LostConnection) as lost:
             store.calls.spend(SPEC.id, [used])
         assert lost.value.may_be_done

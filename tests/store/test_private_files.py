@@ -1,4 +1,4 @@
-"""What a study stores is its owner's alone, also what an older version wrote for everybody."""
+"""Only the owner can read a study's stored files, including files of older versions that all could read."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_a_row_that_somebody_changed_is_seen(change: str, url: str) -> None:
     with Store(url) as store:
         fill(store)
         before = read(store).predictions.option.tolist()
-        engine = sa.create_engine(url)  # another program, which knows of no columns
+        engine = sa.create_engine(url)  # another program, which does not update the columns
         with engine.begin() as connection:
             CHANGES[change](connection)
         engine.dispose()

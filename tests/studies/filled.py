@@ -1,4 +1,4 @@
-"""What the experts of a study say: filled files, an export of Label Studio, what a campaign leaves behind."""
+"""Answers of a study's experts: filled files, a Label Studio export, the records of a campaign."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def export_answers(folder: Path, truth: Truth) -> None:
 
 
 def campaign(database: sqlite3.Connection) -> None:
-    """What a campaign on a server leaves behind: queues, tasks, states of answers, a quarantine."""
+    """Store the records of a campaign on a server: queues, tasks, states of answers, a quarantine."""
     server, moment = "http://127.0.0.1:18432", "2026-01-05T09:30:00.000000Z"
     asked: dict[str, list[str]] = {}
     for expert, question in database.execute("SELECT expert, id FROM question ORDER BY expert, id"):

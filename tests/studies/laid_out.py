@@ -1,4 +1,4 @@
-"""What each of the studies is made of, before any verb is run."""
+"""Write the input files of each study, before any verb is run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PORT = 18431
 
 
 def notes(folder: Path, n: int, first: int = 0) -> Truth:
-    """The first so many case notes of four specialties, with a ward to stratify by; the key."""
+    """Write `n` case notes of four specialties, with a ward to stratify by; returns the key."""
     key = {row["id"]: row["label"] for row in read_csv(DATA / "case_notes.key.csv")}
     lines = (DATA / "case_notes.jsonl").read_text(encoding="utf-8").splitlines()
     found = [note for note in map(json.loads, lines) if key[note["id"]] in CLASSES][first : first + n]
@@ -166,7 +166,7 @@ def panel(protocol: str) -> Callable[[Path], Truth]:
 
 
 MODEL = '''\
-"""A model of this study that needs no network: its answer is told by the note alone."""
+"""A model of this study that needs no network: its answer depends only on the prompt and the key."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Write the studies and what every verb says of them; what is there already is not written again.
+"""Write the studies and every verb's output for them; existing files are not replaced.
 
 python -m tests.studies.write
 
-Where a change of what users see is meant, name the cases, and only those are written again:
+If users are meant to see a change, name the cases; only those are written again:
 
 python -m tests.studies.write partitioned/estimate-text help/estimate
 """

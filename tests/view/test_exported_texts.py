@@ -1,4 +1,4 @@
-"""A file without texts has none, wherever they stand; one that cannot be written leaves nothing."""
+"""An export without texts contains no text anywhere; a failed export leaves no file."""
 
 from __future__ import annotations
 

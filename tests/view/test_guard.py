@@ -1,4 +1,4 @@
-"""Who may ask the server, and what it says to a browser."""
+"""Access to the server, and the security headers that it sends to a browser."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from oversight.harness.web import open_listener, serving
 
 
 async def ask(port: int, silent: int) -> tuple[list[bytes], bytes]:
-    """What comes back on connections that never finish a request, and on one that waits for a slow answer."""
+    """Responses on connections with unfinished requests, and on one that waits for a slow answer."""
     begun = [await asyncio.open_connection("127.0.0.1", port) for _ in range(silent)]
     for _, writer in begun[1:]:
         writer.write(b"GET / HT")

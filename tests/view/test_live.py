@@ -1,4 +1,4 @@
-"""What any process writes is told, from SQLite and PostgreSQL, and after the server was restarted."""
+"""The server reports writes of any process, from SQLite and PostgreSQL, also after a restart."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lay_out_again(folder: Path) -> str:
 
 @contextmanager
 def hear(served: Served) -> Iterator[Iterator[dict[str, Any]]]:
-    """What the server tells."""
+    """The server's stream of changes."""
     connection = HTTPConnection("127.0.0.1", served.port, timeout=20)
     connection.request("GET", "/api/changes", headers={"Cookie": served.cookie})
     response = connection.getresponse()

@@ -1,4 +1,4 @@
-"""The modules of the page's script as one script: every one is there, and no name is taken twice."""
+"""The modules of the page's script joined into one: none is missing, and no name is declared twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server tells is what the commands print, of SQLite and PostgreSQL."""
+"""The server sends the values that the commands print, from SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What parts of the page share is read once; a column of items whose gaps are filled is read again."""
+"""Data that parts of the page share are read once; an item column is read again once its gaps are filled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What parents and other children scored tells of a child; who is drawn as a parent; what is asked of one."""
+"""Lineage estimates from relatives' scores, the draw of parents, and the prompts made from a parent."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_the_start_runs_again_beside_the_library() -> None:
 
 
 def fed(world: World, size: int) -> SearchContext:
-    """The same search, whose first selection items are feedback items, too."""
+    """The same search with its first `size` selection items also used as feedback items."""
     state, archive = world.state, world.state.archive
     part = archive.splits["select"][:size]
     archive.splits = {**archive.splits, "feedback": part}

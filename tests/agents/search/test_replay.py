@@ -1,4 +1,4 @@
-"""What a candidate asked and got on an item, told again from the calls that are stored, and no other."""
+"""Replay a candidate's calls on an item from the stored calls only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches whose optimiser knows nothing but what it is told, over a real connection and the real sandbox."""
+"""Searches whose optimiser uses only its prompt, over a real connection and the real sandbox."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_writer_of_nothing_but_the_guides_examples_finds_programs_that_run(tmp
 
 
 class Hashing(Writer):
-    """Writes a program that depends on every word that it was told but the numbers of proposals."""
+    """Writes a program that depends on every word of its prompt except the proposal numbers."""
 
     def write(self, told: str, slot: int) -> Reply:  # noqa: ARG002  of the class
         seen = hashlib.sha256(

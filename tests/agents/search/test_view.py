@@ -1,4 +1,4 @@
-"""What the page of a search is given: a thousand candidates, hostile texts, archives that are broken."""
+"""The data of a search's page: a thousand candidates, hostile texts, broken archives."""
 
 from __future__ import annotations
 

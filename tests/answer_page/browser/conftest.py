@@ -30,7 +30,7 @@ def chromium() -> Browser:
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes test, one of them has the browser."""
+    """Run all browser tests in one process if pytest uses several."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)

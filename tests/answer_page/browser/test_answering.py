@@ -21,7 +21,7 @@ def replies(folder: Path, *, panel: bool = False) -> dict[str, Response]:
 
 
 def saved(page: Page, number: int, of: int = HALF) -> None:
-    """Wait until so many answers are shown and nothing is left to send."""
+    """Wait until the page shows `number` answers and has sent all of them."""
     expect(page.locator(".count")).to_contain_text(f"{number} of {of}")
     page.wait_for_function("() => !Object.keys(localStorage).some((name) => name.includes(':unsent:'))")
 

@@ -1,4 +1,4 @@
-"""Whatever a server sends, memory stays flat: bodies, heads and what surrounds them are capped."""
+"""Size limits on bodies, headers and framing keep memory constant for any reply of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates are verified, names checked, authorities taken from SSL_CERT_FILE; through proxies, too."""
+"""TLS, directly and through proxies: certificates and names are verified with SSL_CERT_FILE's authorities."""
 
 from __future__ import annotations
 

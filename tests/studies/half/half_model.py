@@ -1,4 +1,4 @@
-"""A model of this study that needs no network: its answer is told by the note alone."""
+"""A model of this study that needs no network: its answer depends only on the prompt and the key."""
 
 from __future__ import annotations
 

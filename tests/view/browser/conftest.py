@@ -48,7 +48,7 @@ def chromium(chromium_path: str, drawn: Drawn) -> Browser:
 
 @pytest.hookimpl(tryfirst=True)  # before groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes test, one of them has the browser."""
+    """Run all browser tests in one process if pytest uses several."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("browser"))
@@ -96,7 +96,7 @@ Reader = Callable[..., Watched]
 
 @pytest.fixture
 def reader(chromium: Browser) -> Iterator[Reader]:
-    """Readers with windows of so many pixels; none finds a word in the console, or is shown a dialog."""
+    """Readers with windows of a given width; checks that the console stays empty and no dialog opens."""
     made: list[Watched] = []
 
     def make(width: int = 1280, *, dark: bool = False) -> Watched:
@@ -134,7 +134,7 @@ def page(reader: Reader, running: Served) -> Page:
 
 
 def visit(page: Page, address: str) -> Page:
-    """Load an address anew, and wait until all of it is drawn."""
+    """Load an address from a blank page and wait until all of it is drawn."""
     page.goto("about:blank")
     page.goto(address)
     page.locator("main:not([aria-busy]) > div").first.wait_for()

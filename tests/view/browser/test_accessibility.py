@@ -32,7 +32,7 @@ MISSED = """() => window.expected
 
 
 def check(page: Page, *rules: str) -> list[str]:
-    """What axe finds serious or critical; its script comes by the debugger, past the page's policy."""
+    """Serious and critical findings of axe; the debugger injects axe because the page's policy forbids it."""
     page.evaluate(AXE_SCRIPT)
     only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
     found = page.evaluate("(options) => axe.run(options)", {"resultTypes": ["violations"], **only})
@@ -66,7 +66,7 @@ def test_a_screen_reader_finds_its_way(name: str, reader: Reader, drawn: Drawn) 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_control_is_reached_by_tab_and_shows_it(name: str, reader: Reader, drawn: Drawn) -> None:
     page = reader().open(drawn.pages[name])
-    for _ in range(5 + page.evaluate(STOPS)):  # boxes that scroll are stops, too
+    for _ in range(5 + page.evaluate(STOPS)):  # boxes that scroll are also tab stops
         page.keyboard.press("Tab")
     assert page.evaluate(MISSED) == []
 

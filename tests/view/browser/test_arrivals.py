@@ -1,4 +1,4 @@
-"""What other processes write shows on the open page, whose reader keeps the place; a restart is survived."""
+"""The open page shows other processes' writes, keeps the reader's position and survives a restart."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Live:
 
     @property
     def computed(self) -> str:
-        """What stands behind the estimates, once they are made of all that is there."""
+        """Text next to the estimates once they include all stored answers."""
         return f"questions{self.answers} of {N} questions answered"
 
     def answer(self) -> float:

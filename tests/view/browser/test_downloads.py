@@ -1,4 +1,4 @@
-"""What is taken away: tables as CSV, pictures as SVG and PNG."""
+"""Downloads: tables as CSV, pictures as SVG and PNG."""
 
 from __future__ import annotations
 

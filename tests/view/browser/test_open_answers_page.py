@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture
 def answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Served, dict[str, Any]]]:
-    """A study whose questions are answered, served; and what its page is told of errors in physics."""
+    """A served study with all questions answered, and its page's data on errors in physics."""
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path, lambda *words: main([*words]))
     main(["label", "route", "--questions", "150"])
