@@ -133,7 +133,7 @@ class Roster:
         for name in known or [ANY_CLASS]:
             if not self.for_class(name):
                 hint = "add one, or end an absence" if known else 'give one expert classes = ["*"]'
-                raise self.error("classes", f"no expert is there for the class {name!r}; {hint}")
+                raise self.error("classes", f"no expert is present for the class {name!r}; {hint}")
 
 
 def one_expert_per_class(classes: Sequence[str]) -> Roster:

@@ -168,13 +168,13 @@ CASES = [
         "class without expert",
         edit("experts.toml", 'classes = ["blue"]', 'classes = ["red"]'),
         ROUTE,
-        "no expert is there for the class 'blue'",
+        "no expert is present for the class 'blue'",
     ),
     Bad(
         "absent expert",
         edit("experts.toml", 'classes = ["blue"]', 'classes = ["blue"]\nabsent = true'),
         ROUTE,
-        "no expert is there for the class 'blue'",
+        "no expert is present for the class 'blue'",
     ),
     Bad(
         "name twice",

@@ -131,7 +131,7 @@ def test_the_only_expert_of_a_class_who_is_away_for_a_time_is_waited_for(study: 
     study("label", "route")
     assert asked(study)["bea"] > 0
     study("experts", "absent", "bea")
-    assert "no expert is there for the class 'green'" in study("label", "route", code=2)["error"]
+    assert "no expert is present for the class 'green'" in study("label", "route", code=2)["error"]
 
 
 def test_a_replaced_expert_is_asked_no_more(study: Callable[..., Any]) -> None:

@@ -162,7 +162,7 @@ def test_a_bad_roster_is_named(text: str, message: str, tmp_path: Path) -> None:
 
 
 def test_every_class_needs_an_expert_and_every_expert_a_class() -> None:
-    with pytest.raises(DataError, match="no expert is there for the class 'black'"):
+    with pytest.raises(DataError, match="no expert is present for the class 'black'"):
         one_expert_per_class(CLASSES[:3]).check(CLASSES)
     with pytest.raises(DataError, match="unknown class 'pink'"):
         one_expert_per_class((*CLASSES, "pink")).check(CLASSES)

@@ -186,7 +186,7 @@ def test_a_study_on_a_server_goes_on_in_a_new_schema(
     assert "nothing to upgrade" in oversight("store", "upgrade", code=2)["error"]
 
 
-def test_what_lies_there_already_is_left_alone(
+def test_existing_database_is_left_alone(
     tmp_path: Path, oversight: Oversight, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring("half", tmp_path, monkeypatch)
