@@ -31,13 +31,10 @@ def _find_step(study: Study) -> str:
     from oversight.harness.store import Store, has_database
 
     panel = study.experts.is_panel
-    if study.is_open and not has_database(study.store_url):
-        return "no model was run yet.\nNext: ask the models (oversight run), then oversight label route."
     if not has_database(study.store_url):
-        return (
-            "no question is drawn yet.\n"
-            "Next: check the items (oversight items check), then draw (oversight label route)."
-        )
+        told = "no question is drawn yet.\nNext: check the items (oversight items check), then "
+        asks = "ask the models (oversight run)" if study.is_open else "draw (oversight label route)"
+        return f"{told}{asks}."
     with Store(study.store_url) as store:
         asked = sum(store.count_asked(panel=panel).values())
         answered = sum(store.replies(panel=panel).count_replies().values())
@@ -56,6 +53,7 @@ def _find_step(study: Study) -> str:
         return (
             f"{told}.\nNext: oversight panel agree, then oversight panel certify and oversight panel parity."
         )
+    then = "oversight estimate, then oversight compare or oversight view"
     if study.is_open:
-        return f"{told}.\nNext: oversight label route (questions may follow), then oversight estimate."
-    return f"{told}.\nNext: oversight estimate, then oversight compare or oversight view."
+        then = "oversight label route (questions may follow), then oversight estimate"
+    return f"{told}.\nNext: {then}."
