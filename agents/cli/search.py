@@ -1,9 +1,9 @@
-"""Search for a better workflow, with experts' yes/no answers as the only measure.
+"""Search for a better workflow, measured only by experts' yes/no answers.
 
 example: oversight search start --dry-run
-         oversight search start --on auto      programs run on the nodes of a Ray cluster
+         oversight search start --on auto      runs programs on the nodes of a Ray cluster
          oversight search resume
-         oversight search start --set search.tokens=2000000      stop before more tokens are used
+         oversight search start --set search.tokens=2000000      stops before 2,000,000 tokens are exceeded
          oversight search show
          oversight search export winner.json
 """
@@ -38,27 +38,41 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the subverbs of ``oversight search``."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="start|resume|show|export")
-    start = verbs.add_parser("start", help="begin a search, or go on with the same one")
+    start = verbs.add_parser("start", help="start a search, or continue the same search")
     add_study(start)
-    start.add_argument("--dry-run", action="store_true", help="say what it costs and could see; ask nothing")
-    resume = verbs.add_parser("resume", help="go on with a search that was interrupted")
+    start.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the cost and the smallest detectable gain, without sending requests",
+    )
+    resume = verbs.add_parser("resume", help="continue an interrupted search")
     add_study(resume)
-    resume.add_argument("search", nargs="?", help="its id (default: the latest)")
-    show = verbs.add_parser("show", help="lineage, front, winner; re-scored with the labels of now")
+    resume.add_argument("search", nargs="?", help="id of the search (default: the latest search)")
+    show = verbs.add_parser(
+        "show", help="show the lineage, Pareto front and winner, scored with the current labels"
+    )
     add_study(show)
-    show.add_argument("search", nargs="?", help="its id (default: the latest)")
-    show.add_argument("--page", metavar="FILE", help="write the page with lineage, differences and front")
-    show.add_argument("--open-key", metavar="FILE", help="show the truth on the test items by this key")
-    export = verbs.add_parser("export", help="write the winner as one data file")
+    show.add_argument("search", nargs="?", help="id of the search (default: the latest search)")
+    show.add_argument(
+        "--page", metavar="FILE", help="write an HTML page with the lineage, code differences and front"
+    )
+    show.add_argument(
+        "--open-key",
+        metavar="FILE",
+        help="file with the true labels; shows true accuracies on the test items",
+    )
+    export = verbs.add_parser("export", help="write the winning workflow as a JSON file")
     add_study(export)
-    export.add_argument("file", help="the .json file to write")
-    export.add_argument("search", nargs="?", help="the search's id (default: the latest)")
+    export.add_argument("file", help=".json file to write")
+    export.add_argument("search", nargs="?", help="id of the search (default: the latest search)")
     for sub in (start, resume):
         add_settings(sub, "search.tokens=2000000")
         add_verbose(sub)
         add_shared_terms(sub)
     for sub in (start, resume, show, export):
-        sub.add_argument("--json", action="store_true", default=SUPPRESS, help="print one JSON object")
+        sub.add_argument(
+            "--json", action="store_true", default=SUPPRESS, help="print one JSON object instead of text"
+        )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     """Add ``--study FILE``."""
     from oversight.harness.config import STUDY_FILE
 
-    parser.add_argument("--study", default=STUDY_FILE, help="study file (default: %(default)s)")
+    parser.add_argument("--study", default=STUDY_FILE, help="path of the study file (default: %(default)s)")
 
 
 def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
@@ -41,7 +41,7 @@ def add_settings(parser: argparse.ArgumentParser, example: str) -> None:
         default=[],
         dest="settings",
         metavar="NAME=VALUE",
-        help=f"a setting of study.toml for this call, such as {example}; may be repeated",
+        help=f"override a setting of study.toml in this call, for example {example}; may be repeated",
     )
 
 
@@ -85,7 +85,9 @@ def read_level(args: argparse.Namespace, without_study: str) -> float:
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Add ``--verbose``; the root command obeys it."""
     parser.add_argument(
-        "--verbose", action="store_true", help="log calls that fail and what follows to stderr"
+        "--verbose",
+        action="store_true",
+        help="log failed calls and the resulting actions (such as retries) to stderr",
     )
 
 

@@ -27,43 +27,61 @@ from oversight.harness.registry import load_module
 atexit.register(gc.freeze)
 
 VERBS = {
-    "init": ("oversight.harness.cli.verbs.init", "write a commented study.toml to start from"),
-    "items": ("oversight.harness.cli.verbs.items", "check the items of a study"),
-    "label": ("oversight.protocols.cli.label", "route questions to experts and bring their answers back"),
+    "init": ("oversight.harness.cli.verbs.init", "write a commented study.toml for a new study"),
+    "items": ("oversight.harness.cli.verbs.items", "check, export, remove or correct the items of a study"),
+    "label": ("oversight.protocols.cli.label", "send questions to experts and collect their answers"),
     "experts": (
         "oversight.protocols.cli.experts",
-        "give the experts accounts, see who has none, and how well each does",
+        "give experts accounts, measure their quality, record absences",
     ),
     "run": ("oversight.harness.cli.verbs.run", "ask models about the items"),
     "predictions": (
         "oversight.harness.cli.verbs.predictions",
-        "bring in answers another program has, or export all",
+        "import model answers from another program, or export all answers",
     ),
-    "estimate": ("oversight.harness.cli.verbs.estimate", "accuracy of every model, with its interval"),
-    "compare": ("oversight.harness.cli.verbs.compare", "which model is better, with ties shown as ties"),
-    "gate": ("oversight.harness.cli.verbs.gate", "pass, fail or undecided: a model against a bar, for CI"),
+    "estimate": (
+        "oversight.harness.cli.verbs.estimate",
+        "estimate the accuracy of every model, with intervals",
+    ),
+    "compare": (
+        "oversight.harness.cli.verbs.compare",
+        "compare models; models that cannot be told apart share a rank",
+    ),
+    "gate": (
+        "oversight.harness.cli.verbs.gate",
+        "test a model against a required accuracy in CI: pass, fail or undecided",
+    ),
     "judge": (
         "oversight.harness.cli.verbs.judge",
-        "how good judges are, what they save, where their calibration holds",
+        "measure how good judges are, what they save, where their calibration holds",
     ),
-    "plan": ("oversight.harness.cli.verbs.plan", "how many questions an interval costs, and the reverse"),
+    "plan": (
+        "oversight.harness.cli.verbs.plan",
+        "compute how many questions an interval needs, or the interval from N questions",
+    ),
     "panel": (
         "oversight.harness.cli.panel_verbs.panel",
-        "agreement of annotators; a model beside them, with several ratings per item",
+        "measure agreement of annotators, and compare a model with them",
     ),
-    "search": ("oversight.agents.cli.search", "find a better workflow from experts' yes and no"),
+    "search": ("oversight.agents.cli.search", "search for a better workflow, measured by experts' answers"),
     "view": (
         "oversight.harness.cli.verbs.view",
-        "open the page to work in: labels arriving, items behind numbers",
+        "open the study's page in a browser: labels, estimates and items",
     ),
-    "report": ("oversight.harness.cli.verbs.report", "write that page as one HTML file"),
+    "report": ("oversight.harness.cli.verbs.report", "write the study's page as one HTML file"),
     "store": (
         "oversight.harness.cli.database_verbs.store",
-        "copy, move, check or upgrade the study's database",
+        "copy, move, verify or upgrade the study's database",
     ),
-    "server": ("oversight.protocols.cli.server", "start, stop and find Label Studio or a small local model"),
+    "server": (
+        "oversight.protocols.cli.server",
+        "start or stop Label Studio or a small local model, or show its status",
+    ),
     "doctor": ("oversight.harness.cli.verbs.doctor", "check this machine, the study and its endpoints"),
-    "demo": ("oversight.protocols.cli.demo", "the whole chain on bundled case notes with a local model"),
+    "demo": (
+        "oversight.protocols.cli.demo",
+        "run a complete example study on bundled case notes with a local model",
+    ),
 }
 
 _USAGE = """\
@@ -74,9 +92,9 @@ Evaluate AI systems without ground truth, from experts' yes/no answers.
 verbs:
 {verbs}
 
-oversight --completion bash|zsh|fish prints a script that completes words.
+oversight --completion bash|zsh|fish prints a shell completion script.
 
-exit codes: 0 done, 1 the work failed, 2 something given is wrong (nothing was changed)
+exit codes: 0 done, 1 the work failed, 2 the input is wrong (nothing was changed)
             gate: 0 pass, 1 fail, 3 undecided
 """
 

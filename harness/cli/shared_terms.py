@@ -17,10 +17,17 @@ def add_shared_terms(parser: argparse.ArgumentParser) -> None:
     from oversight.harness.cluster import add_placement
 
     add = parser.add_argument
-    add("--wait", action="store_true", help="wait for another command that does the same")
-    ended = "take over from a process on another machine; give this only if that process has ended"
+    add(
+        "--wait",
+        action="store_true",
+        help="if another command is doing the same work, wait until that command ends",
+    )
+    ended = "take over the work of a process on another machine; use only if it has ended"
     add("--take-over", action="store_true", help=ended)
-    lost = "calls under way when a process ended: make them again (retry), or count them as failed (hold)"
+    lost = (
+        "how to treat calls that were unfinished when a process ended: retry makes them again, "
+        "hold counts them as failed"
+    )
     add("--uncertain", choices=["retry", "hold"], help=lost)
     add_placement(parser)
 

@@ -45,16 +45,20 @@ def add_placement(parser: argparse.ArgumentParser) -> None:
     """Add ``--on`` and its options."""
     add = parser.add_argument
     where = (
-        "make calls from the nodes of a Ray cluster: auto (the one this node is in), HOST:PORT, or ray "
-        "(that of RAY_ADDRESS, else one of its own)"
+        "make calls from the nodes of a Ray cluster: auto (the cluster of this node), HOST:PORT (the cluster "
+        "at this address) or ray (the cluster in RAY_ADDRESS, or else a new local cluster)"
     )
     add("--on", metavar="CLUSTER", help=where)
     workers = (
-        "number of workers (default: one per node), what each takes of its node (default: CPU=1), or both, "
-        "as 4,CPU=1,GPU=1"
+        "with --on: number of workers (default: one per node) and the resources that each worker "
+        "reserves (default: CPU=1), for example 4,CPU=1,GPU=1"
     )
     add("--workers", metavar="N,NAME=N,...", help=workers)
-    add("--serve", metavar="COMMAND", help="serve the model on every node: 'vllm serve NAME --port 8000'")
+    add(
+        "--serve",
+        metavar="COMMAND",
+        help="with --on: command that serves the model on each node, such as 'vllm serve NAME --port 8000'",
+    )
 
 
 def read_placement(args: argparse.Namespace) -> Placement | None:

@@ -1,10 +1,11 @@
-"""The whole chain on bundled case notes: simulated experts, a real local model, no key, no account.
+"""Run a complete example study on bundled case notes, with simulated experts and a local model.
 
-240 case notes go to eight simulated specialists, each asked "is this one for your specialty?". A
-small language model on this machine sorts the same notes. Its accuracy is estimated from the yes
-and no answers alone; then the sealed key is opened and the truth shown beside the estimates.
+The demo needs no API key and no account. Eight simulated specialists receive 240 case notes and answer
+whether a note belongs to their specialty. A small language model on this machine classifies the same notes.
+Its accuracy is estimated from the yes/no answers alone. Then the sealed key is opened, and the true accuracy
+is shown beside the estimates.
 
-With --open the model answers questions in words, and experts judge criteria of their own fields.
+With --open the model answers questions in text, and experts judge the criteria of their own fields.
 
 example: oversight demo
          oversight demo --open
@@ -26,10 +27,15 @@ from oversight.protocols.demo_study import run_demo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight demo``."""
     parser.add_argument(
-        "folder", nargs="?", default="demo", help="where the study goes (default: %(default)s)"
+        "folder", nargs="?", default="demo", help="folder to write the study to (default: %(default)s)"
     )
-    parser.add_argument("--limit", type=int, help="use only the first LIMIT notes or questions")
-    told = "answers in words to 40 questions, beside three models that come with the data"
+    parser.add_argument(
+        "--limit", type=int, help="use only the first LIMIT notes or questions (default: all)"
+    )
+    told = (
+        "run the demo of open answers: 40 questions, answered in text by the local model and by three models "
+        "whose answers come with the data"
+    )
     parser.add_argument("--open", action="store_true", help=told)
 
 

@@ -1,16 +1,16 @@
-"""Give the experts of a study accounts, see how well each does, and who is away or replaced.
+"""Give experts accounts, measure their quality, record absences, and export or erase their data.
 
-examples: oversight experts invite             accounts on Label Studio, prints each password once
-          oversight experts invite --link      prints a link for each to sign up with their address
-          oversight experts list               only looks
-          oversight experts password ana       a new password, if ana lost hers
-          oversight experts quality            error rates, steadiness and drift, by control questions
+examples: oversight experts invite             creates accounts on Label Studio, prints each password once
+          oversight experts invite --link      prints a sign-up link for each expert
+          oversight experts list               shows who has an account
+          oversight experts password ana       sets a new password for ana
+          oversight experts quality            error rates, consistency and drift, from control questions
           oversight experts absent ana --until 2026-12-24
           oversight experts return ana
-          oversight experts replace ana bea     ana is gone; bea has her open questions
-          oversight experts export ana     all that is stored of ana, as ana.json
-          oversight experts forget ana     her comments, and reasons given about her
-          oversight experts erase ana      also her name; see docs/data-protection.md
+          oversight experts replace ana bea     ana leaves; bea receives her open questions
+          oversight experts export ana     writes all data about ana to ana.json
+          oversight experts forget ana     removes her comments and reasons about her
+          oversight experts erase ana      also removes her name; see docs/data-protection.md
 """
 
 from __future__ import annotations
@@ -154,16 +154,16 @@ def erase(args: argparse.Namespace, study: Study) -> int:
 
 
 SUB_VERBS: dict[str, tuple[Callable[[argparse.Namespace, Study], int], str]] = {
-    "invite": (invite, "accounts on Label Studio, each password printed once"),
-    "list": (invite, "who has an account, and who is away"),
-    "password": (renew_password, "a new password for somebody who lost theirs"),
-    "quality": (show_quality, "error rates, steadiness and drift, by control questions"),
-    "absent": (note_absence, "note that an expert is away, for a time or for good"),
-    "return": (end_absence, "note that an expert is back"),
-    "replace": (replace, "an expert is gone: another has their open questions"),
-    "export": (export, "write all that is stored of an expert as JSON"),
-    "forget": (forget, "remove an expert's comments, and reasons given about them"),
-    "erase": (erase, "erase an expert's name and all that is about them alone"),
+    "invite": (invite, "create accounts on Label Studio, printing each password once"),
+    "list": (invite, "list who has an account and who is away"),
+    "password": (renew_password, "set a new password for an expert"),
+    "quality": (show_quality, "show error rates, consistency and drift, from control questions"),
+    "absent": (note_absence, "record that an expert is away, temporarily or permanently"),
+    "return": (end_absence, "record that an expert is back"),
+    "replace": (replace, "record that an expert has left, and give their open questions to another"),
+    "export": (export, "write all stored data about an expert as JSON"),
+    "forget": (forget, "remove an expert's comments and the recorded reasons about the expert"),
+    "erase": (erase, "erase an expert's name, texts, links and addresses"),
 }
 _OF_ONE = ("password", "absent", "return", "replace", "export", "forget", "erase")
 
@@ -176,17 +176,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     }
     for name, sub in verb.items():
         add_study(sub)
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        sub.add_argument(
+            "--json",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="print one JSON object instead of text",
+        )
         if name in _OF_ONE:
-            sub.add_argument("expert", metavar="EXPERT", help="name in the roster")
-    links = "give links to sign up instead of passwords"
+            sub.add_argument("expert", metavar="EXPERT", help="name of the expert in the roster")
+    links = "print sign-up links instead of creating accounts with passwords"
     verb["invite"].add_argument("--link", action="store_true", help=links)
-    last = "last day of the absence, such as 2026-12-24 (default: no return is expected)"
+    last = "last day of the absence, for example 2026-12-24 (default: no end)"
     verb["absent"].add_argument("--until", metavar="DAY", help=last)
-    verb["replace"].add_argument("by", metavar="NAME", help="who takes over")
-    verb["export"].add_argument("file", nargs="?", metavar="FILE", help="default: EXPERT.json")
+    verb["replace"].add_argument(
+        "by", metavar="NAME", help="name of the expert who takes over the open questions"
+    )
+    verb["export"].add_argument(
+        "file", nargs="?", metavar="FILE", help="JSON file to write (default: EXPERT.json)"
+    )
     for name in ("absent", "replace"):
-        verb[name].add_argument("--reason", default="", help="why, for the audit trail")
+        verb[name].add_argument("--reason", default="", help="reason to record in the audit trail")
 
 
 def run(args: argparse.Namespace) -> int:

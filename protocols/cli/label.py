@@ -1,18 +1,18 @@
-"""Route questions to experts and bring their answers back.
+"""Send questions to experts and collect their answers.
 
 examples: oversight label route
-          oversight label route --questions 300   of a larger pool of items
-          oversight label route --more 50 --second   about items answered no
+          oversight label route --questions 300   draws items for 300 questions
+          oversight label route --more 50 --second   asks again about items answered no
           oversight label export questions --format xlsx
           oversight label import questions/*.csv
           oversight label simulate --key key.csv --abstention 0.03
-          oversight label push        questions to Label Studio, see oversight server
-          oversight label pull        answers from Label Studio
+          oversight label push        sends questions to Label Studio, see oversight server
+          oversight label pull        fetches answers from Label Studio
           oversight label watch --until-width 0.06
-          oversight label serve       a page of our own to answer on, see docs/answer-page.md
-          oversight label links ana   a new personal link for it
+          oversight label serve       serves the answer page, see docs/answer-page.md
+          oversight label links ana   makes a new personal link to the answer page
           oversight label status
-          oversight label audit       who answered what and when, for oversight store verify
+          oversight label audit       writes the audit trail, for oversight store verify
 """
 
 from __future__ import annotations
@@ -205,22 +205,37 @@ def _on_server(name: str, module: str = "server_actions") -> Callable[[argparse.
 
 
 SUB_VERBS = {
-    "route": (route, "draw the questions (of a panel: who rates what) and store them"),
-    "units": (_on_server("show_units", "open_actions"), "make, write or correct the units of open answers"),
-    "export": (export_files, "write the open questions, one file per expert"),
-    "import": (import_files, "read filled-in files; all or nothing, but for --skip-bad"),
+    "route": (route, "draw and store the questions, or the assignments of a panel"),
+    "units": (
+        _on_server("show_units", "open_actions"),
+        "split open answers into units to be judged; write or correct them",
+    ),
+    "export": (export_files, "write the open questions to one file per expert"),
+    "import": (import_files, "import filled-in files; one wrong row rejects all, unless --skip-bad is given"),
     "simulate": (simulate, "answer the open questions from a sealed key"),
     "push": (_on_server("push"), "send the questions to Label Studio, one project per expert"),
-    "pull": (_on_server("pull"), "bring answers from Label Studio; only what changed"),
-    "watch": (_on_server("watch"), "pull again and again, with progress and the running estimate"),
-    "requeue": (_on_server("requeue"), "serve questions again whose answers count for nothing"),
-    "reassign": (_on_server("run_reassign", "reassign_action"), "hand an expert's open questions to another"),
-    "remind": (_on_server("remind", "remind_action"), "what to write to experts with open questions"),
-    "close": (_on_server("close"), "pull a last time and end the campaign"),
+    "pull": (_on_server("pull"), "fetch new and changed answers from Label Studio"),
+    "watch": (_on_server("watch"), "pull repeatedly, showing progress and the current estimate"),
+    "requeue": (_on_server("requeue"), "ask questions again if their answers do not count"),
+    "reassign": (
+        _on_server("run_reassign", "reassign_action"),
+        "give an expert's open questions to another expert",
+    ),
+    "remind": (
+        _on_server("remind", "remind_action"),
+        "print reminders for experts with open questions; nothing is sent",
+    ),
+    "close": (_on_server("close"), "pull a last time from Label Studio and end the campaign"),
     "serve": (_on_server("serve", "answer_actions"), "serve a page on which experts answer"),
-    "links": (_on_server("links", "answer_actions"), "list, make or revoke experts' links to that page"),
-    "status": (_on_server("show_status"), "who was asked what, and what came back"),
-    "audit": (_on_server("export_audit", "audit_actions"), "write all that happened as a file to verify"),
+    "links": (
+        _on_server("links", "answer_actions"),
+        "list, make or revoke experts' links to the answer page",
+    ),
+    "status": (_on_server("show_status"), "show the questions and answers per expert"),
+    "audit": (
+        _on_server("export_audit", "audit_actions"),
+        "write the audit trail as a file that can be verified",
+    ),
 }
 
 
@@ -232,71 +247,110 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     }
     for sub in verb.values():
         add_study(sub)
-        sub.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        sub.add_argument(
+            "--json",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="print one JSON object instead of text",
+        )
     option = verb["route"].add_argument
-    some = "draw as many items as so many questions settle (default: [experts] questions, else all)"
-    option("--questions", type=int, metavar="N", help=some)
-    option(
-        "--more", type=int, metavar="N", help="add items to those drawn, for this number of questions more"
+    some = (
+        "sample items until N questions have been planned (default: questions under [experts] in study.toml, "
+        "or else all items)"
     )
-    seconds = "with --more N: ask second questions about items answered no; only oversight estimate uses them"
+    option("--questions", type=int, metavar="N", help=some)
+    option("--more", type=int, metavar="N", help="draw further items, for N additional questions")
+    seconds = (
+        "with --more N: draw N second questions about items answered no; only oversight estimate uses them"
+    )
     option("--second", action="store_true", help=seconds)
     option = verb["units"].add_argument
-    option("file", nargs="?", metavar="FILE", help="write the units here as CSV, to be corrected by hand")
-    option("--replace", metavar="FILE", help="read corrected units; only before questions are drawn")
+    option("file", nargs="?", metavar="FILE", help="CSV file to write the units to, for correction by hand")
+    option(
+        "--replace",
+        metavar="FILE",
+        help="replace the units by the corrected ones in this file; possible only before questions are drawn",
+    )
     option = verb["export"].add_argument
-    option("folder", nargs="?", default="questions", help="default: %(default)s")
-    option("--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="default: %(default)s")
-    option("--ratings", metavar="FILE", help="of a panel: write the present ratings")
+    option("folder", nargs="?", default="questions", help="folder to write to (default: %(default)s)")
+    option(
+        "--format", choices=("csv", "xlsx", "jsonl"), default="csv", help="file format (default: %(default)s)"
+    )
+    option("--ratings", metavar="FILE", help="panel studies: write the current ratings to this file instead")
     _add_import_arguments(verb["import"])
     option = verb["simulate"].add_argument
-    option("--key", help="sealed key (columns id,label); presets bring their own")
-    option("--sensitivity", type=float, default=1.0, help="P(yes | it is), default 1")
-    option("--specificity", type=float, default=1.0, help="P(no | it is not), default 1")
-    option("--abstention", type=float, default=0.0, help="P(unsure), default 0")
-    again = "read every task again, not only changed ones"
+    option("--key", help="file with the true labels, in the columns id and label (not needed with a preset)")
+    option(
+        "--sensitivity",
+        type=float,
+        default=1.0,
+        help="probability that an expert answers yes if the option is right (default: 1)",
+    )
+    option(
+        "--specificity",
+        type=float,
+        default=1.0,
+        help="probability that an expert answers no if the option is wrong (default: 1)",
+    )
+    option(
+        "--abstention", type=float, default=0.0, help="probability that an expert answers unsure (default: 0)"
+    )
+    again = "fetch every task, not only changed tasks"
     verb["pull"].add_argument("--full", action="store_true", help=again)
-    without = "do not serve questions again whose answers count for nothing"
+    without = "do not ask questions again if their answers do not count"
     verb["pull"].add_argument("--no-requeue", action="store_true", help=without)
-    verb["remind"].add_argument("expert", nargs="*", metavar="EXPERT", help="default: all")
+    verb["remind"].add_argument(
+        "expert", nargs="*", metavar="EXPERT", help="experts to remind (default: all)"
+    )
     option = verb["reassign"].add_argument
-    option("expert", metavar="EXPERT", help="whose open questions")
-    option("to", metavar="NAME", help="who answers them from now on")
-    option("--reason", default="", help="why, for the audit trail")
-    after = "delete the projects on the server afterwards"
+    option("expert", metavar="EXPERT", help="expert who gives up the open questions")
+    option("to", metavar="NAME", help="expert who receives the open questions")
+    option("--reason", default="", help="reason to record in the audit trail")
+    after = "delete the projects on the Label Studio server afterwards"
     verb["close"].add_argument("--delete", action="store_true", help=after)
     _add_page_arguments(verb["serve"], verb["links"])
     option = verb["watch"].add_argument
-    option("--until-width", type=float, help="stop when every model's interval is this narrow")
-    option("--once", action="store_true", help="look once and stop")
+    option(
+        "--until-width", type=float, help="stop as soon as the interval of every model is at most this wide"
+    )
+    option("--once", action="store_true", help="pull once and stop")
     option = verb["audit"].add_argument
-    option("file", nargs="?", default="audit.jsonl", metavar="FILE", help="default: %(default)s")
-    option("--comments", action="store_true", help="with the texts of comments, not their digests alone")
+    option(
+        "file", nargs="?", default="audit.jsonl", metavar="FILE", help="file to write (default: %(default)s)"
+    )
+    option(
+        "--comments", action="store_true", help="include the texts of comments (default: only their hashes)"
+    )
 
 
 def _add_import_arguments(verb: argparse.ArgumentParser) -> None:
     option = verb.add_argument
-    read = "CSV, Excel or JSON Lines files that `label export` wrote, or Label Studio's .json exports"
+    read = "filled-in CSV, Excel or JSON Lines files from `label export`, or .json exports of Label Studio"
     option("files", nargs="+", help=f"{read} (not JSON-MIN)")
-    other = "a word of the files that means yes, no or unsure, such as perhaps=unsure; may be repeated"
+    other = "read WORD as yes, no or unsure, for example perhaps=unsure; may be repeated"
     option("--word", action="append", default=[], metavar="WORD=VERDICT", help=other)
-    option("--skip-bad", action="store_true", help="leave wrong rows out, and list them")
-    changed = "replace answers of earlier files; the answer withdraw takes one back"
+    option("--skip-bad", action="store_true", help="skip wrong rows and list them")
+    changed = 'replace answers of earlier files; the answer "withdraw" removes an earlier answer'
     option("--change", action="store_true", help=changed)
 
 
 def _add_page_arguments(serve: argparse.ArgumentParser, links: argparse.ArgumentParser) -> None:
     for sub in (serve, links):
         option = sub.add_argument
-        option("--port", type=int, default=8643, help="port of the page (default: %(default)s)")
-        public = "scheme and host under which a proxy offers the page, such as https://answers.example.org"
+        option("--port", type=int, default=8643, help="port of the answer page (default: %(default)s)")
+        public = "URL under which a proxy offers the page, for example https://answers.example.org"
         option("--public-url", metavar="URL", help=public)
-        option("--days", type=_days, help="days for which new links open it (default: 30)")
-    listen = "address of this machine to listen at (default: 127.0.0.1, no other machine may ask)"
+        option("--days", type=_days, help="number of days for which new links are valid (default: 30)")
+    listen = "address of this machine to listen at (default: 127.0.0.1, which other machines cannot reach)"
     serve.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=listen)
-    links.add_argument("experts", nargs="*", metavar="EXPERT", help="make a new link for each of these")
-    links.add_argument("--all", action="store_true", help="make new links for everybody who is asked")
-    links.add_argument("--revoke", action="store_true", help="revoke the links of the experts named")
+    links.add_argument(
+        "experts",
+        nargs="*",
+        metavar="EXPERT",
+        help="experts whose links are made, or revoked with --revoke (default: list all links)",
+    )
+    links.add_argument("--all", action="store_true", help="make new links for all experts with questions")
+    links.add_argument("--revoke", action="store_true", help="revoke the links of the named experts")
 
 
 def _days(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Start, stop and find a server on this machine: Label Studio, or the small local language model.
+"""Start or stop a server on this machine, or show its status: Label Studio or a small language model.
 
 examples: oversight server start label-studio
           oversight server start label-studio --public-url https://labels.example.org
@@ -6,10 +6,10 @@ examples: oversight server start label-studio
           oversight server start model           then, in study.toml: endpoint = "local"
           oversight server stop model
 
-Both servers listen on this machine alone and send nothing anywhere. The first start of Label Studio
-installs it in a separate environment (0.8 GB in the user's cache); the admin's password is in the file
-that ``status`` names. The model is SmolLM2-135M-Instruct, for trying a study without a key; its first
-start installs 93 MB of weights.
+Both servers listen on this machine only and send no data to other machines. The first start of Label
+Studio installs it in a separate environment (0.8 GB in the user's cache). ``status`` prints the path of
+the file with the administrator's password. The model is SmolLM2-135M-Instruct, for
+trying a study without an API key. Its first start installs 93 MB of weights.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ MODEL = "model"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight server``."""
     add = parser.add_argument
-    add("action", choices=("start", "stop", "status"), help="what to do")
-    add("server", choices=("label-studio", MODEL), help="with which server")
+    add("action", choices=("start", "stop", "status"), help="action to perform")
+    add("server", choices=("label-studio", MODEL), help="server to start, stop or look up")
     add_study(parser)
-    add("--port", type=int, default=0, help="port to listen on (default: any free one)")
-    behind = "address by which others reach Label Studio, through a proxy with TLS on this machine"
+    add("--port", type=int, default=0, help="port to listen on (default: any free port)")
+    behind = "address under which a TLS proxy on this machine offers Label Studio to other machines"
     add("--public-url", metavar="URL", default="", help=behind)
 
 

@@ -1,21 +1,22 @@
-"""Copy a study's database into another, empty one, or move the study there: to a PostgreSQL server, or back.
+"""Copy or move a study's database to a file or a PostgreSQL server, verify it, or upgrade it.
 
-Every row is read back and compared, in one transaction: the copy is whole or not there. It may be made while
-commands and pages write, and holds the study as of one moment. The copy is marked: it can be read, and
-collects nothing until `oversight store adopt` makes it the study. The old database must not be used then.
+`copy` needs an empty target. It compares every copied row in one transaction, so the copy is either complete
+or absent. Other commands may write to the study meanwhile; the copy holds the state of one moment. The copy
+is marked as read-only and collects no answers until `oversight store adopt` makes it the study's database.
+After that, do not use the old database.
 
 example: oversight store copy postgresql://db.example.org/ward     the password comes from PGPASSWORD
          oversight store copy ward-copy.db
          oversight store move postgresql://db.example.org/ward     also changes store in study.toml
          oversight store adopt     once study.toml names the copy, or the copy lies under the study's name
-         oversight store verify --head 3f2a...          the newest link that was noted at some time
-         oversight store verify audit.jsonl             a file that `label audit` wrote
-         oversight store upgrade   the database of an older version becomes one of this version
+         oversight store verify --head 3f2a...          a head that you noted earlier
+         oversight store verify audit.jsonl             a file written by `label audit`
+         oversight store upgrade   copies the database of an older version
 
-`verify` checks that nothing was altered: the links of all events, answers and comments against their events,
-and the drawn questions against the design as it was frozen. Without a noted head, whoever wrote the database
-or the file could have written it again as a whole. `upgrade` copies the study into a new database; the old
-one is only read and remains as a backup.
+`verify` checks that nothing was altered. It checks the hash links of all events, compares answers and
+comments with their events, and compares the drawn questions with the frozen design. Without a noted head, it
+cannot detect that somebody rewrote the whole database or file. `upgrade` copies the study into a new database
+of this version; the old database stays unchanged as a backup.
 """
 
 from __future__ import annotations
@@ -37,15 +38,19 @@ from oversight.harness.store import Store, copy_store, has_database, move_rows
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight store``."""
-    parser.add_argument("action", choices=["copy", "move", "adopt", "verify", "upgrade"])
+    parser.add_argument(
+        "action", choices=["copy", "move", "adopt", "verify", "upgrade"], help="action to perform"
+    )
     to = (
-        "copy, move: a file, or postgresql://USER@HOST/NAME without a password; upgrade: a new file, or a "
-        "new schema on a server (default: the old name with the version of the tables); verify: a file that "
-        "`label audit` wrote"
+        "copy, move: target file, or postgresql://USER@HOST/NAME without a password; upgrade: new file, or "
+        "name of a new schema on the server (default: the old name plus the new version); verify: file "
+        "written by `label audit` (default: the study's database)"
     )
     parser.add_argument("to", nargs="?", metavar="TO", help=to)
     add_study(parser)
-    parser.add_argument("--head", metavar="HASH", help="verify: head that was noted when it was printed")
+    parser.add_argument(
+        "--head", metavar="HASH", help="verify: head that you noted when a command printed it"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""How well annotators agree: Krippendorff's alpha with its interval, kappas, AC1, classes, people.
+"""Measure how well annotators agree: Krippendorff's alpha, kappas and AC1, also per class and annotator.
 
 examples: oversight panel agree ratings.csv
-          oversight panel agree                                (the ratings of the study here)
+          oversight panel agree                                (the ratings of this study)
           oversight panel agree ratings.csv --measurement ordinal --classes low,medium,high --svg alpha.svg
           oversight panel agree ratings.jsonl --measurement interval --json
 """
@@ -37,7 +37,7 @@ _MOST_IN_PAIRS = 50
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel agree``."""
     add_panel(parser)
-    told = "what the labels are, default nominal"
+    told = "scale of the labels (default: nominal)"
     parser.add_argument("--measurement", choices=LEVELS, default="nominal", help=told)
 
 

@@ -1,7 +1,7 @@
-"""Certify that a model beats the average annotator, without a truth.
+"""Certify that a model is more accurate than the average annotator, without true labels.
 
 examples: oversight panel certify ratings.csv --model predictions.csv
-          oversight panel certify --model large               (ratings and predictions of the study here)
+          oversight panel certify --model large               (ratings and predictions of this study)
           oversight panel certify ratings.csv --model p.csv --oracle some.csv --svg bounds.svg
           oversight panel certify
               --counts '{"L": 0.971, "U_e": 0.939, "N": 1821, "annotators": 3, "classes": 2}'
@@ -48,16 +48,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel certify``."""
     add = parser.add_argument
     add_panel(parser)
-    add("--model", help="a file with item, label, or the name of a model that the study ran")
-    add("--oracle", metavar="FILE", help="true labels of some items: checks the assumptions")
     add(
-        "--pool", action="store_true", help="items' annotators were drawn from a pool, which is what is meant"
+        "--model",
+        help="file with the columns item and label, or name of a model of the study",
     )
-    told = "split: two tails; paired: item by item, sharper; choose before looking (default: %(default)s)"
+    add("--oracle", metavar="FILE", help="file with true labels of some items, used to check the assumptions")
+    add(
+        "--pool",
+        action="store_true",
+        help="annotators were drawn at random from a pool, and the result should hold for that pool",
+    )
+    told = (
+        "split: bound model and annotators separately; paired: compare them item by item, with more power; "
+        "choose before you see results (default: %(default)s)"
+    )
     add("--test", choices=SUPERHUMAN_TESTS, default="split", help=told)
-    told = "test, too, whether the model may replace annotators, ε worth of cost allowed (default: 0.2)"
+    told = "also test if the model may replace annotators, allowing a disadvantage of EPSILON (default: 0.2)"
     add("--alternative", type=float, nargs="?", const=EPSILON, metavar="EPSILON", help=told)
-    add("--counts", help=f"published numbers: a JSON object with {', '.join(_NEEDED)}")
+    add("--counts", help=f"use published numbers instead of ratings: a JSON object with {', '.join(_NEEDED)}")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,9 +1,9 @@
-"""Judge annotators and models by a panel: several annotators per item, who choose among all classes.
+"""Evaluate annotators and models with a panel, where several annotators label each item with any class.
 
-examples: oversight panel agree                      how well the annotators of the study here agree
-          oversight panel agree ratings.csv          the same of a file, without a study
+examples: oversight panel agree                      how well the annotators of this study agree
+          oversight panel agree ratings.csv          the same for a file, without a study
           oversight panel certify --model large      whether a model beats the average annotator
-          oversight panel parity --model large       model and annotators against a vote
+          oversight panel parity --model large       model and annotators compared with a vote
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             description=text,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+        action.add_argument(
+            "--json",
+            action="store_true",
+            default=argparse.SUPPRESS,
+            help="print one JSON object instead of text",
+        )
         module.add_arguments(action)
 
 

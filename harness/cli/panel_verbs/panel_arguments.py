@@ -21,13 +21,17 @@ def add_panel(parser: argparse.ArgumentParser) -> None:
     add(
         "ratings",
         nargs="?",
-        help="CSV, JSON Lines or Parquet with the columns item, annotator, label; one row a rating "
-        "(default: those in the study's database)",
+        help="CSV, JSON Lines or Parquet file with one row per rating and columns item, annotator and label "
+        "(default: the ratings in the study's database)",
     )
     add_study(parser)
-    add("--classes", type=split_names, help="all classes in their order, by commas (default: those seen)")
-    add("--level", type=_level, default=0.95, metavar="LEVEL", help="confidence level, default 0.95")
-    add("--svg", metavar="FILE", help="write the picture there")
+    add(
+        "--classes",
+        type=split_names,
+        help="comma-separated list of all classes, in order (default: the classes in the ratings)",
+    )
+    add("--level", type=_level, default=0.95, metavar="LEVEL", help="confidence level (default: 0.95)")
+    add("--svg", metavar="FILE", help="write the plot as an SVG file")
 
 
 def panel_study(args: argparse.Namespace) -> PanelStudy:

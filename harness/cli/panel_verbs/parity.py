@@ -1,4 +1,4 @@
-"""Human and model against a vote, by how certain the vote is.
+"""Compare human and model accuracy against the annotators' vote, by how certain the vote is.
 
 examples: oversight panel parity ratings.csv --model predictions.csv
           oversight panel parity ratings.csv --model predictions.csv --positive 1 --svg parity.svg
@@ -31,12 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight panel parity``."""
     add = parser.add_argument
     add_panel(parser)
-    add("--model", required=True, help="a file with item, label, or the name of a model that the study ran")
-    add("--humans", type=split_names, help="annotators that are judged, by commas (default: all)")
-    add("--voters", type=split_names, help="annotators whose votes are the truth, by commas (default: all)")
-    add("--circular", action="store_true", help="leave a rater's vote in, as published")
-    add("--positive", metavar="CLASS", help="add precision, recall and F1 of this class")
-    add("--reference", metavar="FILE", help="experts' labels: adds HLPI and HLPRI")
+    add(
+        "--model", required=True, help="file with the columns item and label, or name of a model of the study"
+    )
+    add("--humans", type=split_names, help="comma-separated annotators to evaluate (default: all)")
+    add(
+        "--voters",
+        type=split_names,
+        help="comma-separated annotators whose votes define the truth (default: all)",
+    )
+    add(
+        "--circular",
+        action="store_true",
+        help="keep an evaluated annotator's own vote in the reference, as in the paper",
+    )
+    add("--positive", metavar="CLASS", help="also show precision, recall and F1 of this class")
+    add(
+        "--reference",
+        metavar="FILE",
+        help="file with experts' labels; adds the human-level indices HLPI and HLPRI",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

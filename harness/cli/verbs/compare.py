@@ -1,8 +1,9 @@
-"""Which model is better, on the same items and the same expert answers.
+"""Compare models on the same items and the same expert answers.
 
-Two models: their difference with interval and p-value; more: a ranking in which models that the
-data cannot tell apart share ranks. How depends on how the questions were drawn: resolved items
-give McNemar's exact test, any recorded propensities the paired estimator.
+With two models, the result is their difference with its interval and p-value. With three or more, it is a
+ranking in which models that the data cannot tell apart share a rank. The test depends on how the
+questions were drawn: McNemar's exact test if the items are resolved, the paired estimator if
+propensities were recorded.
 
 examples: oversight compare
           oversight compare --model large --model small --test sign
@@ -37,11 +38,18 @@ from oversight.harness.types import method_words
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight compare``."""
     add_study(parser)
-    parser.add_argument("--model", action="append", help="models to compare (default: all but judges)")
     parser.add_argument(
-        "--test", choices=COMPARE_TESTS, default="auto", help="default: what the protocol allows"
+        "--model",
+        action="append",
+        help="name of a model to compare; may be repeated (default: all models except judges)",
     )
-    by_class = "compare by the metrics and costs under [estimate] in study.toml, not by accuracy"
+    parser.add_argument(
+        "--test",
+        choices=COMPARE_TESTS,
+        default="auto",
+        help="test to use (default: auto, which chooses the test by the study's protocol)",
+    )
+    by_class = "compare by the metrics and costs under [estimate] in study.toml instead of accuracy"
     parser.add_argument("--by-class", action="store_true", help=by_class)
     add_settings(parser, "estimate.level=0.9")
 

@@ -1,4 +1,4 @@
-"""Accuracy of every model from the experts' yes and no answers, with its interval.
+"""Estimate the accuracy of every model from the experts' yes/no answers, with intervals.
 
 examples: oversight estimate
           oversight estimate --all
@@ -59,21 +59,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight estimate``."""
     add_study(parser)
     add = parser.add_argument
-    add("--model", action="append", help="name of a model that was run; may be repeated")
-    add("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
-    add("--counts", help="estimate from counts alone: a JSON object with K, S_o, n_o, S_c, n_c")
+    add(
+        "--model", action="append", help="name of a model that was run; may be repeated (default: all models)"
+    )
+    add(
+        "--open-key",
+        metavar="FILE",
+        help="file with the true labels; shows the true accuracies beside the estimates",
+    )
+    add("--counts", help="estimate from counts instead of a study: a JSON object with K, S_o, n_o, S_c, n_c")
     add_settings(parser, "estimate.level=0.9")
-    add("--format", choices=FORMATS, help="print the accuracies as a table in this format")
+    add("--format", choices=FORMATS, help="print only the accuracies, as a table in this format")
     add("--all", action="store_true", help="show all estimators, notes and checks")
     add(
         "--estimators",
         choices=("paper",),
-        help="paper: Ord, Comp, IVW and ML by the conventions of the partitioned-supervision paper",
+        help="paper: show Ord, Comp, IVW and ML as defined in the partitioned-supervision paper",
     )
-    add("--look", metavar="J/L", help="this is look J of L planned ones: widen the interval accordingly")
-    add("--anytime", action="store_true", help="add the interval that may be watched as labels arrive")
-    add("--joint", action="store_true", help="widen the intervals so that those of all models hold together")
-    add("--gold", help="correct for experts' errors: JSON with yes_on_true, n_true, no_on_false, n_false")
+    add(
+        "--look",
+        metavar="J/L",
+        help="widen the intervals for interim analysis J of L planned analyses, for example 2/5",
+    )
+    add(
+        "--anytime",
+        action="store_true",
+        help="add an interval that stays valid if it is checked repeatedly while labels arrive",
+    )
+    add(
+        "--joint",
+        action="store_true",
+        help="widen the intervals so that the intervals of all models hold jointly",
+    )
+    add(
+        "--gold",
+        help="correct for experts' errors: a JSON object with yes_on_true, n_true, no_on_false, n_false",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

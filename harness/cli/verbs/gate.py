@@ -1,14 +1,15 @@
-"""Hold a model against a bar, for continuous integration: pass, fail or undecided, from experts' answers.
+"""Test in continuous integration whether a model meets a requirement, from experts' answers.
 
 examples: oversight gate --at-least 0.8
           oversight gate --not-worse-than baseline --margin 0.02 --model candidate --junit gate.xml
           oversight gate --at-least 0.8 --markdown "$GITHUB_STEP_SUMMARY" --json
 
-exit codes: 0 pass, 1 fail, 3 undecided (and 2, as everywhere: something given is wrong)
+exit codes: 0 pass, 1 fail, 2 the input is wrong, 3 undecided
 
-Each verdict is wrong with probability at most 5 %, also exactly at the bar, and however often the gate is
-asked as answers arrive. A planned look is narrower, valid as the look it is, and recorded: --look 1/1 when
-all answers are in, --look 2/5 for the second of five.
+Each verdict is wrong with probability at most 5 %, even if the accuracy equals the required one, and even if
+the gate runs repeatedly while answers arrive. With --look the interval is narrower, but it is valid only for
+that planned analysis, which is recorded. Use --look 1/1 for one analysis of all answers, and --look 2/5 for
+the second of five.
 """
 
 from __future__ import annotations
@@ -35,15 +36,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--at-least",
         type=float,
         metavar="A",
-        help="pass if the accuracy is at least this number, such as 0.8",
+        help="pass if the accuracy is at least this number, for example 0.8",
     )
-    add("--not-worse-than", metavar="BASELINE", help="pass if not worse than this model by over --margin")
-    add("--margin", type=float, metavar="M", help="what may be lost: 0.02 is 2 points")
-    add("--model", action="append", help="model to judge (default: the only one that is not the baseline)")
+    add(
+        "--not-worse-than",
+        metavar="BASELINE",
+        help="pass if the model is at most --margin worse than this baseline model",
+    )
+    add(
+        "--margin",
+        type=float,
+        metavar="M",
+        help="with --not-worse-than: largest accepted loss of accuracy; 0.02 means 2 percentage points",
+    )
+    add(
+        "--model",
+        action="append",
+        help="name of the model to test (default: the only model that is not the baseline)",
+    )
     add_settings(parser, "estimate.level=0.9")
-    add("--look", metavar="J/L", help="this is look J of L planned ones; 1/1 is one look at all answers")
-    add("--junit", metavar="FILE", help="write JUnit's XML; undecided is a failure of that type")
-    add("--markdown", metavar="FILE", help="write a summary in Markdown, added at the end of a file there is")
+    add(
+        "--look",
+        metavar="J/L",
+        help="run interim analysis J of L planned analyses; 1/1 is a single analysis of all answers",
+    )
+    add(
+        "--junit",
+        metavar="FILE",
+        help='write a JUnit XML report; an undecided gate is a failure of type "undecided"',
+    )
+    add("--markdown", metavar="FILE", help="write a Markdown summary; append if the file exists")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Look at the items and write a commented study.toml, a roster and a prompt to start from.
+"""Write a commented study.toml, a roster and a prompt for a new study, based on its items.
 
 example: oversight init --classes cardiology,neurology,nephrology
          oversight init --classes '"yes, at once","no"'          put a name with a comma in quotes
@@ -6,9 +6,9 @@ example: oversight init --classes cardiology,neurology,nephrology
          oversight init --model gpt-5-mini --endpoint https://api.openai.com/v1
          oversight init ../second --from . --protocol disagreement
 
-The one data file of the folder is taken (CSV, JSON Lines, Parquet, Excel). Columns, classes, strata and a
-limit on tokens are proposed from it: asked about on a terminal, and told otherwise. A terminal also asks what
-you want to know, and chooses the protocol by it.
+The items are read from the folder's only data file (CSV, JSON Lines, Parquet or Excel). The command proposes
+columns, classes, strata and a token limit. On a terminal it asks you to confirm each proposal; otherwise it
+prints them. On a terminal it also asks what you want to know, and chooses the protocol from your answer.
 """
 
 from __future__ import annotations
@@ -40,27 +40,40 @@ from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight init``."""
-    parser.add_argument("folder", nargs="?", default=".", help="where to write (default: here)")
-    parser.add_argument("--items", help="file with the items (default: the one that exists)")
-    parser.add_argument("--text", metavar="COLUMN", help="column with what is asked (default: looked for)")
-    parser.add_argument("--classes", help="fixed classes, separated by commas")
-    seed = "seed of every draw (default: a random one; a known seed is for examples, not for real studies)"
+    parser.add_argument(
+        "folder", nargs="?", default=".", help="folder to write the study to (default: the current folder)"
+    )
+    parser.add_argument("--items", help="file with the items (default: the only data file in the folder)")
+    parser.add_argument(
+        "--text", metavar="COLUMN", help="column with the text of each item (default: detected from the file)"
+    )
+    parser.add_argument("--classes", help="comma-separated classes, the same for every item")
+    seed = (
+        "seed of every random draw (default: random); set a known seed only in examples, not in real studies"
+    )
     parser.add_argument("--seed", type=int, help=seed)
-    told = "models answer in words, which experts judge by criteria or sentences; see docs/open-answers.md"
+    told = (
+        "study open answers: models answer in text, and experts judge its criteria or sentences; see "
+        "docs/open-answers.md"
+    )
     parser.add_argument("--open", action="store_true", help=told)
-    parser.add_argument("--preset", choices=sorted(PRESETS), help="a public benchmark instead")
+    parser.add_argument(
+        "--preset", choices=sorted(PRESETS), help="use the items of this public benchmark instead of a file"
+    )
     add = parser.add_argument
-    drawn = "how questions are drawn; see docs/choose.md (default: partitioned)"
+    drawn = "method of drawing questions; see docs/choose.md (default: partitioned)"
     add("--protocol", choices=[name for name in PROTOCOLS if name != OPEN_PROTOCOL], help=drawn)
     add(
         "--model",
         metavar="NAME",
-        help="the model to ask, as its endpoint calls it (default: a small local one)",
+        help="model to evaluate, under the name its endpoint uses (default: a small local model)",
     )
     add("--endpoint", metavar="URL", help=f"base URL of the model's endpoint (default: {OPENAI})")
-    copied = "take classes, experts, models and settings of the study in this folder"
+    copied = "folder of a study whose classes, experts, models and settings are copied"
     add("--from", dest="source", metavar="STUDY", help=copied)
-    recoded = "encoding of a CSV or JSON Lines file of items that is not UTF-8; a UTF-8 copy is written"
+    recoded = (
+        "encoding of a CSV or JSON Lines items file that is not in UTF-8; the command writes a UTF-8 copy"
+    )
     add("--encoding", metavar="NAME", help=recoded)
 
 

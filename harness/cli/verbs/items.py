@@ -1,4 +1,4 @@
-"""Check the items of a study, write them as a file, take one out of the study or correct one.
+"""Check or export the items of a study, or remove or correct one item.
 
 example: oversight items check
          oversight items export items.jsonl key.csv
@@ -6,9 +6,9 @@ example: oversight items check
          oversight items correct ward-18 --reason "a typo" --answers keep
          oversight items correct ward-19 --reason "a wrong dose" --answers withdraw
 
-Of a public benchmark `check` also says what became of its rows, beside the published numbers; `export` writes
-its answers to the second file, and nowhere else. `remove` and `correct` change a study that has begun; a
-correction is read from the items file, so change the text there first.
+For a public benchmark, `check` also compares the number of kept and dropped rows with the published numbers,
+and `export` writes the correct answers to the second file only. `remove` and `correct` work on a study that
+has begun. `correct` reads the new text from the items file, so change the text there first.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ from oversight.harness.output import counted
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight items``."""
-    parser.add_argument("action", choices=["check", "export", "remove", "correct"])
-    named = "export: the file to write, JSON Lines; remove, correct: the item's id"
+    parser.add_argument("action", choices=["check", "export", "remove", "correct"], help="action to perform")
+    named = "export: JSON Lines file to write; remove, correct: id of the item"
     parser.add_argument("file", nargs="?", metavar="FILE|ID", help=named)
-    key = "export: the file for the answers that a preset brings"
+    key = "export: file to write the correct answers of a public benchmark to"
     parser.add_argument("key", nargs="?", metavar="KEY", help=key)
     add_study(parser)
-    parser.add_argument("--reason", help="remove, correct: why, for the audit trail")
-    erased = "remove: erase the item's text and answers from the audit trail, too"
+    parser.add_argument("--reason", help="remove, correct: reason to record in the audit trail (required)")
+    erased = "remove: also erase the item's text and answers from the audit trail"
     parser.add_argument("--erase", action="store_true", help=erased)
-    answers = "correct: answers and predictions about the item stay, or are withdrawn and asked for again"
+    answers = (
+        "correct: keep the answers and predictions about the item, or withdraw them and ask again (required)"
+    )
     parser.add_argument("--answers", choices=["keep", "withdraw"], help=answers)
 
 

@@ -6,11 +6,12 @@ examples: oversight judge
           oversight judge import probabilities.csv --judge small
           oversight judge ask --url https://host --type choice --judge decide
 
-import stores a file with a probability of every option; ask puts the items to an endpoint that answers POST
-/v1/systemone. Numbers are made of experts' answers, weighted by their propensities; a judge's word never
-counts as the truth. --json prints everything, classes and the calibration curve included.
+`report` measures the judges. `import` stores the probability of every option from a file. `ask` sends the
+items to an endpoint that answers POST /v1/systemone. All measures are computed from experts' answers,
+weighted by their propensities; a judge's probabilities never count as the truth. --json also prints the
+results per class and the calibration curve.
 
-exit codes: 0 done, 1 a calibration fails where it is checked, 3 it is undecided
+exit codes: 0 done, 1 the tested calibration fails, 2 the input is wrong, 3 the test is undecided
 """
 
 from __future__ import annotations
@@ -38,16 +39,33 @@ _CODES = {"pass": 0, "fail": 1, "undecided": 3}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight judge``."""
     add = parser.add_argument
-    add("action", nargs="?", choices=["report", "import", "ask"], default="report")
-    add("file", nargs="?", help="import: CSV, JSON Lines or Parquet with item and a probability per option")
+    add("action", nargs="?", choices=["report", "import", "ask"], default="report", help="default: report")
+    add(
+        "file",
+        nargs="?",
+        help="import: CSV, JSON Lines or Parquet file with an item column and a probability per option",
+    )
     add_study(parser)
-    add("--judge", action="append", help="name of a judge; may be repeated (default: the study's)")
-    add("--model", action="append", help="model whose accuracy is corrected; may be repeated (default: all)")
-    add("--against", metavar="STUDY", help="does the calibration made on this study hold here?")
-    add("--by", metavar="COLUMN", help="does it hold from group to group? a column of the items, or: model")
-    add("--margin", type=float, default=0.1, help="gap up to which it holds (default: %(default)s)")
-    add("--level", type=float, help="confidence level (default: the study's, 0.95)")
-    add("--url", help="ask: the endpoint, or its name under [endpoints]")
+    add(
+        "--judge", action="append", help="name of a judge; may be repeated (default: all judges of the study)"
+    )
+    add(
+        "--model",
+        action="append",
+        help="name of a model whose accuracy is estimated with the judges; may be repeated (default: all)",
+    )
+    add(
+        "--against", metavar="STUDY", help="study file whose judge calibration is tested on the current study"
+    )
+    add("--by", metavar="COLUMN", help="test the calibration across groups: name an item column, or model")
+    add(
+        "--margin",
+        type=float,
+        default=0.1,
+        help="largest calibration gap that still counts as holding (default: %(default)s)",
+    )
+    add("--level", type=float, help="confidence level (default: the level set in the study)")
+    add("--url", help="ask: URL of the endpoint, or its name under [endpoints] in study.toml")
     add("--type", choices=KINDS, help="ask: type of the questions (default: choice)")
 
 

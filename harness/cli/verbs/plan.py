@@ -1,15 +1,15 @@
-"""How many questions an interval costs, and what a number of questions buys.
+"""Compute how many questions an interval needs, or which interval a number of questions gives.
 
 examples: oversight plan --width 0.05
           oversight plan --questions 300 --set experts.protocol=targeted
           oversight plan --options 10 --accuracy 0.7 --width 0.03
           oversight plan --options 4 --accuracy 0.8 --models 5 --questions 500
 
-In a study whose experts have answered something (a pilot), it tells of every model what the votes of all
-models, the study's judge, and items drawn from the study's by agreement save. With --options it needs no
-study: it compares protocols at a guessed accuracy. At least 80 % of studies reach the half-width, and at
-least 80 % detect the difference. In Python, ov.plan also takes another power, experts' error rates, and
-clusters of items.
+If experts have answered some questions of the study (a pilot), the plan shows for every model how many
+questions are saved by three methods: the votes of all models, the study's judge, and sampling items by how
+models agree. With --options no study is needed: the plan compares protocols at a guessed accuracy. At least
+80 % of studies reach the planned half-width, and at least 80 % detect the planned difference. In Python,
+ov.plan also accepts another power, experts' error rates and clusters of items.
 """
 
 from __future__ import annotations
@@ -61,18 +61,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight plan``."""
     add_study(parser)
     add = parser.add_argument
-    add("--model", action="append", help="with a study: name of a model that was run; may be repeated")
-    add("--options", type=int, metavar="K", help="without a study: options per item")
-    add("--accuracy", type=float, metavar="A", help="a guess (default 0.7)")
-    add("--models", type=int, metavar="M", help="models measured (default 1)")
+    add(
+        "--model",
+        action="append",
+        help="with a study: name of a model that was run; may be repeated (default: all models)",
+    )
+    add("--options", type=int, metavar="K", help="plan without a study: number of options per item")
+    add(
+        "--accuracy",
+        type=float,
+        metavar="A",
+        help="with --options: guessed accuracy of the models (default: 0.7)",
+    )
+    add("--models", type=int, metavar="M", help="with --options: number of models to measure (default: 1)")
     size = parser.add_mutually_exclusive_group()
     size.add_argument(
         "--width",
         type=float,
         metavar="H",
-        help="half-width that 80 %% of studies reach; 0.03 is 3 points (default)",
+        help="half-width of the interval to plan for, reached in 80 %% of studies "
+        "(default: 0.03, which is 3 percentage points)",
     )
-    size.add_argument("--questions", type=int, metavar="N", help="questions there is money for")
+    size.add_argument(
+        "--questions", type=int, metavar="N", help="plan for this number of questions instead of a half-width"
+    )
     add_settings(parser, "estimate.level=0.9")
 
 

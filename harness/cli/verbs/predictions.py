@@ -1,10 +1,10 @@
-"""Bring in answers of models that another program ran, make items of its log, or take answers and scores out.
+"""Import model answers from another program, extract items from its log, or export answers or scores.
 
-reread reads the stored replies again with the present reader and the pattern of study.toml, if it has one. It
-shows what would change; with --write it stores that.
+`reread` parses the stored replies again with the current parser and with the pattern of study.toml, if it is
+set. It prints what would change; with --write it also stores the changes.
 
-scores writes what the experts' answers say of each sample, for: inspect score --scorer
-inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
+`scores` writes a score for each sample, taken from the experts' answers, to be used with: inspect score
+--scorer inspect_ai/precomputed_scores -S scores=FILE --metric oversight/expert_accuracy
 
 example: oversight predictions import logs/2026-11-21_questions.eval --model gpt-5-mini
 """
@@ -28,16 +28,21 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight predictions``."""
     add = parser.add_argument
-    add("action", choices=["import", "items", "export", "scores", "reread"])
+    add("action", choices=["import", "items", "export", "scores", "reread"], help="action to perform")
     add(
         "file",
         nargs="?",
-        help="the log to read, or the file to write: .csv, .jsonl, .parquet for export, .jsonl for scores",
+        help="import, items: log file to read; export: .csv, .jsonl or .parquet file to write; scores: "
+        ".jsonl file to write",
     )
-    add("--format", choices=list(READERS), help="told by the file's name if left out")
-    add("--model", help="import, scores: the name under which the model is estimated")
-    add("--write", action="store_true", help="reread: store what is read")
-    add("items", nargs="?", metavar="ITEMS", help="items: the file to write (default: items.jsonl)")
+    add(
+        "--format",
+        choices=list(READERS),
+        help="import, items: format of the log (default: detected from the file name)",
+    )
+    add("--model", help="import, scores: name of the model in the study (required); reread: only this model")
+    add("--write", action="store_true", help="reread: store the changes")
+    add("items", nargs="?", metavar="ITEMS", help="items: file to write the items to (default: items.jsonl)")
     add_study(parser)
 
 

@@ -1,4 +1,4 @@
-"""Write the study's page as one HTML file that needs no network: what ``oversight view`` serves.
+"""Write the page of ``oversight view`` as one HTML file that works offline.
 
 example: oversight report ward.html --open-key key.csv
          oversight report --no-texts
@@ -18,9 +18,17 @@ from oversight.harness.view import ExportOptions, write_page
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight report``."""
     add_study(parser)
-    parser.add_argument("file", nargs="?", default="report.html", help="default: %(default)s")
-    parser.add_argument("--open-key", metavar="FILE", help="show the truth by this key beside the estimates")
-    parser.add_argument("--no-texts", action="store_true", help="leave out texts, replies, comments, prompts")
+    parser.add_argument(
+        "file", nargs="?", default="report.html", help="HTML file to write (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--open-key",
+        metavar="FILE",
+        help="file with the true labels; shows the true accuracies beside the estimates",
+    )
+    parser.add_argument(
+        "--no-texts", action="store_true", help="omit item texts, replies, comments and prompts"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

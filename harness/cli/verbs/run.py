@@ -1,4 +1,4 @@
-"""Ask models about every item; run again to go on after an interruption.
+"""Ask models about every item. After an interruption, run the same command again to continue.
 
 example: oversight run --model small --dry-run
          oversight run --on auto --budget-usd 40     on every node of a Ray cluster
@@ -37,17 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight run``."""
     add = parser.add_argument
     add_study(parser)
-    add("--model", action="append", help="name in study.toml [models]; may be repeated")
-    add("--workflow", metavar="NAME", help="a workflow of the library, a .py file or an exported .json file")
-    add("--sample", type=int, metavar="N", help="a first look: ask about N items drawn at random")
-    add("--retry-errors", action="store_true", help="ask again where calls failed (refused: always)")
-    add("--dry-run", action="store_true", help="send nothing: count calls, tokens, dollars")
-    add("--budget-usd", type=float, metavar="X", help="stop before the runs cost more")
-    add("--budget-tokens", type=int, metavar="N", help="stop before the runs use more")
-    add("--budget-requests", type=int, metavar="N", help="stop before the runs make more calls")
+    add(
+        "--model",
+        action="append",
+        help="name of a model under [models] in study.toml; may be repeated (default: all models)",
+    )
+    add(
+        "--workflow",
+        metavar="NAME",
+        help="run a workflow instead of single calls: a library name, a .py file or an exported .json file",
+    )
+    add("--sample", type=int, metavar="N", help="ask only about N randomly drawn items (default: all items)")
+    add("--retry-errors", action="store_true", help="retry failed calls (refused calls are always retried)")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="print the expected calls, tokens and cost without sending requests",
+    )
+    add("--budget-usd", type=float, metavar="X", help="stop before the total cost exceeds X dollars")
+    add("--budget-tokens", type=int, metavar="N", help="stop before the total use exceeds N tokens")
+    add("--budget-requests", type=int, metavar="N", help="stop before the total number of calls exceeds N")
     add_verbose(parser)
     add_shared_terms(parser)
-    told = "use the Batch API: wait for the answers, look once, or give up what is under way"
+    told = "use the Batch API: wait for all answers, check once, or cancel unfinished batches (default: wait)"
     add("--batch", nargs="?", const="wait", choices=["wait", "once", "cancel"], help=told)
 
 

@@ -1,6 +1,6 @@
-"""Open the study's page: labels arriving, intervals closing, every item behind every number.
+"""Open the study's page in a browser: arriving labels, estimates with intervals, and the items behind them.
 
-The page is served on this machine alone, to whoever has the address printed; it reads and never writes.
+The page is served on this machine only, to anyone who has the printed address. It never changes the study.
 With --json the address is printed as JSON, and no browser opens.
 
 example: oversight view
@@ -26,12 +26,18 @@ from oversight.harness.output import reveal
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``oversight view``."""
     add_study(parser)
-    parser.add_argument("--port", type=int, default=8642, help="0 takes a free one (default: %(default)s)")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=8642,
+        help="port to listen on; 0 chooses a free port (default: %(default)s)",
+    )
     parser.add_argument(
         "--expose",
         metavar="ADDRESS",
-        help="listen at this address of this machine (0.0.0.0: all), so that other machines may ask; whoever "
-        "has the printed address reads the whole study, and what is sent is not encrypted",
+        help="listen at this address of this machine, so that other machines can connect; 0.0.0.0 is every "
+        "address. Anyone with the printed address can read the whole study; traffic is not encrypted "
+        "(default: 127.0.0.1)",
     )
 
 
