@@ -1,6 +1,7 @@
 """Protocols, and parts of the page, by name: tables of strings, each loaded when it is asked for.
 
-A new protocol is one file that defines its class, and one line here.
+A new protocol is one file that defines its class, one line here, and one in the stub of its package. What
+`init` prints lists all protocols, so frozen texts change with it: tests/studies/README.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,19 @@ PROTOCOLS = {
     "panel-random": "oversight.protocols.routing.panel_draw:RandomPanel",
     "open-answers": "oversight.protocols.open_answers.open_protocol:OpenAnswers",
 }
-"""Name in study.toml and on every question → where the class is."""
+"""Name in study.toml and on every question → where the class is. Add new ones after the second: ``oversight
+plan`` takes the first for uniform options, the second for predicted ones."""
+
+DEFAULT_PROTOCOL = "partitioned"
+"""Protocol of a study that names none."""
+
+AIMS = {
+    "how accurate a model is": "partitioned",
+    "which of two models is better": "disagreement",
+    "whether a new model is not worse than the present one": "targeted",
+    "what several annotators per item say": "panel",
+}
+"""What a user wants to know → the protocol for it."""
 
 OPEN_PROTOCOL = "open-answers"
 """Protocol of studies with open answers."""

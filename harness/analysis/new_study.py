@@ -13,6 +13,7 @@ from typing import Any
 from oversight.harness.config import OPENAI, SCHEMA_FILE, STUDY_FILE, SearchSection, read_schema_text
 from oversight.harness.datasets import PRESETS, BadRows, Row, read_portions
 from oversight.harness.errors import BadInput
+from oversight.harness.registry import DEFAULT_PROTOCOL
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".csv.gz", ".jsonl.gz")
 _TEXT = (
@@ -416,7 +417,7 @@ def begin_study(
     classes: Sequence[str] = (),
     preset: str | None = None,
     seed: int | None = None,
-    protocol: str = "partitioned",
+    protocol: str = DEFAULT_PROTOCOL,
     model: str | None = None,
     endpoint: str = OPENAI,
 ) -> list[Path]:

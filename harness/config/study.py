@@ -12,7 +12,7 @@ from pydantic import AliasPath, Field, field_validator, model_validator
 from oversight.harness.config.models import AnswerForm, EndpointSection, ModelSection, Section, check_pattern
 from oversight.harness.errors import ConfigError
 from oversight.harness.output import did_you_mean, keep_secret, redact
-from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS, state_protocol
+from oversight.harness.registry import DEFAULT_PROTOCOL, OPEN_PROTOCOL, PROTOCOLS, state_protocol
 from oversight.harness.types import ProtocolStatement
 
 
@@ -272,7 +272,7 @@ class ExpertsSection(Section):
     """
 
     roster: str = "experts.toml"
-    protocol: str = Field(default=next(iter(PROTOCOLS)), json_schema_extra={"enum": list(PROTOCOLS)})
+    protocol: str = Field(default=DEFAULT_PROTOCOL, json_schema_extra={"enum": list(PROTOCOLS)})
     options_per_item: int = Field(default=1, ge=1)
     annotators_per_item: int = Field(default=3, ge=2)
     models: list[str] = Field(default=[])
@@ -478,7 +478,8 @@ class EstimateSection(Section):
     level
         Confidence level of intervals.
     interval
-        Kind of interval: ``"exact"``, or a name of those in docs/estimators.md.
+        Kind of interval: ``exact``, or ``score``, ``likelihood_ratio``, ``wald``, ``blaker``, ``wilson``,
+        ``jeffreys``, ``clopper_pearson``.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
         panel.

@@ -32,7 +32,7 @@ def test_a_named_model_is_written_with_its_endpoint(folder: Path, oversight: Ove
     (name, model) = next(iter(read_study("study.toml").models.items()))
     assert (name, model.model, model.endpoint) == ("Model-7B", "org/Model 7B", "http://127.0.0.1:9/v1")
     refused = oversight("init", "other", "--items", "notes.csv", "--endpoint", "http://x/v1", code=2)["error"]
-    assert "name the model, too" in refused
+    assert "also name the model" in refused
 
 
 def test_a_study_begins_like_another_one(folder: Path, oversight: Oversight) -> None:

@@ -35,7 +35,7 @@ from oversight.harness.datasets import PRESETS
 from oversight.harness.errors import BadInput
 from oversight.harness.machine import write_whole
 from oversight.harness.output import counted, did_you_mean
-from oversight.harness.registry import OPEN_PROTOCOL, PROTOCOLS
+from oversight.harness.registry import AIMS, DEFAULT_PROTOCOL, OPEN_PROTOCOL, PROTOCOLS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     if args.open:
         return _begin_open(args)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not args.json
-    protocol = args.protocol or (_choose_protocol() if asks else "partitioned")
+    protocol = args.protocol or (_choose_protocol() if asks else DEFAULT_PROTOCOL)
     classes = split_names(args.classes or "")
     items, proposal = args.items, None
     if not args.preset:
@@ -125,24 +125,15 @@ def _begin_like(args: argparse.Namespace) -> int:
     return 0
 
 
-_AIMS = {
-    "how accurate a model is": "partitioned",
-    "which of two models is better": "disagreement",
-    "whether a new model is not worse than the present one": "targeted",
-    "what several annotators per item say": "panel",
-}
-"""What a user wants to know, and the protocol for it."""
-
-
 def _choose_protocol() -> str:
     """Ask what the user wants to know; return the protocol for it."""
     sys.stdout.write("What do you want to know?\n")
-    for number, aim in enumerate(_AIMS, start=1):
+    for number, aim in enumerate(AIMS, start=1):
         sys.stdout.write(f"  {number}  {aim}\n")
     chosen = _put("number", "1")
-    if chosen not in map(str, range(1, len(_AIMS) + 1)):
-        raise BadInput(f"give a number from 1 to {len(_AIMS)}, not {chosen!r}")
-    return [*_AIMS.values()][int(chosen) - 1]
+    if chosen not in map(str, range(1, len(AIMS) + 1)):
+        raise BadInput(f"give a number from 1 to {len(AIMS)}, not {chosen!r}")
+    return [*AIMS.values()][int(chosen) - 1]
 
 
 def _recode(folder: str, items: str | None, encoding: str) -> str:
