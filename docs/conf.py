@@ -16,7 +16,7 @@ project_copyright = "oversight contributors, Apache-2.0"
 version = release = __version__
 
 extensions = [
-    "myst_nb",  # pages in Markdown, and the notebooks with what they gave when they were run
+    "myst_nb",  # Markdown pages, and notebooks with their stored outputs
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",

@@ -89,7 +89,9 @@ def route_questions(
         if number is not None and number < 1:
             raise BadInput(f"{name} must be at least 1, is {number}")
     if second and (more is None or questions is not None):
-        raise BadInput("--second says what --more N draws: second questions about items answered no")
+        raise BadInput(
+            "--second needs --more N alone, the number of second questions to draw about items answered no"
+        )
     roster = read_roster(study.path(study.experts.roster))
     if has_database(study.store_url):  # the database is created after the items were read
         with Store(study.store_url) as store:

@@ -105,7 +105,8 @@ def _measure(call: Call, task_size: int) -> int:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise BadCall(f"{what}: must be a text, not {type(value).__name__}")
-    # Lone surrogates and zeros are text to Python, and errors to what sends or stores them.
+    # Python strings may hold unpaired surrogates and NUL characters, but HTTP clients and
+    # databases reject them.
     return value.encode(errors="replace").decode().replace("\0", "?")
 
 

@@ -153,9 +153,9 @@ def _question(text: str, shape: PromptFormat) -> str:
 
 
 def shown_examples(call: Call, item: Item, shape: PromptFormat) -> Iterator[tuple[Example, str]]:
-    """The study's examples that a call shows, with answers in the form of this item's.
+    """The study's examples to include in a call, with answers formatted like the item's options.
 
-    None are shown if no answer is requested, and none whose answer is not an option of the item.
+    Yields nothing if no answer is requested. Omits examples whose answer is not an option of the item.
     """
     for example in shape.examples[: call.examples] if any(map(is_answer, call.fields)) else ():
         if example.answer in item.options:

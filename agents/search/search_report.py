@@ -140,7 +140,7 @@ def _within(found: _Bounded, board: Board | None) -> _Bounded:
 
 
 def pareto(fitness: Mapping[str, Standing]) -> set[str]:
-    """Candidates for which no other is better with at most as many tokens."""
+    """Pareto-optimal candidates: no other is as good in score and tokens, and better in one of them."""
     return {
         a
         for a, f in fitness.items()
@@ -279,7 +279,7 @@ def _difference(context: SearchContext, winner: str) -> str:
         return "unknown: no test item has an answer of both"
     half = 1.96 * found.se
     ends = np.array([found.difference, found.difference - half, found.difference + half])
-    points, low, high = 100 * ends.clip(-1, 1)  # accuracies differ by no more
+    points, low, high = 100 * ends.clip(-1, 1)  # accuracies differ by at most 100 points
     return f"{points:+z.1f} points, 95 % interval {low:+z.1f} to {high:+z.1f} ({found.n} items)"
 
 

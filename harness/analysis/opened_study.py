@@ -182,8 +182,8 @@ def check_look(study: Study, store: Store, look: PlannedLook) -> None:
     share, planned = look.answered / look.drawn if look.drawn else 0.0, look.look / look.looks
     if abs(share - planned) > FARTHEST + 1e-9:
         raise BadInput(
-            f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, and this "
-            f"look is planned at {planned:.0%}; they may differ by {100 * FARTHEST:.0f} points at most"
+            f"{name}: {look.answered} of {look.drawn} drawn questions ({share:.0%}) are answered, but this "
+            f"look is planned at {planned:.0%}; the difference may be at most {100 * FARTHEST:.0f} points"
         )
     before = store.content.read_looks()
     for taken in before:

@@ -52,7 +52,7 @@ def plan_study(
     refuse("plan", opened.labels.conditions, strata=bool(section.strata or section.panel))
     if requested_interval(study):
         raise BadInput(
-            f"estimate.interval: a plan is of the exact interval, not of {section.interval!r}; {_ELSE}"
+            f"estimate.interval: plans support only the exact interval, not {section.interval!r}; {_ELSE}"
         )
     if correction is not None and (correction.gold or correction.name):
         raise BadInput(f"experts: the estimates allow for experts' errors, which a plan does not; {_ELSE}")

@@ -167,7 +167,10 @@ def split_names(text: str) -> list[str]:
     try:
         (names,) = csv.reader([text.replace("\n", " ")], skipinitialspace=True, strict=True)
     except csv.Error as error:
-        raise BadInput(f"names by commas: {text!r}: {error}; write as in CSV: 'x,\"G, H\",y'") from None
+        raise BadInput(
+            f"{text!r} is no list of names separated by commas ({error}); quote names as in CSV: "
+            "'x,\"G, H\",y'"
+        ) from None
     return [name.strip() for name in names if name.strip()]
 
 

@@ -119,7 +119,9 @@ class RayWorkers:
             If it is a program, which the nodes do not have.
         """
         if function is not None or settings.python or settings.command:
-            raise ConfigError(f"--on ray: nodes do not have {settings.where!r}; leave its model out")
+            raise ConfigError(
+                f"--on ray: the nodes do not have {settings.where!r}; leave out the model that needs it"
+            )
         return _RayModel(self, settings)
 
     async def stream(self, service: str, *args: Any) -> AsyncIterator[tuple[Any, Any]]:

@@ -92,7 +92,7 @@ def _refuse_large(found: Any, path: Path, text: str, keys: tuple[str, ...] = ())
 
 
 def _change(table: dict[str, Any], keys: list[str], value: Any) -> None:
-    """Give a setting another value; a section that is missing begins with it."""
+    """Change the value of a setting, creating its section if it is missing."""
     try:
         _refuse_large(value, Path(), "")
     except DataError as error:
@@ -191,7 +191,7 @@ def change_setting(text: str, section: str, name: str, value: str | int) -> str:
         changed, number = re.compile(written, re.MULTILINE).subn(lambda _: line, kept)
         changed = changed if number else f"{line}\n{kept}"
         begin = text[: head.end()] + ("" if head[0].endswith("\n") else "\n")
-        with suppress(ValueError):  # no TOML any more, as after a value with "#" in it
+        with suppress(ValueError):  # the edited text may be no valid TOML, for example if a value has "#"
             if tomllib.loads(begin + changed + rest)[section][name] == value:
                 return begin + changed + rest
     raise BadInput(f"study.toml: under [{section}], write by hand: {line}")

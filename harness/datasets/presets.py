@@ -378,7 +378,7 @@ def load_preset(
 def _refuse(name: str, preset: Preset, file: str | Path | None, given: Mapping[str, str | None]) -> None:
     said = [option for option, value in given.items() if value is not None]
     if file is not None and said:
-        raise BadInput(f"{', '.join(said)}: of the hub; {file} is read as it is, leave that out")
+        raise BadInput(f"{', '.join(said)}: only for data sets of the hub; leave it out if you read {file}")
     if given["config"] is not None and given["config"] not in preset.rows:
         known = ", ".join(filter(None, preset.rows)) or "none to choose"
         raise BadInput(f"the preset {name!r} has no configuration {given['config']!r}; there are: {known}")

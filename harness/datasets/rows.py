@@ -111,8 +111,8 @@ def read_hub(
         import datasets
     except ImportError:
         raise DataError(f"reading from the hub needs: {install_line('hub')}", file=name) from None
-    # The library's cache identifies folders by their last name and card only, so that it could return rows
-    # of another folder, or earlier rows of this one.
+    # The library's cache identifies folders by their last name and card only, so it could return rows of
+    # another folder with that name, or rows that this folder had earlier.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) if is_folder else nullcontext() as cache:
         try:
             data = datasets.load_dataset(
@@ -127,7 +127,7 @@ def read_hub(
 def _brief(error: BaseException) -> str:
     """One line from the first and the last, because the library lists all columns in between."""
     if type(error).__name__ == "DatasetGenerationError" and error.__cause__:
-        error = error.__cause__  # a message without further information
+        error = error.__cause__  # its own message does not name the reason
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return " … ".join(dict.fromkeys((lines[0], lines[-1])))
 

@@ -678,7 +678,7 @@ def mean_cost(
     EstimateError
         If the answers do not determine it.
     """
-    evidence = replace(evidence, second=None)  # how its parts go together is known of first answers alone
+    evidence = replace(evidence, second=None)  # the covariance of its parts is known only for first answers
     places = np.flatnonzero(evidence.population)
     predicted = np.stack([m.option[places] for m in models], axis=1)
     form = CostForm.of(costs, np.maximum(predicted, -1), signs)

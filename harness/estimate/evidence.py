@@ -581,7 +581,8 @@ def resolved_estimate(
     """Accuracy on resolved items; with `bounds` its interval covers all unanswered questions."""
     found = resolved_correctness(labels, [predictions])
     cluster = enough_clusters(found.items, labels.index, labels.cluster)
-    # even a few open questions are not a random part
+    # open questions are not a random subset, even if they are few, so the model is not taken to be right
+    # about them as often as about the answered ones
     own = None if bounds or found.waiting else found.own[:, 0]
     estimate = resolved_accuracy(
         found.correct[:, 0],

@@ -553,7 +553,7 @@ def judge(
 
 
 def further_answers(need: float, answers: int) -> int | None:
-    """Answers still missing to a required number, at least one; None beyond a million."""
+    """Number of answers that are missing to a required number, at least 1; None if it exceeds a million."""
     return None if not need <= _FARTHEST else max(1, math.ceil(need - answers))
 
 

@@ -244,7 +244,8 @@ def second_rates(
     n, models = predicted.shape
     if not 1 <= number <= n or (left.sum(axis=1) < 2).any():
         raise EstimateError(
-            f"{number} second questions need as many items with two options left, there are {n}"
+            f"{number} second questions need {number} items, and each of the {n} items given must have at "
+            "least two options left"
         )
     flat = left / left.sum(axis=1, keepdims=True)
     p = posterior * left

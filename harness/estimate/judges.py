@@ -371,18 +371,19 @@ def guess_by_judges(
     n_options: IntArray,
     answers: AnswersSoFar | None = None,
 ) -> FloatArray:
-    """Probability that each model is right on each item, shape (N, M), 0 if it names no option.
+    """Probability that each model is right on each item, shape (N, M); 0 if it predicts no option.
 
     Parameters
     ----------
     predicted
         Shape (N, M): options, −1 for none.
     judges
-        At least one, on the same items.
+        One or more judges of the same N items.
     n_options
         Shape (N,): K.
     answers
-        Answers from which the judges' quality is learned; they do not affect the items they are about.
+        Answers from which the judges' quality is learned; they are not used as evidence about their own
+        items.
     """
     options, width = np.asarray(predicted, dtype=np.int64), int(n_options.max(initial=2))
     found, rows = np.zeros(options.shape), np.arange(len(options))

@@ -594,8 +594,9 @@ def corrected_difference(
         found = _by_ranges(first, second, data, known, level)
     else:
         raise NotIdentified(
-            "without gold of both kinds a difference is corrected only where each item has one question, as "
-            "likely about either prediction, both readable, of independent items of one number of options"
+            "without gold of both kinds, a difference can be corrected only if items are independent, have "
+            "the same number of options and readable predictions, and got one question each, equally likely "
+            "about either prediction; add gold of both kinds"
         )
     questions = len(data.item)
     return Comparison.of_interval(

@@ -188,7 +188,7 @@ class PilotStudy:
     _strata: dict[tuple[bytes, int], tuple[FloatArray, IntArray]] = field(default_factory=dict)
 
     def gather(self, name: str) -> tuple[PilotAnswers, IntArray, float]:
-        """Answers of the pilot about a model, positions of its items, and the share of questions answered.
+        """Return the pilot's answers about a model, their items' positions, and the share answered.
 
         Raises
         ------

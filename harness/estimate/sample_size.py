@@ -774,7 +774,7 @@ def plan(
     """
     check_least("cluster_size", cluster_size, 1)
     check_unit("intraclass", intraclass)
-    power_factor(level, power)  # raises an error for both outside (0, 1)
+    power_factor(level, power)  # raises an error if either is outside (0, 1)
     check_sought(half_width, questions)
     aim = PlannedTest(level=level, power=power)
     effect = 1 + (cluster_size - 1) * intraclass

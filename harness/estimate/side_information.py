@@ -555,7 +555,7 @@ def spread_over_pool(
     option = predictions.option[places].astype(np.int64)
     known = data.n_options if n_options is None else n_options[places]
     if n_options is None and (np.ptp(known) > 0 or option.max() >= known[0]):
-        raise NotIdentified("how many options the items have that were not drawn is not known")
+        raise NotIdentified("the number of options is not known for items that were not drawn")
     rho = _find_chances(option, places[: len(items)], labels, predictions)[:, None]
     width = max(data.propensities.shape[1], int(known.max()))
     propensities = np.zeros((len(places), width))
@@ -815,7 +815,7 @@ def joint_level(level: float, models: int) -> float:
 
 
 def mark_joint(made: Estimates, level: float, models: int) -> Estimates:
-    """Mark estimates of `joint_level` with the joint level; anytime ones keep their own."""
+    """Give estimates made at `joint_level` the joint level and a note about it; leaves out `anytime`."""
     note = Note(NoteKind.JOINT, {"models": models})
     return Estimates(
         {

@@ -1155,7 +1155,7 @@ def _check_drawn(predictions: PredictionColumns, labels: LabelColumns) -> None:
     unreadable = np.flatnonzero(predictions.is_unreadable)
     if unreadable.size:
         raise NotIdentified(
-            f"predictions: all labels are about predictions, so the {unreadable.size} unreadable ones, such "
-            f"as item {predictions.index.ids[unreadable[0]]!r}, were never asked about and would be left out "
-            "though they are wrong; count them: routed_pool, then routed_accuracy"
+            f"predictions: {unreadable.size} unreadable, such as item "
+            f"{predictions.index.ids[unreadable[0]]!r}, were never asked about, so the estimate would omit "
+            "them although they are wrong; use routed_pool, then routed_accuracy, to count them"
         )

@@ -507,7 +507,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
     """p_λ of the options with c = ±1, Var_λ(g) and g; shape (R,) each."""
     up, down = rows.up * np.exp(tilt), rows.down * np.exp(-tilt)
     total = up + down + rows.rest
-    # what is left beside an option is summed, not subtracted: where p is nearly 1, 1 − p would be 0
+    # Sum the probabilities of the other options: if p is nearly 1, 1 − p would round to 0.
     not_up, not_down = (down + rows.rest) / total, (up + rows.rest) / total
     not_other = (up + down + (rows.rest - rows.asked_q)) / total
     up, down = up / total, down / total
@@ -527,7 +527,7 @@ def _outcomes(rows: TiltedRows, tilt: float) -> tuple[FloatArray, FloatArray, Fl
 
 
 def _spread_within(centred: FloatArray, rows: TiltedRows) -> FloatArray:
-    """Squared deviations of mean-0 values from stratum means; from 0 for an item alone in its stratum."""
+    """Squared deviations of centred values from their stratum means; from 0 if a stratum has one item."""
     size = np.bincount(rows.stratum, rows.count)
     total, several = np.bincount(rows.stratum, rows.count * centred), size > 1
     mean = np.divide(total, size, out=np.zeros(len(size)), where=several)

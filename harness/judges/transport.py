@@ -227,7 +227,7 @@ def _corrected(level: float, parts: int) -> float:
 def _further(
     n: int, gaps: Sequence[float], spreads: Sequence[float], margin: float, level: float
 ) -> int | None:
-    """Further questions that settle it in 80 % of studies; None if they are very many."""
+    """Number of further questions that would decide in 80 % of studies; None if it is very large."""
     power = float(ndtri(_POWER))
     once, corrected = _corrected(level, 1), _corrected(level, len(gaps))
 

@@ -159,7 +159,7 @@ def find_claims(
     for name in by_id:
         if name not in replies or replies[name].status is PredictionStatus.FAILED:
             told = replies[name].reason if name in replies else "no reply"
-            raise ModelError(f"{study.open.splitter}: no claims of an answer ({told}); try again")
+            raise ModelError(f"{study.open.splitter} did not split an answer into claims ({told}); try again")
     found = {text: read_claims(cut_thoughts(replies[name].raw)) for name, text in by_id.items()}
     return {"": [], **found}
 

@@ -1,17 +1,17 @@
-"""Intervals of means over items from one value per item, for few items and values near the ends too.
+"""Intervals for means over items, also for few items and for values near the limits of their range.
 
 θ solves Σ_i (a_i − θ b_i) = 0 over items: a mean has b = 1, a ratio has its denominator there. The upper end
 is the θ at which
 
     P( Σ_i E_i (a_i − θ b_i) + E_0 s (h − θ) ≥ 0 ) = α/2,   E independent standard exponentials,
 
-h the largest value of an item; the lower end mirrors it with the smallest. This is the Bayesian
-bootstrap (Rubin 1981, Ann. Stat. 9) with one more item at the end of the range, as heavy as the items are,
-s = Σb²/Σb. For items that are right or wrong it is nearly the interval of Clopper & Pearson. For independent
-values in a known range with b = 1 it is the bound of Gaffke (2005), which is conjectured to hold for every
-distribution and was never seen to fail (Learned-Miller & Thomas 2019, arXiv 1905.06208). The tail
-probability is that of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ log(1 − t r), r the
-terms in front of E.
+where h is the largest value of an item. The lower end mirrors it with the smallest value. This is the
+Bayesian bootstrap (Rubin 1981, Ann. Stat. 9) with one extra item at the limit of the range, whose weight s =
+Σb²/Σb is a mean of the items' weights. For items that are right or wrong it is nearly the interval of Clopper
+& Pearson. For independent values in a known range with b = 1 it is the bound of Gaffke (2005), which is
+conjectured to hold for every distribution and was never seen to fail (Learned-Miller & Thomas 2019, arXiv
+1905.06208). The tail probability is that of Lugannani & Rice (1980, Adv. Appl. Probab. 12) with K(t) = −Σ
+log(1 − t r), r the terms in front of E.
 
 The sequence that holds at every moment bets on the same residuals (`betting_sequence`).
 """

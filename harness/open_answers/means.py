@@ -206,7 +206,7 @@ def share_met(units: ModelUnits, fill: str, field: str | None, names: list[Any])
 
 
 def without_error(units: ModelUnits, fill: str, field: str | None, names: list[Any]) -> ItemMean:
-    """The share of answers without an error; answers that are not known to be either as `fill` says."""
+    """Share of answers without an error; `fill` says how answers that are not fully judged count."""
     del names
     if field is not None and not units.fields_known:
         raise Withheld(
@@ -250,7 +250,10 @@ def _first_asked(units: ModelUnits) -> ModelUnits:
     """Units whose being asked about depends on no other reply, all others as if nobody was asked."""
     ordered = units.order > 0
     if (ordered & (units.propensity == 0)).any():
-        raise Withheld("units were asked about in a judge's order, which says nothing of those behind")
+        raise Withheld(
+            "units were asked about in a judge's order, so the answers do not represent the units further "
+            "down that order"
+        )
     return replace(units, state=np.where(units.order > 1, UNASKED, units.state))
 
 

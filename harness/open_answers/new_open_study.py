@@ -91,7 +91,8 @@ def begin_open_study(
         seed=secrets.randbits(_SEED_BITS) if seed is None else seed,
         file=_toml(items), columns=columns, units=units,
     )  # fmt: skip
-    folder.mkdir(parents=True, exist_ok=True)  # or a path through it would lead nowhere
+    # Create the folder first, because otherwise paths through it cannot be resolved.
+    folder.mkdir(parents=True, exist_ok=True)
     study = Study.model_validate({**tomllib.loads(content), "folder": str(folder)})
     fields = _find_fields(study)
     files = {

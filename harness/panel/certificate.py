@@ -207,7 +207,7 @@ def lower_bound(e: Evidence, level: float = 0.95) -> float:
 
 
 def _where(p: PValue, alpha: float, likely: float, unlikely: float) -> float:
-    """The u at which p passes α while falling from the likely end; one of the ends if it does not."""
+    """The u at which p falls to α between the likely and the unlikely end; an end if p never crosses α."""
     if p(likely) <= alpha:
         return likely
     if p(unlikely) > alpha:
@@ -295,7 +295,7 @@ def _different(all_pairs: float, m: int) -> float:
 def _against(p_L: PValue, p_U: PValue) -> tuple[float, float | None]:
     """S against one ceiling, and u: p_L rises and p_U falls, so their larger is least where they cross."""
     u = 1.0
-    if p_L(u) > p_U(u):  # otherwise p_U stays above, and u = 1 is the best split
+    if p_L(u) > p_U(u):  # otherwise p_U is the larger one for every u, and u = 1 is the best split
         # Far tails underflow to equal zeros; below the crossing, p_U is the larger one.
         u = find_root(lambda t: -1.0 if p_L(t) > p_U(t) else 1.0, 0.0, 1.0, (1.0, -1.0))
     p = min(max(p_L(v), p_U(v)) for v in (max(0.0, u - 1e-10), u, min(1.0, u + 1e-10)))

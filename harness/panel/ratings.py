@@ -162,7 +162,7 @@ class Panel:
         for name in annotators:
             if name not in self.annotators:
                 raise EstimateError(
-                    f"no rating is by an annotator {name!r}; there are {_some(self.annotators)}"
+                    f"no ratings by annotator {name!r}; known annotators: {_some(self.annotators)}"
                 )
         return [self.annotators.index(name) for name in annotators]
 

@@ -627,7 +627,7 @@ def _sampling(e: Evidence) -> str:
 
 
 def items_needed(e: Evidence, level: float, ceiling: str) -> int | None:
-    """Smallest number of items, to a percent, at which this L and agreement exceed a ceiling."""
+    """Smallest number of items (within 1 %) at which the present L and agreement would exceed a ceiling."""
     if certify(e, (ceiling,))[ceiling].bound >= e.L:
         return None
 

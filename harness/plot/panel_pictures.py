@@ -31,12 +31,13 @@ _ROWS, _NAMED = 40, 12
 def agreement(report: AgreementReport, axes: Axes | None = None) -> Axes:
     """Draw Krippendorff's α with its interval, and that of every class against the rest, best first.
 
-    Of more than 40 classes those with the lowest α are drawn.
+    If there are more than 40 classes, only the 40 with the lowest α are drawn.
 
     Parameters
     ----------
     report
-        As `oversight.harness.panel.measure_agreement` gives it; a class whose α is undefined is named below.
+        As `oversight.harness.panel.measure_agreement` gives it; classes with undefined α are listed under the
+        plot.
     axes
         Where to draw; None makes axes.
 

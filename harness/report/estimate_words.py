@@ -128,7 +128,9 @@ def quality_table(quality: Sequence[ExpertQuality]) -> Table:
 
     rows = [quality_words(one) for one in quality]
     shown = [name for name in QUALITY_TITLES if any(row[name] for row in rows)]
-    table = Table(*(QUALITY_TITLES[name] for name in shown), title="Experts, by control questions")
+    table = Table(
+        *(QUALITY_TITLES[name] for name in shown), title="Expert reliability, measured with control questions"
+    )
     for row in rows:
         table.add_row(*(row[name] for name in shown))
     return table

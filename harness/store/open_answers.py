@@ -115,7 +115,7 @@ class OpenAnswerRepository(Repository):
         return self._database.read_table(DrawnExpert, _DRAW, _DRAW.c.row, _DRAW.c.attempt)
 
     def add_draw(self, drawn: Iterable[DrawnExpert]) -> int:
-        """Store who is in line. Returns how many rows were new."""
+        """Store the experts in line for each question. Returns the number of new rows."""
         return self._add(_DRAW, DrawnExpert, drawn)
 
     def note_questions(self, put: Mapping[tuple[int, int], str]) -> None:

@@ -66,7 +66,7 @@ class RunRepository(Repository):
     """Runs and predictions."""
 
     def add_run(self, spec: RunSpec) -> None:
-        """Store a run's specification; only how answers are read may have changed."""
+        """Store a run's specification, replacing a stored one that differs only in how answers are read."""
         created, noted = datetime.now(UTC).isoformat(), self.read_prices(spec.id)
         stored = spec.to_json() | ({_PRICES: [asdict(each) for each in noted]} if noted else {})
         with self._database.transaction() as connection:
@@ -287,10 +287,10 @@ def take_vote(samples: Sequence[Prediction]) -> Prediction:
     Self-consistency: Wang et al. (2023, ICLR), "Self-Consistency Improves Chain of Thought Reasoning in
     Language Models".
 
-    A single one stays as it is. Among several, the option with the most readable answers
-    wins, the earliest sample's among equals; `confidence` is its share of all answers that came. Without a
-    readable answer the item is unreadable, without any answer failed, for the first one's reason.
-    Tokens, seconds and attempts are summed.
+    A single prediction is returned unchanged. Among several, the most frequent option wins, and ties go to
+    the earliest sample; `confidence` is the option's share of all replies received. If no reply is readable,
+    the item is unreadable. If there is no reply, it failed with the first prediction's reason. Tokens,
+    seconds and attempts are summed.
     """
     if len(samples) == 1:
         return samples[0]

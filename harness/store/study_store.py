@@ -110,7 +110,7 @@ class Store(Database):
         return {name: n for name, n in every.items() if n}
 
     def find_asked_items(self, ids: Collection[str], *, panel: bool) -> dict[str, str]:
-        """Return the study's item by question or assignment, for stored ones."""
+        """Map each stored question or assignment to the id of its item."""
         t = (AssignmentRow if panel else QuestionRow).__table__.c
         found = dict(self.read_tuples(sa.select(t.id, t.item_id).where(self.among(t.id, ids))))
         return found if panel else found | self.controls.find_items(ids)

@@ -297,7 +297,7 @@ def value_text(estimate: Estimate) -> str:
 
 
 def interval_text(estimate: Estimate) -> str:
-    """``66.4 % – 75.7 %``, with a mark if it may not hold; numbers for a cost."""
+    """The interval as ``66.4 % – 75.7 %``, marked if it may not hold; for a cost, plain numbers."""
     numbers = f"{estimate.low:.4g} – {estimate.high:.4g}"
     text = numbers if estimate.is_cost else span(estimate.low, estimate.high)
     return text + ("" if estimate.holds else " (!)")

@@ -85,8 +85,8 @@ class LabelDesign:
         check_mapping("strata", self.strata, "item id to stratum")
         if self.strata and self.pool_size < len(self.strata):
             raise BadInput(
-                f"pool_size must be at least {len(self.strata)}, the items drawn of the pool, is "
-                f"{self.pool_size}"
+                f"pool_size must be at least {len(self.strata)}, the number of items drawn from the pool; it "
+                f"is {self.pool_size}"
             )
         self._check_weights()
 

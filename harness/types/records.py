@@ -53,7 +53,7 @@ class Verdict(StrEnum):
 
 
 class LabelKind(StrEnum):
-    """Information about the truth in an answer."""
+    """Kind of information that an answer gives about the true option."""
 
     ORDINARY = "ordinary"
     """The answer is this option."""

@@ -66,7 +66,8 @@ class Shown(ABC):
         ConfigError
             If the ``report`` extra is missing.
         """
-        pictures = importlib.import_module("oversight.harness.plot")  # which stands above this folder
+        # Imported here and by name, because `plot` is in a higher layer than this folder.
+        pictures = importlib.import_module("oversight.harness.plot")
         drawn: Axes = getattr(pictures, self.picture)(self, axes=axes)
         return drawn
 

@@ -49,7 +49,7 @@ def open_listener(verb: str, host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether no other machine can ask at an address."""
+    """Whether an address can be reached only from this machine."""
     return host in (LOCAL, "::1", "localhost")
 
 
@@ -74,7 +74,8 @@ async def serving(
 
     ended, heard = asyncio.Event(), set[asyncio.BaseProtocol]()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup sets it
+        # a signal that the parent ignored, as nohup ignores SIGHUP, stays ignored
+        if signal.getsignal(number) is not signal.SIG_IGN:
             asyncio.get_running_loop().add_signal_handler(number, ended.set)
 
     @web.middleware

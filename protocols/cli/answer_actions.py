@@ -58,7 +58,7 @@ def serve(args: argparse.Namespace, study: Study) -> int:
 
     serve_answers(study, AnswerPageOptions(host=args.host, port=args.port, public=public), ready)
     if any(thread.daemon for thread in threading.enumerate()):
-        # the interpreter's own end does not get along with threads that still wait for a database
+        # A normal exit of the interpreter hangs or fails if threads still wait for a database.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

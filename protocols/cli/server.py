@@ -45,7 +45,9 @@ def _run_model(args: argparse.Namespace) -> int:
     from oversight.harness.llm import find_local_model, start_local_model, stop_local_model
 
     if args.public_url:
-        raise ConfigError("--public-url is for label-studio: only this machine reaches the model")
+        raise ConfigError(
+            "--public-url applies only to label-studio, because only this machine can reach the model server"
+        )
     if args.action == "stop":
         stopped = stop_local_model()
         emit(args, {"stopped": stopped}, "stopped" if stopped else "was not running")

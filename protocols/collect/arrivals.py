@@ -94,9 +94,9 @@ def find_times(
     revisions
         Every state of every annotation.
     queues
-        Server user of every person; entries of other users do not count.
+        Queue of every person, which names their Label Studio user; annotations by other users are ignored.
     counting
-        Questions or assignments whose answer came from Label Studio.
+        Questions or assignments that were answered in Label Studio.
     """
     first: dict[tuple[str, str], datetime] = {}
     for revision in revisions:

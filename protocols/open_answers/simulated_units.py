@@ -1,4 +1,4 @@
-"""Experts of open answers who answer from a sealed key."""
+"""Simulate experts who judge open answers, from a sealed key."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def _order_of(rows: Sequence[DrawnExpert]) -> tuple[str, int]:
 def follow_line(
     rows: Sequence[DrawnExpert], said: Mapping[str, str]
 ) -> tuple[str | None, DrawnExpert | None]:
-    """The verdict that settles a question, None while one is outstanding; and who is to be asked now, if any.
+    """Return the final verdict (None while it is pending) and the expert to ask next (None if nobody).
 
     An expert who said "not my field" is not asked again for another field.
     """

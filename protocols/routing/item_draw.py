@@ -132,8 +132,8 @@ def _refuse_other_pool(store: Store, ids: Sequence[str], first: ItemDraw, wanted
 def _begin_pool(study: Study, store: Store, ids: Sequence[str], wanted: int) -> None:
     if store.content.has_questions():
         raise ConfigError(
-            "questions were drawn before about every item; a number of them cannot be set once they are: "
-            "start a new study"
+            "questions about all items were already drawn, so their number can no longer be set; start a new "
+            "study"
         )
     stratum: IntArray = np.zeros(len(ids), np.int64)
     if study.experts.draw == "agreement":

@@ -55,9 +55,9 @@ class KnownBefore:
     answers: AnswersSoFar | None = None
 
     def guess_by_votes(self) -> FloatArray:
-        """Probability that each of the used models is right, by the votes of all models.
+        """Probability that each model in `looked_at` is right, from the votes of all models.
 
-        Shape (N, looked at).
+        Shape (N, number of models in `looked_at`).
         """
         return guess_right(self.predicted, self.n_options)[:, self.looked_at]
 

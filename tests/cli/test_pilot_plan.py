@@ -204,7 +204,7 @@ def test_without_answers_or_a_study_it_says_how_to_plan(
     ("extra", "message"),
     [
         ("sensitivity = [0.9, 1.0]\n", "experts: the estimates allow for experts' errors"),
-        ('[estimate]\ninterval = "wald"\n', "a plan is of the exact interval, not of 'wald'"),
+        ('[estimate]\ninterval = "wald"\n', "plans support only the exact interval, not 'wald'"),
         ('[estimate]\nstrata = "text"\n', "strata: all items are taken together"),
     ],
 )

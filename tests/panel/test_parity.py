@@ -174,7 +174,7 @@ def test_unreadable_predictions_are_wrong() -> None:
     ("options", "message"),
     [
         ({"positive": "z"}, "positive must be one of a, b, is 'z'"),
-        ({"humans": ["zoe"]}, "no rating is by an annotator 'zoe'"),
+        ({"humans": ["zoe"]}, "no ratings by annotator 'zoe'"),
         ({"humans": ["a0"], "voters": ["a0"]}, "no item has a voter besides"),
         ({"level": 0.0}, "level must lie in"),
     ],

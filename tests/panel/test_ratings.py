@@ -115,7 +115,7 @@ def test_a_panel_counts_and_forgets() -> None:
     without = panel.without(["ana"])
     assert without.annotators == ("bo", "cy")
     assert without.votes().tolist() == [[0, 1], [0, 2]]
-    with pytest.raises(EstimateError, match="no rating is by an annotator 'zoe'"):
+    with pytest.raises(EstimateError, match="no ratings by annotator 'zoe'"):
         panel.without(["zoe"])
     assert panel.codes("predictions", ["b", None]).tolist() == [1, -1]
     with pytest.raises(EstimateError, match="predictions, item 'i0': 'z' is no class"):
@@ -220,7 +220,7 @@ def test_certify_knows_pools_and_aggregates(files: Path, oversight: Callable[...
         (("panel", "certify", "r.csv", "--model", "none.csv"), "there is no such file"),
         (
             ("panel", "parity", "r.csv", "--model", "m.csv", "--humans", "zoe"),
-            "no rating is by an annotator 'zoe'",
+            "no ratings by annotator 'zoe'",
         ),
         (("panel", "agree", "one.csv"), "at least 2 annotators, there is 1"),
     ],

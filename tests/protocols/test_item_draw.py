@@ -154,7 +154,7 @@ def test_unsupported_draws_are_refused(tmp_path: Path) -> None:
 def test_a_study_asked_about_every_item_keeps_to_it(tmp_path: Path) -> None:
     study = lay_out(tmp_path)
     assert route_questions(study).draws == []
-    with pytest.raises(ConfigError, match="drawn before about every item"):
+    with pytest.raises(ConfigError, match="questions about all items were already drawn"):
         route_questions(study, questions=30)
     assert drawn_items(study) == set()
 

@@ -178,7 +178,7 @@ def test_protocols_without_use_for_second_questions_say_so(
 
 def test_they_wait_for_first_answers_and_end_the_first_draw(tmp_path: Path) -> None:
     study, truth = lay_out(tmp_path, n=30)
-    with pytest.raises(BadInput, match="says what --more N draws"):
+    with pytest.raises(BadInput, match="second needs --more N alone"):
         route_questions(study, second=True)
     route_questions(study)
     with pytest.raises(BadInput, match="30 first questions without an answer"):

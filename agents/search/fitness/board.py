@@ -156,7 +156,7 @@ class Board:
     def ranked(self) -> list[str]:
         """Best first by posterior mean; ties by fewer tokens, then id."""
         mean = [rounded(value) for value in (-self.shrunk.mean).tolist()]
-        if len(set(mean)) == len(mean):  # mostly no tokens need to be summed
+        if len(set(mean)) == len(mean):  # without ties, tokens need not be summed
             return [c for _, c in sorted(zip(mean, self.ids, strict=True))]
         return [c for *_, c in sorted(zip(mean, self.tokens_each.tolist(), self.ids, strict=True))]
 

@@ -66,7 +66,7 @@ def _check_options(args: argparse.Namespace) -> None:
             f"{args.action}: name the item and say why: oversight items {args.action} ID --reason WHY"
         )
     if is_change and args.key:
-        raise BadInput(f"{args.action}: a second file is for export")
+        raise BadInput(f"{args.action}: a second file is allowed only with export")
     if args.reason and not is_change:
         raise BadInput("--reason is for remove and correct")
     if args.erase and args.action != "remove":

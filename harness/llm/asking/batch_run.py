@@ -29,9 +29,9 @@ from oversight.harness.store import PORTION, UNDER_WAY, Batch, Store, Uncertain,
 from oversight.harness.types import Item, Prediction, PredictionStatus, Source, Usage
 
 LONGEST_POLL = 60.0
-_TRIES = 5  # seconds for submitting or cancelling a batch
-_LOOKS = 20  # failed looks in a row that are tolerated, about as long as the patience of a run by calls
-_LOOKS_FOR_FILES = 3  # looks at an ended batch before its files count as final
+_TRIES = 5  # attempts to submit or cancel a batch
+_LOOKS = 20  # failed polls in a row until a batch is given up, about as long as single calls are retried
+_LOOKS_FOR_FILES = 3  # number of polls of an ended batch before its files count as final
 
 
 class _Incomplete(TransientModelError):

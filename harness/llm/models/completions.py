@@ -123,7 +123,7 @@ def _join_events(data: bytes) -> dict[str, Any]:
             message = f"it holds no message: {short(data)!r}"
             raise TransientModelError(message, fault=Fault.MALFORMED) from error
     if ending is None and not {"error", "errors"} & found.keys():
-        raise TransientModelError("a stream came that ends without an ending", fault=Fault.MALFORMED)
+        raise TransientModelError("the response stream ended without a finish reason", fault=Fault.MALFORMED)
     joined = {"content": "".join(texts)}
     found["usage"] = {name: count for usage in usages for name, count in usage.items()}
     return found | {"choices": [{"message": joined, "finish_reason": ending}]}

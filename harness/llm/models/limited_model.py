@@ -226,9 +226,7 @@ class _Tries:
         if not outage.patience or not (outage.is_on or is_limited or not error.sent):
             return False
         if outage.is_too_long:
-            raise FatalModelError(
-                f"nothing was answered for {outage.patience:g} s, and at last: {error}"
-            ) from error
+            raise FatalModelError(f"no reply for {outage.patience:g} s; last error: {error}") from error
         return True
 
     def pause(self, state: tenacity.RetryCallState) -> float:

@@ -271,7 +271,7 @@ class LetterWords:
         return letter not in "ai" or self.before.search(before) is not None
 
 
-# after the letter of a list, or of a line without other content
+# The text after a letter at the start of a line: the mark of a list item, or the end of the line.
 _LEADER_END = re.compile(r"[)\].:：）、]|[^\S\n]*(?:\n|\Z)")
 _CLAUSE_END = re.compile(r"\s*(?:$|[).,;!\]])", re.MULTILINE)
 _ARTICLE = re.compile(r"\s+\w")

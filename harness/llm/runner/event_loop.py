@@ -124,7 +124,8 @@ def on_stop_signals(stop: Callable[[float], None]) -> Iterator[list[int]]:
             say(f"\nstopping; what is under way has {DRAIN:.0f} s to come, once more stops at once")
 
     def note(number: int, _: FrameType | None) -> None:
-        came.append(number)  # not in receive, which an ending loop may never call
+        # Not done in receive(), because a loop that is ending may never call it.
+        came.append(number)
         loop.call_soon_threadsafe(receive)
 
     attended = [number for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _is_free(number)]

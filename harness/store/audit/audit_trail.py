@@ -284,7 +284,10 @@ class AuditRepository(Repository):
         return 0 if last is None else int(last) + 1
 
     def count_design(self) -> tuple[int, ...]:
-        """Return numbers that change when questions are drawn, or put on a server."""
+        """Return row counts that change whenever questions are drawn or put on a server.
+
+        Callers compare them to detect changes.
+        """
         counts = (sa.select(sa.func.count()).select_from(table).scalar_subquery() for table in _COUNTED)
         return tuple(self._database.read_rows(sa.select(*counts))[0])
 

@@ -60,7 +60,7 @@ class DesignPart:
     """Whether rows are sorted by the place of their item first."""
 
     def shorten(self, row: Sequence[Any]) -> Sequence[Any]:
-        """Leave out an unknown place, as versions did that stored none."""
+        """Omit an unknown place, because earlier versions stored no places."""
         return row[:-1] if self.columns[-1] == "place" and row[-1] is None else row
 
 

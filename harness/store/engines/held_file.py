@@ -124,13 +124,14 @@ class HeldFile:
                     kept = _make_free(self._target, "log")
                     shutil.copyfile(log, kept)
                     self._kept_log = f"; the log of the file before is kept in {kept}"
-                os.truncate(log, 0)  # for processes that have it open
+                os.truncate(log, 0)  # first, because other processes may still have it open
                 for ending in ("-wal", "-shm"):
                     os.unlink(self._target + ending)  # noqa: PTH108
         raise LostDatabase(
-            f"{self._shown}: another program wrote into the database while it was open; what this command "
-            "was writing is not stored, and rows that the file held before are gone; check the database with "
-            "oversight store verify, or put a copy there while nothing runs, and run the command again"
+            f"{self._shown}: another program wrote into the database while it was open; this command's "
+            "changes were not stored, and the rows that the file held before were overwritten; stop all "
+            "commands, check the file with oversight store verify or restore a backup, then run this command "
+            "again"
             f"{self._kept_log}"
         )
 

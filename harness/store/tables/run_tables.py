@@ -123,7 +123,7 @@ class RunVersionRow(TableRow, table=True):
 
 
 class RunColumnsRow(TableRow, table=True):
-    """A run's answers as columns, made from its predictions when they were of this version.
+    """A run's answers as columns, computed from this version of its predictions.
 
     `options` are 16-bit integers by item, see `oversight.harness.columns.PredictionColumns`, `confidences`
     64-bit floating-point numbers or nothing; little-endian.

@@ -31,7 +31,7 @@ def copy_rows(
     columns = [table.c[name] for name in names]
     beside = sa.table(f"new_{table.name}", *(sa.column(name) for name in names))
     shape = sa.select(*columns).compile(dialect=connection.dialect)
-    # once per transaction, at whose end it is dropped
+    # The temporary table is created once per transaction, because it is dropped when the transaction ends.
     made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {beside.name} ON COMMIT DROP AS {shape} WITH NO DATA"
     connection.exec_driver_sql(made)
     quoted = ", ".join(map(connection.dialect.identifier_preparer.quote, names))

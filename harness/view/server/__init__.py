@@ -1,4 +1,4 @@
-"""The page served on this machine: who may ask, what is sent, and what changed since."""
+"""Serve the local page: check access, send the data, and report later changes."""
 
 import lazy_loader
 

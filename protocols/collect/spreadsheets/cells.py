@@ -72,7 +72,7 @@ def guard(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text for a workbook, which would read ``_x0041_`` as a letter and lacks some characters."""
+    """Escape a text for a workbook: Excel decodes ``_x0041_`` and cannot store some characters."""
     return _UNSEEN.sub("\ufffd", _ESCAPED.sub(r"_x005F_x\1_", join_lines(text)))
 
 

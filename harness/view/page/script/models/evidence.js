@@ -65,7 +65,7 @@ export function qualitySection({ quality = [] }) {
     ["agreement", "same answer as a colleague"],
     ["drift", "change from first to second half of gold"],
   ].filter(([key]) => quality.some((row) => row.words[key]));
-  return quality.length > 0 && foldedSection("Experts, by control questions",
+  return quality.length > 0 && foldedSection("Expert reliability, measured with control questions",
     dataTable({
       name: "quality",
       caption: "What gold, repeats and second experts tell of every expert",
