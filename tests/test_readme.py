@@ -99,7 +99,7 @@ def test_the_python_example(local_model: LocalServer, tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text(block("python", "docs/python.md"))
     assert len(block("python", "docs/python.md").strip().splitlines()) <= 12
     out = shell("python -W error::DeprecationWarning example.py", tmp_path)
-    assert re.match(r"0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\] ML, ", out)
+    assert re.match(r"(?:\(!\) )?0\.\d{3} \[0\.\d{3}, [01]\.\d{3}\] ML, ", out)
 
 
 def test_the_counts_example(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+from .queues import Queues as Queues, read_queues as read_queues
 from .study_table import (
     ABSENT as ABSENT, ABSTAINED as ABSTAINED, AnyLabels as AnyLabels, AnyPredictions as AnyPredictions,
     ItemGroup as ItemGroup, ItemIndex as ItemIndex, ItemPool as ItemPool, ItemValues as ItemValues,

@@ -35,7 +35,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
 
 from oversight.harness.arrays import FAILED, UNREADABLE, AnyIntArray, BoolArray, FloatArray, IntArray
 from oversight.harness.errors import EstimateError
@@ -861,6 +860,8 @@ def answering_rates(
         return rates
     gaps = (said[known] - n[known] * of_tested) ** 2 / (n[known] * of_tested * (1 - of_tested))
     statistic = float(gaps.sum())
+    from scipy.special import chdtrc
+
     if chdtrc(int(known.sum()) - 1, statistic) < chance:
         rates[known] = said[known] / n[known]
     return rates

@@ -15,7 +15,7 @@ from .core import (
     check_known as check_known, check_least as check_least, check_level as check_level,
     check_rows as check_rows, check_unit as check_unit, chernoff_high as chernoff_high,
     chernoff_low as chernoff_low, clopper_pearson as clopper_pearson, compare_rates as compare_rates,
-    count_effective as count_effective, effective_clusters as effective_clusters, find_equal as find_equal,
+    count_effective as count_effective, effective_clusters as effective_clusters,
     find_root as find_root, holm as holm,
 )
 from .decoding import (
@@ -29,7 +29,6 @@ from .evaluation import (
 from .evidence import (
     Evidence as Evidence, collected_part as collected_part, enough_clusters as enough_clusters,
     find_unequal as find_unequal, find_weights as find_weights, number_clusters as number_clusters,
-    read_queues as read_queues,
 )
 from .expert_errors import ErrorRanges as ErrorRanges, GoldCounts as GoldCounts
 from .gate import (

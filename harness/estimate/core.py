@@ -238,25 +238,6 @@ def find_root(
     return (left + right) / 2
 
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def find_equal(table: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first of all equal rows, and the index of each row among them; shapes (R,) and (N,).
-
-    NaN is not equal to itself, nor 0 to −0. By a hash, since rows sort slowly.
-    """
-    words = np.ascontiguousarray(table).view(np.uint64)
-    key = np.zeros(len(table), dtype=np.uint64)
-    for column in words.T:
-        key = (key ^ column) * _ODD
-        key ^= key >> np.uint64(29)
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    if not (table[first][inverse] == table).all():  # two rows with the same hash
-        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return first, inverse.ravel()
-
-
 FEWEST_EFFECTIVE = 4.0
 """Fewest effective clusters (`effective_clusters`) for an interval; with fewer, one cluster decides it."""
 
@@ -321,28 +302,6 @@ def check_clusters(cluster: IntArray) -> None:
             f"items, count as {effective:.1f} of equal size; an interval needs {FEWEST_EFFECTIVE:g}: label "
             "more items of other clusters"
         )
-
-
-def fix_constant(c: FloatArray, never: BoolArray) -> FloatArray:
-    """C of every item with options that are never asked about: their common c; NaN if there are none.
-
-    Both arguments have shape (N, K).
-
-    Raises
-    ------
-    NotIdentified
-        If they differ in c.
-    """
-    high = np.where(never, c, -np.inf).max(axis=1)
-    bad = np.flatnonzero(high - np.where(never, c, np.inf).min(axis=1) > 1e-12)
-    if bad.size:
-        options = ", ".join(str(k) for k in np.flatnonzero(never[bad[0]]))
-        raise NotIdentified(
-            f"{bad.size} of {len(c)} items, the first with the options {options}: they have propensity 0, "
-            "but the target tells them apart; these answers were asked for other predictions and cannot "
-            "score these"
-        )
-    return np.where(np.isinf(high), np.nan, high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oversight.harness.arrays import UNKNOWN, AnyIntArray, BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import (
+    UNKNOWN,
+    AnyIntArray,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    find_equal,
+    fix_constant,
+)
 from oversight.harness.columns import ABSTAINED, NO, YES, LabelColumns, PredictionColumns, key_of, mark
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import find_equal, fix_constant
 from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Counts
 

@@ -48,9 +48,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from oversight.harness.arrays import BoolArray, FloatArray, IntArray
+from oversight.harness.arrays import BoolArray, FloatArray, IntArray, find_equal, fix_constant
 from oversight.harness.errors import EstimateError
-from oversight.harness.estimate.core import find_equal, find_root, fix_constant
+from oversight.harness.estimate.core import find_root
 from oversight.harness.estimate.intervals import ClusterVariance, skewed_step
 
 _PRIOR_MEAN = np.array([1.0, 0.0, 0.0, 0.0])

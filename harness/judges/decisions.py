@@ -20,15 +20,17 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oversight.harness.config import ModelSection, Study, api_key
 from oversight.harness.errors import BadInput, TransientModelError
 from oversight.harness.judges.sources import store_judge
-from oversight.harness.llm import HttpClient
 from oversight.harness.output import counted, shorten
 from oversight.harness.store import Store, refuse_mark
 from oversight.harness.types import Item
+
+if TYPE_CHECKING:
+    from oversight.harness.llm import HttpClient
 
 KINDS = ("choice", "noul", "score")
 LEVELS = (
@@ -142,6 +144,8 @@ def ask_judge(study: Study, url: str, model: str, name: str, kind: str) -> Asked
     settings: dict[str, Any] = {} if section is None else {"api_key_env": section.api_key_env}
     key = api_key(ModelSection(endpoint=base, model=model, **settings))
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+    from oversight.harness.llm import HttpClient
+
     client = HttpClient(base, headers, timeout=60.0, max_reply_bytes=_MOST_BYTES)
     template = f"{PATH} {kind} {model}"
     with Store(study.store_url) as store:

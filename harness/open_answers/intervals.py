@@ -23,8 +23,8 @@ import math
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import find_equal, find_root
+from oversight.harness.arrays import FloatArray, IntArray, find_equal
+from oversight.harness.estimate import find_root
 
 _ROUNDS = 60
 _NEAR_ZERO = 1e-5

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, stdtr, stdtrit
 
-from oversight.harness.arrays import FloatArray, IntArray
+from oversight.harness.arrays import FloatArray, IntArray, find_equal
 from oversight.harness.errors import EstimateError, NotIdentified
-from oversight.harness.estimate import check_clusters, check_least, check_level, find_equal
+from oversight.harness.estimate import check_clusters, check_least, check_level
 
 CLUSTERS_ARE_DRAWS = "clusters are independent draws"
 _CELLS = 4_000_000

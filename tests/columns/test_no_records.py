@@ -31,7 +31,7 @@ def test_no_record_is_made(study: str, tmp_path: Path, monkeypatch: pytest.Monke
 
     folder = copied(study, tmp_path)
     # the file of a small study is read again, to name items that it has no more
-    monkeypatch.setattr("oversight.harness.analysis.item_changes._LARGEST", 0)
+    monkeypatch.setattr("oversight.harness.analysis.inputs._LARGEST", 0)
     with inside(folder):
         for kind in (Answer, Item, Label, Prediction, Question):
             monkeypatch.setattr(kind, "__init__", refuse)

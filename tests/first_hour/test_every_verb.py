@@ -27,4 +27,4 @@ def test_a_verb_loads_no_more_than_it_uses(command: Command, studies: Path) -> N
 
 
 def test_no_verb_is_left_out() -> None:
-    assert {command.words.split()[0] for command in COMMANDS} == set(VERBS)
+    assert {command.words.split()[0] for command in COMMANDS} - {"--completion"} == set(VERBS)

@@ -150,7 +150,7 @@ def test_a_person_at_a_terminal_is_asked(folder: Path) -> None:
     command = [sys.executable, "-m", "oversight.harness.cli.main", "init"]
     with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, cwd=folder) as process:
         os.close(child)
-        os.write(parent, b"\nred,green,blue\n\n")
+        os.write(parent, b"1\n\nred,green,blue\n\n")
         assert process.wait(60) == 0
     os.close(parent)
     assert settings()["items"]["classes"] == ["red", "green", "blue"]

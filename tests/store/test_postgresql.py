@@ -148,7 +148,7 @@ def test_amounts_are_added_once_over_a_lost_connection(server: str) -> None:
     with Store(server) as store:
         store.content.add_items(ITEMS)
         store.runs.add_run(SPEC)
-        with lost_once(server, "before_cursor_execute", "INSERT INTO spent"):
+        with lost_once(server, "before_cursor_execute", "INSERT INTO ledger"):
             store.calls.spend(SPEC.id, [used])
         assert store.calls.read_spent(SPEC.id) == used.paid
         # a commit without a reply may have taken place, so the amounts are not added again

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oversight.harness.estimate import read_queues
+from oversight.harness.columns import read_queues
 from oversight.harness.store import Store
 
 
