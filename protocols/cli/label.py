@@ -278,23 +278,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option("--ratings", metavar="FILE", help="panel studies: write the current ratings to this file instead")
     _add_import_arguments(verb["import"])
-    option = verb["simulate"].add_argument
-    option("--key", help="file with the true labels, in the columns id and label (not needed with a preset)")
-    option(
-        "--sensitivity",
-        type=float,
-        default=1.0,
-        help="probability that an expert answers yes if the option is right (default: 1)",
-    )
-    option(
-        "--specificity",
-        type=float,
-        default=1.0,
-        help="probability that an expert answers no if the option is wrong (default: 1)",
-    )
-    option(
-        "--abstention", type=float, default=0.0, help="probability that an expert answers unsure (default: 0)"
-    )
+    _add_simulate_arguments(verb["simulate"])
     again = "fetch every task, not only changed tasks"
     verb["pull"].add_argument("--full", action="store_true", help=again)
     without = "do not ask questions again if their answers do not count"
@@ -320,6 +304,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--comments", action="store_true", help="include the texts of comments (default: only their hashes)"
+    )
+
+
+def _add_simulate_arguments(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option("--key", help="file with the true labels, in the columns id and label (not needed with a preset)")
+    option(
+        "--sensitivity",
+        type=float,
+        default=1.0,
+        help="probability that an expert answers yes if the option is right (default: 1)",
+    )
+    option(
+        "--specificity",
+        type=float,
+        default=1.0,
+        help="probability that an expert answers no if the option is wrong (default: 1)",
+    )
+    option(
+        "--abstention", type=float, default=0.0, help="probability that an expert answers unsure (default: 0)"
     )
 
 
