@@ -253,17 +253,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=argparse.SUPPRESS,
             help="print one JSON object instead of text",
         )
-    option = verb["route"].add_argument
-    some = (
-        "sample items until N questions have been planned (default: questions under [experts] in study.toml, "
-        "or else all items)"
-    )
-    option("--questions", type=int, metavar="N", help=some)
-    option("--more", type=int, metavar="N", help="draw further items, for N additional questions")
-    seconds = (
-        "with --more N: draw N second questions about items answered no; only oversight estimate uses them"
-    )
-    option("--second", action="store_true", help=seconds)
+    _add_route_arguments(verb["route"])
     option = verb["units"].add_argument
     option("file", nargs="?", metavar="FILE", help="CSV file to write the units to, for correction by hand")
     option(
@@ -305,6 +295,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--comments", action="store_true", help="include the texts of comments (default: only their hashes)"
     )
+
+
+def _add_route_arguments(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    some = (
+        "sample items until N questions have been planned (default: questions under [experts] in study.toml, "
+        "or else all items)"
+    )
+    option("--questions", type=int, metavar="N", help=some)
+    option("--more", type=int, metavar="N", help="draw further items, for N additional questions")
+    seconds = (
+        "with --more N: draw N second questions about items answered no; only oversight estimate uses them"
+    )
+    option("--second", action="store_true", help=seconds)
 
 
 def _add_simulate_arguments(parser: argparse.ArgumentParser) -> None:
