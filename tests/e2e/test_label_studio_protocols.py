@@ -141,4 +141,3 @@ def test_watch_stops_at_the_width_and_never_runs_ahead_of_the_slowest(predicted:
     assert wide["used"] == N
     for width in ("1.5", "0"):
         assert "--until-width" in predicted.call("label", "watch", "--until-width", width, code=2)["error"]
-    assert "'nobody' was not run" in predicted.call("label", "watch", "--model", "nobody", code=2)["error"]
