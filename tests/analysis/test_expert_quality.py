@@ -149,7 +149,7 @@ def test_experts_who_do_not_err_leave_everything_as_it_was(tmp_path: Path) -> No
 def test_several_options_an_item_have_no_likelihood_and_say_so(tmp_path: Path) -> None:
     model = estimates_of(lay_out(tmp_path, "overlap = 0.4\noptions_per_item = 2\n", (0.85, 1.0)))
     assert "hui_walter" not in model.estimates
-    assert "one question an item" in model.undefined["hui_walter"]
+    assert "one question per item" in model.undefined["hui_walter"]
 
 
 def test_gold_corrects_comparisons_and_gates(
