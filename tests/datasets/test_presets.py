@@ -189,7 +189,7 @@ def test_an_option_that_no_preset_has_is_refused(tmp_path: Path) -> None:
         read_preset("medqa", config="x")
     with pytest.raises(BadInput, match="limit must be 1 or more, is 0"):
         read_preset("gpqa", limit=0)
-    with pytest.raises(BadInput, match="split, revision: of the hub"):
+    with pytest.raises(BadInput, match="split, revision: only for data sets of the hub"):
         read_preset("gpqa", tmp_path / "g.jsonl", split="train", revision="main")
 
 
