@@ -35,7 +35,7 @@ AIMS = {
     "whether a new model is not worse than the present one": "targeted",
     "what several annotators per item say": "panel",
 }
-"""What a user wants to know → the protocol for it."""
+"""A user's question → the protocol that answers it."""
 
 OPEN_PROTOCOL = "open-answers"
 """Protocol of studies with open answers."""
@@ -62,19 +62,19 @@ def load_module(name: str) -> ModuleType:
 
 
 def load_protocol(name: str) -> Any:
-    """Return the class of a protocol; KeyError if there is none with this name."""
+    """Return the class of a protocol; KeyError if the name is unknown."""
     module, _, attribute = PROTOCOLS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def load_page(name: str, pages: Mapping[str, str] = PAGES) -> Any:
-    """Return the function that makes a part of the page; KeyError if there is none with this name."""
+    """Return the function that makes a part of the page; KeyError if the name is unknown."""
     module, _, attribute = pages[name].partition(":")
     return getattr(load_module(module), attribute)
 
 
 def state_protocol(name: str) -> ProtocolStatement:
-    """Return the statement of a protocol's class; KeyError if there is none with this name."""
+    """Return the statement of a protocol's class; KeyError if the name is unknown."""
     statement: ProtocolStatement = load_protocol(name).statement
     return statement
 

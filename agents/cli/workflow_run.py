@@ -89,12 +89,16 @@ def run(args: argparse.Namespace, study: Study) -> tuple[dict[str, Any], str]:
                     "guessed": spent.guessed,
                 }
             )
+    return results, _describe_results(results)
+
+
+def _describe_results(results: dict[str, Any]) -> str:
     words = [
         f"{describe_run(name, result)}\n    {result['calls_paid']} calls paid for now, "
         f"{result['calls_cached']} found in the cache; sandbox: {result['sandbox']}"
         for name, result in results.items()
     ]
-    return results, "\n".join([head_of_runs(results), *words, tail_of_runs(results)]).rstrip()
+    return "\n".join([head_of_runs(results), *words, tail_of_runs(results)]).rstrip()
 
 
 def _read_workflow(name: str, study: Study, items: Sequence[Item]) -> Workflow:

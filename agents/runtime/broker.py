@@ -175,7 +175,7 @@ class CallsUnderWay:
         self._end: FatalModelError | NotSent | None = None
 
     def find(self, key: str) -> asyncio.Task[ModelReply] | None:
-        """Return the task of a call; None if there is none."""
+        """Return the task of a call, or None."""
         return self._tasks.get(key)
 
     def start(self, key: str, making: Coroutine[Any, Any, ModelReply]) -> asyncio.Task[ModelReply]:

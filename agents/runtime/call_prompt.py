@@ -136,7 +136,7 @@ def _block(shown: ShownRecord | None, call: Call, item: Item, shape: PromptForma
         author = f", by {shown.author}{yourself}" if shown.author else ""
         return f"### {shown.field}{turn}{author}\n{shown.content}"
     question = _question(item.text, shape)
-    if shape.answer == "option":  # the format already names the options
+    if shape.answer == "option":  # the requested format already lists the options
         return question
     return "\n".join([question, *lettered(item)])
 

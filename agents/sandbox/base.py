@@ -76,7 +76,7 @@ class ProgramOutcome:
     answer
         The text that ``forward`` returned; None if it returned none.
     reason
-        Why there is none, in words: the program's exception, or the exceeded limit.
+        Reason for a missing answer: the program's exception, or the exceeded limit.
     """
 
     answer: str | None

@@ -101,8 +101,8 @@ def decide(
 ) -> Winner:
     """Combine selection and confirmation; a pure function of stored answers and labels.
 
-    With `tested`, the winner is the tested candidate, whoever leads by the present labels. `board` is the
-    context's, if it exists already.
+    With `tested`, the winner is the tested candidate, even if another one leads by the present labels.
+    `board` is the context's, if it exists already.
     """
     board = board or context.board()
     chosen = [board.standing(c) for c in finalists]

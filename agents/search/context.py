@@ -85,7 +85,7 @@ class SearchContext:
     doubts
         Which experts' answers are left out of the splits, and why they may be wrong, in words.
     remarks
-        What was set or left out at the set-up, in words.
+        Notes of the set-up: settings with their values, and parts that were left out.
     retell
         Replays a program's calls on an item without asking.
     progress

@@ -268,7 +268,7 @@ def _note_leaders(context: SearchContext, view: PolicyView) -> None:
 
 
 async def propose(context: SearchContext, policy: Policy, view: PolicyView) -> Proposal:
-    """Return one proposal that runs, or one with the reason why there is none.
+    """Return a proposal that runs, or one that holds the reason for the failure.
 
     Raises
     ------

@@ -107,7 +107,7 @@ def _difference(n: Number) -> str:
 
 
 def _places(n: Number) -> int:
-    """One more decimal than printed; none for whole numbers."""
+    """Number of decimals to compute: one more than printed, 0 for whole numbers."""
     return 0 if n.decimals == 0 and n.error is None and n.value == round(n.value) else n.decimals + 1
 
 

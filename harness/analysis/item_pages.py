@@ -261,7 +261,7 @@ class ItemPage:
     matches, of
         Number of items that the filter finds, and of all when the columns were read.
     before
-        Position before which the previous page ends; None if there is none.
+        Position before which the previous page ends, or None.
     after
         Position after which the next page begins; None on the last page.
     """

@@ -64,7 +64,7 @@ class StudyProposal:
     id, text
         Columns with an id and with the text; empty if none fits.
     options
-        A column with lists, or several columns with an option each; empty if there are none.
+        A column with lists, or several columns with an option each; empty without one.
     classes
         Fixed classes: the given ones, otherwise the values of the label column if there are no options.
     label

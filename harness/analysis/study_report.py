@@ -165,7 +165,7 @@ class ModelReport:
 
     @property
     def accuracy(self) -> Estimate | None:
-        """The one estimate to show, see `oversight.harness.types.main_estimate`; None if there is none."""
+        """The one estimate to show, see `oversight.harness.types.main_estimate`, or None."""
         return main_estimate(self.estimates)
 
     def doubted(self, why: str) -> ModelReport:

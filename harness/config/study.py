@@ -479,7 +479,7 @@ class EstimateSection(Section):
         Confidence level of intervals.
     interval
         Kind of interval: ``exact``, or ``score``, ``likelihood_ratio``, ``wald``, ``blaker``, ``wilson``,
-        ``jeffreys``, ``clopper_pearson``.
+        ``jeffreys``, ``clopper_pearson``, ``hoeffding``, ``bernstein``.
     strata
         Column of the items, or ``"confidence"``, by which estimates are made and weighted; not with a
         panel.
@@ -601,7 +601,7 @@ class Study(Section):
 
     @property
     def reference_file(self) -> Path | None:
-        """Path of the experts' labels that a panel is held against; None if there are none."""
+        """Path of the experts' labels that a panel is held against, or None."""
         return self.path(self.experts.reference) if self.experts.reference else None
 
     def model(self, name: str) -> ModelSection:

@@ -88,7 +88,7 @@ def read_label(text: str, labels: Sequence[str], *, with_words: bool) -> int | N
 
 
 def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
-    r"""Return the texts of the last list with these labels, one per line; empty if there is none.
+    r"""Return the texts of the last list with these labels, one per line; empty without one.
 
     >>> find_listed_options("Which?\nOptions:\n(A) red\n(B) blue", ["A", "B"])
     ('red', 'blue')

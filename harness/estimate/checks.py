@@ -92,7 +92,7 @@ class Check:
     passed
         False if the data contradict an assumption of the estimates; None if there were no data to check.
     statistic, p_value
-        Statistic and p-value of the test; None if there is none.
+        Statistic and p-value of the test, or None.
     message
         The finding and its meaning, or why nothing was checked, on one line.
     """

@@ -250,7 +250,7 @@ class Tally:
     K
         Options of every item.
     stratum
-        Name of the stratum; empty if there are none.
+        Name of the stratum; empty without one.
     split
         The condition of the samples.
     hits

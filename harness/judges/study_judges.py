@@ -54,7 +54,7 @@ class CorrectedAccuracy:
     model
         The model.
     plain
-        The protocol's own estimate; None if there is none.
+        The protocol's own estimate, or None.
     judged
         With all judges and the other models' votes; None if `why` says why not.
     saved, least, most

@@ -167,7 +167,7 @@ class Judgements:
     expert
         Whom the question is or would be put to; None if it was not drawn.
     reply
-        One of `REPLIES`; None if there is none.
+        One of `REPLIES`, or None.
     gold
         True reply, "yes" or "no", where it is known; else None.
 

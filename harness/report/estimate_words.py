@@ -221,7 +221,7 @@ def estimate_to_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def accuracy_to_json(estimates: Mapping[str, Estimate]) -> dict[str, Any] | None:
-    """The one number of a model as JSON, see `main_name`; None if there is none."""
+    """The one number of a model as JSON, see `main_name`, or None."""
     name = main_name(estimates)
     if not name:
         return None

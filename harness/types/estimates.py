@@ -369,7 +369,7 @@ def protocol_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
 
 
 def main_name(estimates: Mapping[str, Estimate]) -> str:
-    """Choose the one estimate to show, by name only. Returns its name; empty if there is none.
+    """Choose the one estimate to show, by name only. Returns its name; empty without one.
 
     The estimate corrected for experts' errors comes first if the study corrects for them, then the estimate
     of the protocol. The rule is fixed before any data are seen. Intervals are never compared, because the
@@ -389,7 +389,7 @@ def main_name(estimates: Mapping[str, Estimate]) -> str:
 
 
 def main_estimate(estimates: Mapping[str, Estimate]) -> Estimate | None:
-    """Return the one estimate to show, see `main_name`; None if there is none."""
+    """Return the one estimate to show, see `main_name`, or None."""
     return estimates.get(main_name(estimates))
 
 

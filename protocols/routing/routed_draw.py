@@ -30,7 +30,7 @@ class Routed:
     draws
         Draws of items from a pool, in order; empty if every item is asked about.
     second
-        Second questions drawn so far, which `asked` and `new` include; None if there are none.
+        Second questions drawn so far, which `asked` and `new` include, or None.
     """
 
     asked: Counter[str]

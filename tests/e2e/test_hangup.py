@@ -30,7 +30,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> None:
-    """Check that a command that was sent a signal ends in order, and says that work is left."""
+    """Assert that a command that was sent a signal ends in order, and says that work is left."""
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number, err
     assert "stopped; the same command goes on from here" in err

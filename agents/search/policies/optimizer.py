@@ -215,7 +215,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 
 def _code(text: str) -> str:
-    """A program's text without the fence around it; empty if there is none."""
+    """A program's text without the fence around it; empty without one."""
     fenced = _FENCE.search(text)
     source = (fenced[1] if fenced else text).strip("\n")
     if not source or len(source) > LONGEST:

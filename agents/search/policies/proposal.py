@@ -94,7 +94,7 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal: a program, or the reason why there is none.
+    """A proposal: a program, or the reason why it could not be made.
 
     Attributes
     ----------

@@ -149,7 +149,7 @@ class CandidatePages:
 
 
 def find_search(store: Store, name: str) -> SearchProgress:
-    """Return the search with this id, or the newest; BadInput if there is none."""
+    """Return the search with this id, or the newest; BadInput if it does not exist."""
     known = store.searches.read_progress()
     for search in known:
         if search.id == (name or search.id):
@@ -158,7 +158,7 @@ def find_search(store: Store, name: str) -> SearchProgress:
 
 
 def find_candidate(store: Store, search: str, name: str) -> Candidate:
-    """Return the candidate with this id; BadInput if there is none."""
+    """Return the candidate with this id; BadInput if it does not exist."""
     found = store.searches.read_candidates(search, [name])
     if not found:
         raise BadInput(f"search {search} has no candidate {name!r}")

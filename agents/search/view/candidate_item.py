@@ -47,7 +47,7 @@ def read_candidate_item(
     Raises
     ------
     BadInput
-        If the search, candidate, item or answer does not exist, or the item must not be shown yet.
+        If the search, candidate, item or answer does not exist, or the item is still sealed.
     """
     if not replicate.isdecimal():
         raise BadInput(f"replicate: is a whole number, not {replicate!r}")

@@ -166,7 +166,7 @@ class AuditCheck:
     Parameters
     ----------
     head
-        A link recorded earlier; None if there is none.
+        A link recorded earlier, or None.
     key
         The study's key, as for `IdCheck`.
     """

@@ -28,7 +28,7 @@ class TrailCheck:
     findings
         Collects violations.
     head
-        A link recorded earlier; None if there is none.
+        A link recorded earlier, or None.
 
     Attributes
     ----------

@@ -174,7 +174,7 @@ def _begin_open(args: argparse.Namespace) -> int:
 
 
 def _find_items(folder: str, given: str | None, *, asks: bool) -> str | None:
-    """The file with the items, as seen from the folder; None if there is none."""
+    """The file with the items, as seen from the folder, or None."""
     if given:
         if (Path(folder) / given).is_file():
             return given

@@ -268,7 +268,7 @@ class AuditRepository(Repository):
         return dict(self._database.read_tuples(query.group_by(_EVENT.c.person)))
 
     def find_key(self, key: str) -> AuditRecord | None:
-        """Return the event with a key; None if there is none."""
+        """Return the event with a key, or None."""
         query = select_values(AuditRecord, _EVENT).where(_EVENT.c.key == key)
         return next(iter(self._database.read_values(AuditRecord, query)), None)
 

@@ -169,12 +169,12 @@ class PeopleRepository(Repository):
         return open_before
 
     def find_link(self, link_id: str) -> AnswerLink | None:
-        """Return the link with an id; None if there is none."""
+        """Return the link with an id, or None."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.id == link_id)
         return next(iter(self._database.read_values(AnswerLink, query)), None)
 
     def find_open(self, expert: str, now: datetime) -> AnswerLink | None:
-        """The link that opens an expert's page at a time; None if there is none."""
+        """The link that opens an expert's page at a time, or None."""
         query = select_values(AnswerLink, _LINK).where(_LINK.c.expert == expert, _LINK.c.revoked == "")
         return next((link for link in self._database.read_values(AnswerLink, query) if link.opens(now)), None)
 

@@ -18,7 +18,7 @@ _RIGHT = "SELECT has_table_privilege(current_user, 'item', 'INSERT')"
 
 
 def find_users(url: str) -> str:
-    """Name other connections to a database; empty if there are none. This process must have none either."""
+    """Name other connections to a database; empty without one. This process must have none either."""
     file = find_file(read_address(url))
     if file is None:
         engine = sa.create_engine(read_address(url), poolclass=sa.NullPool)

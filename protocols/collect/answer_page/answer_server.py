@@ -59,7 +59,7 @@ class AnswerPageOptions:
     port
         0 takes any free one.
     public
-        Scheme and host of the page behind a proxy; empty if there is none.
+        Scheme and host of the page behind a proxy; empty without one.
     """
 
     host: str = LOCAL

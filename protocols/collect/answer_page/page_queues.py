@@ -89,7 +89,7 @@ class PageQueues:
         return self._queues.get(person, {}).get(asked_id)
 
     def reply_to(self, asked_id: str) -> Response | None:
-        """Return the stored reply; None if there is none."""
+        """Return the stored reply, or None."""
         return self._replies.get(asked_id)
 
     def count(self, person: str) -> tuple[int, int, int]:

@@ -1,6 +1,6 @@
 """Send queued questions; after any interruption, the same command leaves one task per question.
 
-Tasks are recorded before they are sent. If the reply does not arrive, it is unknown whether the tasks did.
+Tasks are recorded before they are sent. If no reply arrives, the server may have the tasks or not.
 So the next push reads the project, adopts the tasks found there and sends the rest.
 """
 

@@ -55,7 +55,7 @@ def read_panel(
         Records bad rows, which are then left out (for two different labels, both); None if any bad row is
         an error.
     stored
-        Assignment → stored label, from which labels must not differ; None if there are none.
+        Assignment → stored label, from which labels must not differ, or None.
     changes
         Whether a label may be the word `WITHDRAWN`, unless that is an option of the item.
 
