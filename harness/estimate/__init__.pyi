@@ -74,7 +74,8 @@ from .second import SecondQuestions as SecondQuestions
 from .side_information import (
     ExpertErrors as ExpertErrors, JUDGED as JUDGED, Judges as Judges, Setting as Setting,
     SideInformation as SideInformation, Votes as Votes, WorkingMaker as WorkingMaker,
-    estimate_models as estimate_models, model_accuracies as model_accuracies,
+    estimate_models as estimate_models, heard_working as heard_working,
+    model_accuracies as model_accuracies,
 )
 from .tallies import (
     CONFIDENCE as CONFIDENCE, Estimates as Estimates, ModelEstimates as ModelEstimates, Strata as Strata,

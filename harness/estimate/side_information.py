@@ -364,13 +364,15 @@ WorkingMaker = Callable[[IntArray, IntArray, RoutedSample, IntArray | None], Flo
 """Makes the working distribution of some items: from their places, predictions, answers and clusters."""
 
 
-def heard_working(judges: Sequence[JudgeOpinion]) -> WorkingMaker:
-    """Make working distributions from what judges name, and how sure they are."""
+def heard_working(
+    judges: Sequence[Any], working: Callable[..., FloatArray] = working_distribution
+) -> WorkingMaker:
+    """Make working distributions from the opinions of judges about all items; `working` combines them."""
 
     def make(
         items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
     ) -> FloatArray:
-        return working_distribution(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
+        return working(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
 
     return make
 
@@ -414,18 +416,6 @@ class JudgeWorth:
     high: float
 
 
-def measure_worth(
-    predicted: IntArray,
-    data: RoutedSample,
-    judges: Sequence[JudgeOpinion],
-    *,
-    level: float = 0.95,
-    cluster: IntArray | None = None,
-) -> JudgeWorth | None:
-    """Value of judges for one model; None without variance. Parameters as for `judged_accuracy`."""
-    return measure_working(predicted, data, heard_working(judges), level=level, cluster=cluster)
-
-
 def measure_working(
     predicted: IntArray,
     data: RoutedSample,
@@ -434,12 +424,12 @@ def measure_working(
     level: float = 0.95,
     cluster: IntArray | None = None,
 ) -> JudgeWorth | None:
-    """The value of a working distribution for one model; None where nothing varies.
+    """Value of a working distribution for one model; None without variance.
 
     Parameters
     ----------
     make
-        Makes it, of all items and of those left when a group is left out.
+        Makes the distribution, of all items, and of the rest if a group of items is left out.
     """
     every = np.arange(len(predicted))
     plain, judged = _variances(every, predicted, data, make, cluster)

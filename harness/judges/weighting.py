@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from oversight.harness.arrays import FloatArray, IntArray
-from oversight.harness.estimate import RoutedSample, WorkingMaker, split_items_evenly
+from oversight.harness.estimate import RoutedSample, WorkingMaker, heard_working, split_items_evenly
 from oversight.harness.judges.probabilities import JudgeProbabilities
 
 FLAT = 0.02
@@ -76,13 +76,7 @@ class OptionUtilities:
 
 def weigh_judges(judges: Sequence[JudgeProbabilities]) -> WorkingMaker:
     """Make working distributions from judges' probabilities, on the items that the judges were given for."""
-
-    def make(
-        items: IntArray, predicted: IntArray, data: RoutedSample, cluster: IntArray | None
-    ) -> FloatArray:
-        return judges_working(predicted, data, [judge.take(items) for judge in judges], cluster=cluster)
-
-    return make
+    return heard_working(judges, judges_working)
 
 
 def judges_working(

@@ -6,7 +6,6 @@ from .drawing import (
 )
 from .estimates_picture import (
     closing as closing, estimates as estimates,
-    estimates_height as estimates_height,
 )
 from .panel_pictures import (
     agreement as agreement, agreement_height as agreement_height,

@@ -82,11 +82,6 @@ def estimates(report: StudyReport | Results, axes: Axes | None = None) -> Axes:
     return axes
 
 
-def estimates_height(report: StudyReport | Results) -> float:
-    """Height in inches that all rows take."""
-    return rows_height(sum(len(model.estimates) for model in _models_of(report)))
-
-
 def _models_of(report: StudyReport | Results) -> list[_Drawn]:
     if isinstance(report, Estimate):
         return [_Drawn("", {report.estimator: report})]

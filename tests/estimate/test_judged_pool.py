@@ -13,7 +13,12 @@ from oversight import harness as h
 from oversight.harness.arrays import IntArray
 from oversight.harness.errors import NotIdentified
 from oversight.harness.estimate import JudgeOpinion, RoutedSample, judge_probabilities, synthesise_population
-from oversight.harness.estimate.side_information import JUDGED, judged_accuracy, measure_worth
+from oversight.harness.estimate.side_information import (
+    JUDGED,
+    heard_working,
+    judged_accuracy,
+    measure_working,
+)
 from oversight.protocols.collect import SimulatedExperts
 from oversight.protocols.routing import Partitioned, Targeted
 from tests.estimate.test_judged import (
@@ -64,7 +69,7 @@ def test_items_drawn_of_a_pool_by_a_judge_tell_the_whole_pool(voice: Callable[..
     assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(len(errors))
     if voice is know:
         assert np.var(errors) < 0.7 * 0.3 / 100 / 1.33
-    worth = measure_worth(predicted, data, [judge])
+    worth = measure_working(predicted, data, heard_working([judge]))
     assert worth is not None
     assert worth.low < worth.ratio < worth.high
     assert worth.ratio > 1.3 if voice in (know, reverse) else worth.low < 1.1
