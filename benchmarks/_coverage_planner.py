@@ -70,7 +70,7 @@ class Promise:
 
     @property
     def accuracies(self) -> tuple[float, ...]:
-        """Of the models."""
+        """Accuracies of the models."""
         if self.kind == "width":
             return (self.accuracy,) * self.models
         first = self.accuracy + (self.size / 2 if self.centred else 0)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
-"""Nothing of the project is imported: rivals in environments of their own have the same methods."""
+"""Nothing of the project is imported: rivals in separate environments have the same methods."""
 DATA = Path(__file__).parent / "data" / "mmlu_pro_answers.csv.gz"
 MOST = 5
 RULES = ("vote", "cascade", "route")

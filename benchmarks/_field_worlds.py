@@ -31,7 +31,7 @@ from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 SELECT, CONFIRM, TEST = 120, 86, 86
 REAL_ITEMS = SELECT + CONFIRM + TEST
-"""Those of the default split of as many items as `_field_ours` has."""
+"""Numbers of the default split of the items of `_field_ours`."""
 WORLDS = ("edits", "one breakthrough", "all bad")
 KINDS: tuple[Kind, ...] = ("natural", "complementary")
 _LEVEL = {"edits": 0.44, "one breakthrough": 0.55, "all bad": 0.05}

@@ -17,7 +17,7 @@ ROSTER = one_expert_per_class(CLASSES)
 HARD = 0.4
 """Share of hard items. A model is right on .4 of them and on .9 of the others."""
 ACCURACY = HARD * 0.4 + (1 - HARD) * 0.9
-"""Of every model. The second is right as often on hard items as on others, so all differences are 0."""
+"""Accuracy of every model. The second is equally often right on hard items."""
 MODELS = {"partitioned": 2, "targeted": 3, "targeted for one": 1, "disagreement": 2}
 """Number of models by protocol; those of partitioned questions do not decide what is asked."""
 

@@ -33,7 +33,7 @@ from oversight.harness.estimate.sample_size import (
 )
 
 STRICT = 2.6
-"""Standard errors by which a share may exceed 5 % by chance, with so many cells."""
+"""Standard errors by which a share may exceed 5 % by chance, with this number of cells."""
 
 
 def watch(pool: Pool, cell: GateCell, studies: int, seed: int) -> list[Seen]:

@@ -58,7 +58,7 @@ DESIGNS: tuple[Design, ...] = tuple(
 )
 TARGETS = 4
 LOADED: list[Data] = []
-"""What is loaded once, before there are workers."""
+"""Data that is loaded once, before workers start."""
 
 
 @dataclass

@@ -16,7 +16,7 @@ from oversight.protocols.study_labels import route_questions, simulate_answers
 
 _INSTALLED = Path(__file__).with_name("case_notes")
 DATA = _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[1] / "data"
-"""Where the case notes are: an installed package brings them along, a clone has them at its root."""
+"""Place of the case notes: an installed package brings them along, a clone has them at its root."""
 MODEL = "smollm2"
 ABSTENTION = 0.03
 _FILES = {

@@ -250,20 +250,20 @@ class OutModel:
     calls: CallsUnderWay
 
     async def ask(self, request: Request) -> ModelReply:
-        """As the model does."""
+        """See the model."""
         try:
             return await self.model.ask(request)
         finally:
             self.calls.is_back()
 
     async def close(self) -> None:
-        """As the model does."""
+        """See the model."""
         await self.model.close()
 
 
 REFUSALS = 20
-"""After so many refusals in a row a request that was answered before is sent again: if it is refused, too,
-the fault is the endpoint's. After so many before any answer no more is sent."""
+"""Refusals in a row after which a request that was answered before is sent again: if it is also refused,
+the fault is the endpoint's. After this number before any answer, no more is sent."""
 _OF_THE_MODEL = (403, 404)
 """HTTP statuses that are about the key or the model, not about what was asked."""
 

@@ -12,7 +12,7 @@ MOST_FIELDS = 16
 HOTTEST = 2.0
 LAST_TURN = 1_000_000
 _HEADING = 16
-"""Characters around a block, about: what is empty costs something, too."""
+"""Characters around a block, about: an empty message also costs something."""
 
 
 class BadCall(ValueError):

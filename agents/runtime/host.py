@@ -64,7 +64,7 @@ class ProgramRunner(Protocol):
     limits: SandboxLimits
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """As `Sandbox.run`."""
+        """See `Sandbox.run`."""
         ...
 
     async def run_code(self, code: str) -> str:

@@ -36,7 +36,7 @@ class _NodePrograms:
         self._workers, self._tier, self.limits = workers, sandbox.name, sandbox.limits
 
     async def run(self, program: Program, tasks: Sequence[Payload], host: Host) -> list[ProgramOutcome]:
-        """As `Sandbox.run`."""
+        """See `Sandbox.run`."""
         outcomes: list[ProgramOutcome] = await self._work(program, tasks, host)
         return outcomes
 

@@ -15,7 +15,7 @@ from oversight.harness.types import Usage
 LINGER = 0.005
 """Seconds; short beside any call to a model, and long enough to gather what one transaction can do."""
 Note: TypeAlias = Callable[[Spending], Awaitable[None]]
-"""Stores how calls change what a run has paid: when it returns, that is there whatever comes."""
+"""Stores the charges of calls; they stay stored once it returns, even if the process is killed."""
 
 
 def charge_before(store: Store, target: Target, budget: Budget) -> None:

@@ -15,7 +15,7 @@ from oversight.agents.sandbox import gate
 from oversight.harness.types import Program
 
 Payload = dict[str, Any]
-"""What crosses the border: JSON and nothing else."""
+"""Data that crosses the border: JSON and nothing else."""
 T = TypeVar("T")
 
 

@@ -28,10 +28,10 @@ MODULES = frozenset(
         *("statistics", "string", "textwrap", "typing"),
     }
 )
-"""What a program may import; a tier may have fewer."""
+"""Modules that a program may import; a tier may have fewer."""
 
 ASYNCIO = frozenset({"Lock", "Semaphore", "TimeoutError", "as_completed", "create_task", "gather", "sleep"})
-"""What a program may use of asyncio: the rest opens files, sockets and processes."""
+"""Names of asyncio that a program may use: the rest opens files, sockets and processes."""
 
 NO_NAMES = frozenset(
     {

@@ -9,7 +9,7 @@ from oversight.harness import ConfigError
 from oversight.harness.distribution import require
 
 TIERS = ("monty", "cpython", "bubblewrap")
-"""From the one that is there everywhere to the one that holds most."""
+"""From the tier that works everywhere to the strictest one."""
 
 
 def open_sandbox(tier: str = TIERS[0], limits: SandboxLimits = DEFAULT_LIMITS) -> Sandbox:

@@ -29,8 +29,8 @@ from oversight.harness.config import SearchSection
 from oversight.harness.types import Item, Prediction, PredictionStatus, Program
 
 FEWEST = 2
-"""Slots under way at once, unless the endpoint takes more: one is written while another is answered, and each
-sees so much less of the archive."""
+"""Slots under way at once, unless the endpoint takes more: one is written while another is answered.
+A slot does not see the results of the others under way."""
 
 Evaluate = Callable[[Program, Sequence[Item], int], Awaitable[Sequence[Prediction]]]
 """``evaluate(program, items, replicate)``: one prediction per item, in order."""
@@ -39,13 +39,13 @@ CheckProgram = Callable[[Program], Awaitable[str]]
 """Why a program cannot be evaluated, in words for its author; empty if it can."""
 
 REFUSED = 4
-"""So many errors of programs are told to the next proposals."""
+"""Number of programs' errors that the next proposals see."""
 
 PORTION = 4
-"""Feedback items asked at once for each refuted answer that is wanted: about so many it takes."""
+"""Feedback items asked at once for each refuted answer that is wanted: about this many are needed."""
 
 Retell = Callable[[Program, Item], Awaitable[Replay]]
-"""What a program asked and got on an item, from stored calls."""
+"""A program's calls and replies on an item, from stored calls."""
 
 T = TypeVar("T")
 

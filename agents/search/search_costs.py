@@ -28,7 +28,7 @@ _CHARACTERS_PER_TOKEN = 4
 _THOUGHT = 600
 """Characters of a free text where the study sets no limit: a paragraph of 150 tokens."""
 _LINE = 60
-"""The same of a field that is one line."""
+"""Tokens of a field that is one line."""
 _SAMPLE, _DRAWS = 3, 24
 """Selection items that programs are run on, and children that are made of the library for free."""
 _MANY = 10**9

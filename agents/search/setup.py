@@ -41,9 +41,9 @@ from oversight.harness.store import Store
 from oversight.harness.types import Item, Program
 
 _LOOP = 4
-"""What a slot sees of the archive, and how it races, as a number: a search goes on as it began."""
+"""Version of a slot's view of the archive and of its race: a search goes on as it began."""
 _LINEAGE = 3
-"""The first loop that scores a child by its parents, too; what ended before is shown as it was."""
+"""The first loop that also scores a child by its parents; what ended before is shown as it was."""
 _NO_PART = {"shared_limits", "limit_as"}
 """Settings of a model that change no answer."""
 _PACE = {"concurrency", "tries", "timeout", "requests_per_minute", "tokens_per_minute"}

@@ -11,7 +11,7 @@ from benchmarks.papers.public_data import why_unusable
 
 EQUAL, NEAR, OFF, MISSING = "equal", "within 2 s.e.", "off", "not available"
 FORMULA, COUNTS, SIMULATED, DATA = "formula", "recovered counts", "simulation", "public data"
-"""What a number is recomputed from: the paper's own numbers, integers that its digits imply, draws, data."""
+"""Source of a recomputed number: the paper's own numbers, integers that its digits imply, draws, data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ MODELS = {
     ("SNLI", "BiLSTM"): (0.855, ""), ("SNLI", "Tree-CNN"): (0.821, ""),
     ("SNLI", "LM-Pretrained Transformer"): (0.899, "†"), ("SNLI", "SemBERT"): (0.919, "‡"),
 }  # fmt: skip
-"""L and the mark that says above U(e), or above U(t), too (marks as in 000; 001's text has lost them)."""
+"""L and the mark that says above U(e), or also above U(t) (marks as in 000; 001's text has lost them)."""
 SCORES = {
     ("SST-2", "BERT-large"): ("< 0", "< 0"),
     ("SST-2", "StructBERT"): ("0.4730", "0.6208"),
@@ -37,7 +37,7 @@ WHERE_WRONG = {
     "Color M(w)": ("1.000", "0.000"), "Color M(s)": ("1.000", "0.000"),
     "Shape M(w)": ("0.579", "0.421"), "Shape M(s)": ("0.895", "0.105"),
 }  # fmt: skip
-"""Where the aggregate is wrong: P(model right), P(model wrong) (Table 1b)."""
+"""Places where the aggregate is wrong: P(model right), P(model wrong) (Table 1b)."""
 
 
 def bounds(_settings: Settings) -> Findings:

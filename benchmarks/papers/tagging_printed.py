@@ -32,6 +32,6 @@ OVERALL = {1: "0.913", 2: "0.904"}
 BEST_ORDER = ("96.5", "96.3", "95.3")
 """Mean average precision in per cent of the three best annotators of experiment 1, ties in the best order."""
 WORST_ORDER = "91.6"
-"""The same of the best annotator in the worst order."""
+"""Printed values of the best annotator in the worst order."""
 BEST_GUIDED = "96.9"
 """Best annotator of experiment 2, in the best order."""

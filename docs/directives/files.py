@@ -16,7 +16,7 @@ SHOWN = {
     "data": ROOT / "data" / "README.md",
     "workflow-search": DOCS / "search.md",  # search.html is the page of the site's own search
 }
-"""Page → the file that it shows in place of its own text, which leads there outside the site."""
+"""Page → the file that it shows instead of a text, which links to the file outside the site."""
 PAGES = {path: f"/{name}.md" for name, path in SHOWN.items()} | {ROOT / "README.md": "/index.md"}
 _LINK = re.compile(r"(?<=\]\()(?!https?:|/|#)([^)#\s]+)")
 

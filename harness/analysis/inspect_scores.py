@@ -26,7 +26,7 @@ from oversight.harness.store import Store
 from oversight.harness.types import Answer, Estimate, Item, Prediction, PredictionStatus, Question, Verdict
 
 _KEY = "oversight"
-"""Of the metadata of a score."""
+"""Key in the metadata of a score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,7 @@ class EstimateOptions:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Those that `oversight.harness.accuracies` takes as they are."""
+        """Arguments that `oversight.harness.accuracies` takes unchanged."""
         anytime = self.level if self.anytime else None
         return {"interval": self.interval, "published": self.published, "gold": self.gold, "anytime": anytime}
 

@@ -112,14 +112,14 @@ def find_listed_options(text: str, labels: Sequence[str]) -> tuple[str, ...]:
 
 T = TypeVar("T")
 OWN_FILE = "write a table with the columns id, text and prediction yourself"
-"""What to do with a log that cannot be read."""
+"""Advice for a log that cannot be read."""
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # signature of a member of a ZIP archive, before its name
 _SAMPLE, _CHUNKED = re.compile(r"samples/.+\.json"), re.compile(r"samples/.+_epoch_\d+/")
 _CUT = ("max_tokens", "length", "model_length")
 _SHUFFLED = "Choices were shuffled"  # beginning of its scorer's explanation
 _RESTORED = re.compile(r"\s*ANSWER: [A-Z](, [A-Z])*\s*")
-"""What its solver writes in place of a reply to shuffled choices."""
+"""Text that the solver writes instead of a reply to shuffled choices."""
 
 
 def read_inspect(path: Path) -> Iterator[ForeignAnswer]:

@@ -18,7 +18,7 @@ from oversight.harness.errors import DataError, InMemory
 from oversight.harness.output import did_you_mean, make_printable, shorten
 
 _MOST = 2**31 - 1
-"""What an integer column of every database holds."""
+"""Range of an integer column in every database."""
 MOST_SHOWN = 20
 """So many wrong rows are named; a file of which every row is wrong has to be looked at anyway."""
 
@@ -236,7 +236,7 @@ class CsvPortion:
         return map(_row_or_raise, self.attempts())
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """As of `Portion`."""
+        """See `Portion`."""
         header = self.header
         for line, record in zip(self.lines, self.records, strict=True):
             if len(record) == len(header):
@@ -264,7 +264,7 @@ class JsonPortion:
         return map(_row_or_raise, self.attempts())
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """As of `Portion`."""
+        """See `Portion`."""
         for line, text in zip(self.lines, self.texts, strict=True):
             try:
                 fields = parse_json(text, self.file, line)
@@ -287,7 +287,7 @@ class RowPortion:
         return iter(self.rows)
 
     def attempts(self) -> Iterator[Row | DataError]:
-        """As in `Portion`; every record is a row."""
+        """See `Portion`; every record is a row."""
         return iter(self.rows)
 
 

@@ -21,7 +21,7 @@ from oversight.harness.errors import DataError
 from oversight.harness.output import UTF_16_MARKS, did_you_mean, explain_kind
 
 _BYTES = 1 << 18
-"""Of a text are decoded at once."""
+"""Bytes of a text that are decoded at once."""
 _UTF_8 = "utf-8-sig"
 _DELIMITERS = (",", ";", "\t")
 _IS_ARRAY = re.compile(r'\[\s*(\{\s*["}]|\]\s*$)')
@@ -31,9 +31,9 @@ _MARKS = {".xlsx": b"PK\x03\x04", ".parquet": b"PAR1"}
 """How files begin that are no texts."""
 _TO_LINES = "write it as JSON Lines, such as with: jq -c 'if type == \"array\" then .[] else . end' FILE"
 _MOST_NAMES = 1000
-"""Of files beside one that is not there are looked at."""
+"""Number of neighbouring files to compare with the name of a missing file."""
 _SEPARATOR = re.compile(r"\ufeff?sep=(.)", re.IGNORECASE)
-"""A first line by which Excel is told what separates values."""
+"""A first line that names the separator of values to Excel."""
 _ENCODING = (
     "not UTF-8, perhaps Windows-1252 or another code page; save it with UTF-8 encoding "
     '(in Excel: "CSV UTF-8")'

@@ -18,7 +18,8 @@ from oversight.harness.errors import DataError
 _LARGEST = 256 * 2**20
 """Bytes of a workbook when unpacked that are read at most."""
 _SMALL, _DENSEST = 32 * 2**20, 100
-"""From so many bytes on, a workbook may unpack to so many times its size; texts take 3 to 20 times theirs."""
+"""Bytes from which on the unpacked size of a workbook is limited, and the limit as a multiple of its size;
+texts take 3 to 20 times theirs."""
 _PAGE = re.compile(r"xl/worksheets/[^/]+\.xml")
 _LOST = re.compile(rb"<f[ >/]|<mergeCell ")
 

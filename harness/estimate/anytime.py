@@ -186,7 +186,7 @@ def _crossings(
 
 _SHARES = 1000
 _CLUSTER_BETS = np.geomspace(1e-3, 1.0, 12)
-"""Shares of the largest bet that cannot ruin; the mixture over them stands in for the best one."""
+"""Shares of the largest bet that cannot ruin; the mixture over them replaces the best one."""
 
 
 def score_betting_sequence(

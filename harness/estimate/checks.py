@@ -1097,9 +1097,9 @@ VOIDING_CHECKS = (
     "seen_answers",
 )
 ERROR_CHECKS = ("yes_rate", "hausman")
-"""Those that fail where experts err. They void nothing that is corrected for experts' errors."""
+"""Checks that fail if experts err. They void nothing that is corrected for experts' errors."""
 EQUAL_RATES = ("asked_predicted", "yes_rate", "hausman")
-"""Those that assume equal answering rates. Where these differ, estimates are corrected or say so."""
+"""Checks that assume equal answering rates. If the rates differ, estimates are corrected or say so."""
 
 
 def explain_failures(

@@ -110,7 +110,7 @@ from oversight.harness.types import (
 )
 
 METHOD = "square-and-add"
-"""As intervals made of those of their parts are named."""
+"""Name of intervals that combine the intervals of their parts."""
 _TINY = 1e-12
 
 Weights = Callable[[float], tuple[float, float, float]]
@@ -766,7 +766,7 @@ MACRO = ("macro_precision", "macro_recall", "macro_f1")
 """Their plain means over all classes; `macro_recall` is balanced accuracy."""
 METRICS = (*BY_CLASS, *MACRO)
 USUAL = ("precision", "recall", "f1", "macro_f1")
-"""What is shown where nobody says what to show."""
+"""Results that are shown by default."""
 
 
 def check_metrics(metrics: Iterable[str], *, some: bool = True) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from oversight.harness.errors import BadInput, NotIdentified
 
 DESIGNS = ("uniform", "weighted", "resolved", "differences", "ratings")
-"""What the protocols of a study give: partitioned ones are uniform, targeted ones weighted, sequential ones
+"""Evidence of the protocols: partitioned ones are uniform, targeted ones weighted, sequential ones
 resolved, those of disagreement tell differences only, and panels give ratings."""
 FEATURES = ("votes", "judges", "second questions", "strata", "clusters", "weights", "gold")
 """Weights are those of items drawn with unequal chances; gold is anything known of experts' errors."""

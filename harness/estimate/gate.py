@@ -102,9 +102,9 @@ from oversight.harness.seeding import derive_seed
 from oversight.harness.types import Estimate, HtmlTable, Shown
 
 _BETS = np.geomspace(0.03, 1.0, 20)
-"""Shares of the largest bet. Those far below it are for bars that the mean is near to."""
+"""Shares of the largest bet. Bets far below the largest serve bars near the mean."""
 _SAFE = 0.999
-"""Of the largest bet, so that one outcome ruins nobody."""
+"""Share of the largest possible bet, so that one outcome never takes the whole wealth."""
 _PORTION = 100_000
 
 
@@ -423,7 +423,7 @@ PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 ANY_TIME, WORST_CASE = "any time", "worst case"
 EITHER_SIDE = "the answers fit a value on either side of the bar"
 _FARTHEST = 1_000_000
-"""Answers beyond which a forecast says nothing but "very many"."""
+"""Answers beyond which a forecast says only "very many"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -469,7 +469,7 @@ def _check(n: int, least: int, delta: float) -> None:
 
 _CELLS = 16
 _TABLE_RATIO = 50
-"""More trials than this for every tail probability wanted make a table of all of them too dear."""
+"""Trials per wanted tail probability above which a table of all of them costs too much."""
 _LEAST_CHANCE = 1e-300
 _TIE_TOLERANCE = 1e-7
 """Outcomes this close to a tie (in counts) are taken as extreme: rounding must not narrow."""

@@ -414,7 +414,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     POOL_VOTES: (POOL, VOTES),
     POOL_JUDGE: (POOL, JUDGE),
 }
-"""What a study may make use of → the parts that it is made of."""
+"""Side information of a study → its parts."""
 _EDGE, _REACH, _GRID = 1e-3, 0.3, 13
 """Means at which variances are looked at: their least distance from 0 and 1, how far they reach, how many."""
 
@@ -626,7 +626,7 @@ class Aim:
         return items * cost / self.answered
 
     def find_all(self, found: SideVariances, mean: float) -> dict[str, float]:
-        """The same for every kind of side information."""
+        """Return these values for every kind of side information."""
         return {side: self.find(variance, found.cost, mean) for side, variance in found.of.items()}
 
 

@@ -302,7 +302,7 @@ def _population(K: int, A: float, models: int) -> tuple[IntArray, IntArray]:
 
 
 _MIXTURE = 1.6
-"""What bets that are spread over two decades lose to the best one, in logs."""
+"""Loss of bets spread over two decades against the best bet, in logs."""
 
 
 def outcomes_to_settle(

@@ -198,7 +198,7 @@ def _score(data: TwoPhase, tilt: float) -> _Null:
 
 DEEPENED = "deepened"
 _POWER = 0.7
-"""Of the working distribution q ∝ π^power where options were not drawn evenly (`tilt_items`)."""
+"""Power in the working distribution q ∝ π^power if options were drawn unevenly (`tilt_items`)."""
 
 
 class SecondQuestions(SideInformation):

@@ -24,7 +24,7 @@ from oversight.harness.judges.shares import Measure, by_cluster
 LEAST_ERRORS = 10
 """Errors, and questions without one, of either machine below which their correlation is withheld."""
 LEAST_EFFECTIVE = 5.0
-"""The same of effective numbers, where answers weigh unequally."""
+"""Fewest effective errors, if answers have unequal weights."""
 _CERTAIN = 0.999
 
 

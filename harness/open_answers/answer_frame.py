@@ -26,7 +26,7 @@ from oversight.harness.store import Store, StoredAnswer, StoredUnit
 from oversight.harness.types import OPEN_ANSWER, UNIT_PREFIX, Item, PredictionStatus
 
 NO_ANSWER = "(no answer was given)"
-"""What experts are shown in place of an empty answer."""
+"""Text that experts see instead of an empty answer."""
 WHOLE_ANSWER = "the whole answer"
 """Text of the only unit of an answer that is judged as a whole."""
 

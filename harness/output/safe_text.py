@@ -14,7 +14,7 @@ from functools import partial
 from urllib.parse import quote
 
 SHORTEST_SECRET = 8
-"""A shorter one ("none", "test") would blank out ordinary words wherever they stand."""
+"""A shorter one ("none", "test") would blank out ordinary words everywhere."""
 
 _LONG = 16
 _REDACTED = "[redacted]"

@@ -263,7 +263,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 CELLS = 4_000_000
 """Numbers that an array may have in memory at once."""
 _STEP = 0.25
-"""Of the trapezoidal rule."""
+"""Width of a step of the trapezoidal rule."""
 
 
 class WeightedVotes:

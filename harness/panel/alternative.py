@@ -28,7 +28,7 @@ from oversight.harness.panel.ratings import Panel
 LEAST_ITEMS = 30
 """Items of an annotator below which the t-test is not made."""
 EPSILON, FALSE_DISCOVERY = 0.2, 0.05
-"""What the authors recommend for experts (0.15 for skilled annotators, 0.1 for crowd workers), and q."""
+"""The authors' recommendation for experts (0.15 for skilled annotators, 0.1 for crowd workers), and q."""
 PASSED = 0.5
 """Winning rate from which on the model may take the annotators' place."""
 

@@ -123,7 +123,7 @@ _ROWS = np.array(
         for true, h, m in product((0.0, 1.0), repeat=3)
     ]
 )
-"""What one row may add to TP, FP and FN of human and model."""
+"""Possible contributions of a row to TP, FP and FN of human and model."""
 
 
 def measure_detection(
@@ -397,9 +397,9 @@ class Parity(Shown):
 
 
 FEW = 30
-"""Below so many items a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
+"""Items below which a bin's accuracy of 80 % can be chance (the source: 2 % at p_d = .6)."""
 BY_ITEM_ALONE = {"at_least_80": "the chance of 80 % or more takes items as independent"}
-"""What is withheld of items in clusters → why."""
+"""Results withheld for items in clusters → reason."""
 RULE = 0.8
 
 

@@ -245,7 +245,7 @@ CEILING_NAMES = {
     "U_star": "U*, annotators from a pool",
     "U_panel": "U(p), these annotators, nothing assumed",
 }
-"""As tables name the upper bounds of the average annotator's accuracy."""
+"""Names in tables of the upper bounds of the average annotator's accuracy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -417,7 +417,7 @@ BY_ITEM_ALONE = {
     **dict.fromkeys(("hms", "oms", "oms_exact"), "the published scores take items as independent"),
     "direct": "the cost of the sign test takes items as independent",
 }
-"""What is withheld of items in clusters → why."""
+"""Results withheld for items in clusters → reason."""
 
 
 def assess_superhuman_from_counts(

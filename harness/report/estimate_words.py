@@ -33,7 +33,7 @@ QUALITY_TITLES = {
     "agreement": "as colleague",
     "drift": "drift",
 }
-"""What is told of an expert → title of its column."""
+"""Reported property of an expert → title of its column."""
 
 
 def items_text(items: ItemCounts) -> str:

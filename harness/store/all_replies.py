@@ -49,7 +49,7 @@ class AllReplies(ReplyRepository):
         return dict(Counter(super().count_replies()) + Counter(self._controls.replies.count_replies()))
 
     def count_arrivals(self, most: int) -> list[dict[str, int]]:
-        """As for the study's questions; replies to control questions are spread over the same portions.
+        """Count as for the study's questions; replies to control questions are spread over the same portions.
 
         The two are numbered separately, and control questions have random places among the others.
         """

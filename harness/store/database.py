@@ -124,7 +124,7 @@ class Repository:
         self._database = database
 
     def repeat(self, work: Callable[[], T], *, twice: bool) -> T:
-        """As `Connections.repeat`."""
+        """Repeat work, see `Connections.repeat`."""
         return self._database.repeat(work, twice=twice)
 
 

@@ -43,7 +43,7 @@ ImportedFields = tuple[str, int | None, str, str, int, str, int, int, float, flo
 """Item, option, status, reason, sample, raw text, tokens of input and output, seconds, confidence, step."""
 _IMPORTED = tuple(name for name in _WRITTEN if name not in {"attempts", "source", "guessed"})
 _SUMMED = ("input_tokens", "output_tokens", "seconds", "attempts", "guessed")
-"""What several answers have used together."""
+"""Total usage of several answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _TEXTS = frozenset(
 _AT_A_TIME = 100
 """Items that are read in full at once: the file may be full before the next ones."""
 _OPTIONS = frozenset({"option", "options"})
-"""Fields that hold texts of options, where items have options of their own, or numbers."""
+"""Fields that hold texts of options, if items have separate options, or numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def write_parts(
 
 
 def leave_out_texts(value: Any, *, own_options: bool = False) -> Any:
-    """The same with an empty value in every field that people or models wrote.
+    """Copy a value, with every field empty that people or models wrote.
 
     Parameters
     ----------

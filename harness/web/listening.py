@@ -26,7 +26,7 @@ _LONGEST_FIELD = 1 << 16
 """Bytes of a header: browsers send the cookies of all that ever ran on this machine, at any port."""
 _PATIENCE = 15.0
 _SILENT = logging.getLogger(f"{__name__}.requests")
-"""What is wrong with a request is its sender's to know, and the terminal is no log of the network."""
+"""The sender learns the error of a request; the terminal is no log of the network."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 

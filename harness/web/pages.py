@@ -29,7 +29,7 @@ _POLICY = (
     f"{NOWHERE}; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'"
 )
-"""Content-Security-Policy of the served page: nothing but its own files, and in nobody's frame."""
+"""Content-Security-Policy of the served page: only its own files, and in nobody's frame."""
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from oversight.harness.store import PAGE, SOURCE, Queue, ReplyRepository, Revision, Store
 
 PORTIONS = 60
-"""Most portions that the order of arrival is told in."""
+"""Most portions in the order of arrival."""
 _WIDTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1)}
 _MOST_BINS = 100
 

@@ -11,7 +11,7 @@ from oversight.harness.datasets import PRESETS
 from oversight.harness.types import Item, Verdict
 
 OPEN_WORDS = {Verdict.UNSURE: "Cannot tell", Verdict.SKIP: "Not my field"}
-"""What replies to questions about open answers are called, if that differs from other questions."""
+"""Names of replies to questions about open answers, if they differ from other questions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ TAKES = {
     "search": {"clusters", "weights"},
     "plan": {"votes", "judges", "clusters", "weights"},
 }
-"""What each call can be given; for the rest there is no argument."""
+"""Arguments of each call; for the rest there is no argument."""
 CASES = [
     (use, design, frozenset(features))
     for use in USES

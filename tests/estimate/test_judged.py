@@ -25,7 +25,7 @@ ROSTER = one_expert_per_class(CLASSES)
 ITEMS = [Item(f"i{j}", "t", CLASSES, tuple(range(K))) for j in range(N)]
 IDS = [item.id for item in ITEMS]
 Voice = tuple[IntArray, FloatArray]
-"""What a judge names and how sure it is, shape (N,) each."""
+"""A judge's option and confidence, shape (N,) each."""
 
 
 def know(truth: IntArray, rng: np.random.Generator, strength: float = 2.0) -> Voice:

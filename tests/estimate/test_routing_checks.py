@@ -54,7 +54,7 @@ def found(by_item: dict[str, int | None], labels: Labels) -> dict[str, bool | No
 
 
 def found_beside(by_item: dict[str, int | None], labels: Labels) -> dict[str, bool | None]:
-    """The same with the other models that questions were drawn for."""
+    """Predictions with the other models that questions were drawn for."""
     others = [predictions(other) for other in MODELS.values() if other is not by_item]
     return {c.name: c.passed for c in run_checks(predictions(by_item), labels, others=others)}
 

@@ -33,7 +33,7 @@ HEAVY = (
     "sqlmodel",
     "tqdm",
 )
-"""What takes a twentieth of a second or more to load."""
+"""Modules that take a twentieth of a second or more to load."""
 _STATISTICS = "sqlmodel scipy.special"
 
 

@@ -8,7 +8,7 @@ from importlinter import Contract, ContractCheck, fields, output
 WINGS = ("harness", "protocols", "agents")
 """Folders of rooms: what lies directly in one is offered by its face, its rooms by theirs."""
 PACKAGE = "oversight"
-"""What the wings are imported from."""
+"""Package from which the wings are imported."""
 
 
 class FacesContract(Contract):

@@ -14,6 +14,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,8 @@ RULES = {
     "'nothing but' for 'only'": r"\bnothing but\b",
     "a thing that 'stands' somewhere": r"\bstands? (?:in|on|at|before|beside|twice|behind|after|alone)\b",
     "'once a' for 'once per'": r"\bonce (?:a|an) (?!\b(?:new|first)\b)[a-z]+,",
+    "a fragment without its noun": r"^(?:Of|As|Those) (?!a |an |the |all |soon|long)[^,:]*[.;]$"
+    r"|^The same(?: (?:of|for|with|as)\b|[.;])",
     "an adverb without an object": r"\bas ever\b|\beach its own\b",
 }
 EXAMPLE = re.compile(r"^\s*>>>|\S  +\S|[│├└]|^\s*(?:examples?:\s*)?oversight ")
@@ -84,7 +87,11 @@ def read_python(path: Path) -> Iterator[Text]:
             line = getattr(node, "lineno", 1)
             yield Text(path, line, "docstring", ast.get_docstring(node) or "")
             yield Text(path, line, "test", getattr(node, "name", ""))
-        elif isinstance(node, ast.Call):
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for named, text in pairwise(node.body):
+                if isinstance(named, ast.Assign | ast.AnnAssign) and isinstance(text, ast.Expr):
+                    yield Text(path, text.lineno, "constant", read_literal(text.value))
+        if isinstance(node, ast.Call):
             yield from read_call(node, path)
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:

@@ -16,7 +16,7 @@ from tests.house.faces import WINGS
 LISTS = re.compile(r"(?:Sequence|Iterable|Collection|list|tuple|set|frozenset)\[str\b")
 MAPPINGS = re.compile(r"(?:Mapping|dict)\[str\b|\bPredictions\b")
 TEXTS = re.compile(r"(?:^|\| )(?:str|Source)(?: \||$)")
-"""Annotations of arguments that may be one text, too: a column's name, a path."""
+"""Annotations of arguments that may also be one text: a column's name, a path."""
 NAMED = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,

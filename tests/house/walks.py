@@ -28,7 +28,7 @@ SHARED = (
     "harness/output/",
     "harness/store/stored_values.py",
 )
-"""What every file speaks in: values, errors, names, what may be shown. No value has to be followed there."""
+"""Modules that every file uses, such as values and errors. No value has to be followed there."""
 MOST_FOLDERS = 8
 DEEPEST, WIDEST = 10, 400
 _RESUMABLE = 0x20 | 0x80 | 0x200

@@ -179,7 +179,7 @@ def test_one_environment_holds_this_and_openai_agents(wheel: Path, tmp_path: Pat
 
 
 def _revision(database: Path) -> str:
-    """Of the study's tables."""
+    """Columns of the study's tables."""
     with closing(sqlite3.connect(database)) as connection:
         return str(connection.execute("SELECT version_num FROM alembic_version").fetchone()[0])
 

@@ -125,7 +125,7 @@ def test_a_name_that_is_exposed_is_answered_however_it_is_written(folder: Path) 
 
 
 def test_names_without_a_port_are_those_of_port_80() -> None:
-    """As browsers write them."""
+    """Headers as browsers write them."""
     address = PublicAddress(host="127.0.0.1", port=80)
     assert all(address.knows(host) for host in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST:80"))
     assert not any(address.knows(host) for host in ("", "evil.example", "[::1", "127.0.0.1:81", "127.0.0.1:"))

@@ -33,10 +33,10 @@ MOST = 0.5
 SIDE = 0.975
 LOW = 2.25
 """Standard deviations below the mean at which an interval begins, in place of 1.96. The noise of refutations
-is skewed: whoever is on top by luck has few of them, and a spread that is too small for it."""
+is skewed: a candidate that leads by luck has few of them, and so too small a spread."""
 WINNER_LOW, WINNER_SIDE = 2.6, 0.99
-"""The same of a search's winner: a few dozen refutations decide who it is, and the mean of the one they chose
-is off by more than its posterior says."""
+"""`LOW` and `SIDE` for a search's winner: a few dozen refutations choose it, so its mean is off by more than
+its posterior says."""
 _GRID = np.linspace(0.0, 4.0, 41)
 
 

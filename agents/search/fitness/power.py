@@ -120,7 +120,7 @@ def _per_item_sd(options: Counter[int], kind: Kind, m: int) -> float:
 
 
 def _several(labelled: ExpertLabels, truth: IntArray, m: int, rng: np.random.Generator) -> ExpertLabels:
-    """The same with m different options per item, drawn uniformly."""
+    """Return labels of m different options per item, drawn uniformly."""
     n, K = labelled.refused.shape
     order = rng.permuted(np.tile(np.arange(K), (n, 1)), axis=1)
     if (labelled.truth < 0).all():  # the true option is never asked about

@@ -9,7 +9,7 @@ from oversight.harness.types import Item
 
 BEST, LATEST = 5, 5
 ALWAYS = 2
-"""Of the best, so many are shown to every proposal; the others differ among those under way at once."""
+"""Number of the best that every proposal sees; the others differ among those under way at once."""
 CASES = 6
 _ERROR_CHARACTERS = 300
 MOST_CALLS = 8

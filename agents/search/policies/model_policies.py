@@ -18,7 +18,7 @@ from oversight.harness.types import Program
 
 FAILURES = 3
 ERROR_CHARACTERS = 600
-"""Of the reason why a program is refused, as its writer is told it."""
+"""Characters of the reason for a refusal that the program's writer gets."""
 _WHOLE = ("thought", "name", "code")
 _CHANGE = ("modification", "code")
 

@@ -25,7 +25,7 @@ from oversight.harness.store import SearchProgress, Store
 from oversight.harness.types import Candidate, Item, Prediction
 
 _SECONDS = 30.0
-"""A run that is told again takes no longer than this in all."""
+"""Most seconds of a replayed run."""
 _TEXT = 20_000
 """Most characters of one message or reply."""
 

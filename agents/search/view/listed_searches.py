@@ -144,7 +144,7 @@ def show_searches(
     truth: Mapping[str, int] | None = None,
     context: SearchContext | None = None,
 ) -> dict[str, Any]:
-    """The same; with `truth`, by item id, also how winner and start fare by that on the test items.
+    """Describe searches; with `truth` (by item id) also how right winner and start are on the test items.
 
     `context` is the search of that name, where it was opened before.
     """

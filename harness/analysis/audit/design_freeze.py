@@ -23,9 +23,9 @@ _SETTINGS: Any = {
     "estimate": True, "judges": True, "open": True,
 }  # fmt: skip
 _APART: Any = {"experts": {"deadline"}}
-"""What may be put off without another design."""
+"""Settings that may change later without another design."""
 _OF_EXPERT = ("name", "classes", "capacity", "absent")
-"""What of an expert decides who is asked what."""
+"""Fields of an expert that decide the expert's questions."""
 
 
 class DesignFreeze:

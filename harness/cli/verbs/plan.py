@@ -54,7 +54,7 @@ _GUESSES = {
     "accuracy": 0.7,
     "models": 1,
 }
-"""What is guessed without a study, and taken from the answers with one."""
+"""Guesses for a plan without a study; with a study, its answers replace them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -59,7 +59,7 @@ class Price:
 
 
 FREE = Price(0.0, 0.0)
-"""What a model on this machine costs."""
+"""Price of a model on this machine."""
 
 
 @dataclass(frozen=True, slots=True)

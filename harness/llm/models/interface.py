@@ -12,7 +12,7 @@ from oversight.harness.errors import Fault, TransientModelError
 from oversight.harness.output import shorten
 
 MOST_TOKENS = 20_000_000
-"""Of one reply; twice the longest context that any model has."""
+"""Most tokens of one reply; twice the longest context that any model has."""
 LEAST_LOGPROB, LARGEST_LOGPROB = -1e9, 0.01
 """Some servers say a little more than 0."""
 

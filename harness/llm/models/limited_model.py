@@ -24,7 +24,7 @@ PATIENCE = 3
 """So many times the tries for HTTP 429: a refused call costs nothing, and a later one will succeed."""
 
 MALFORMED_IN_A_ROW = 20
-"""After so many replies in a row that cannot be read, or two per call under way, none is asked for again."""
+"""Unreadable replies in a row, or two per call under way, after which no reply is asked for again."""
 
 _LONGEST_UNDER_A_LIMIT = 1.0  # seconds; the pace spaces the calls, and the endpoint asked for no longer wait
 _LOGGER = logging.getLogger(__name__)

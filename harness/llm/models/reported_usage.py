@@ -26,7 +26,7 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _INNER = ("thought", "cached")
-"""What also counts one level deeper, in the details of a usage."""
+"""Names that also count one level deeper, in the details of a usage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -533,7 +533,7 @@ _SCRIPTS = {
     "Japanese": "\u3040-\u30ff",
     "Korean": "\uac00-\ud7a3",
 }
-"""Languages that their script tells, as ranges of characters; the others are told by their words."""
+"""Languages that their script tells, as ranges of characters; the others are recognised by their words."""
 _LATIN = re.compile(r"[A-Za-zÀ-ɏḀ-ỿ']+")
 
 

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 Notation = Literal["letter", "option"]
-"""What an answer was to say: an option's letter, or its text."""
+"""Requested form of an answer: an option's letter, or its text."""
 
 # First letters of alphabets that are used to enumerate, by position.
 _ALPHABETS = ("ΑΒΓΔΕΖΗΘ", "АБВГДЕЖЗ", "ابجدهوزح", "אבגדהוזח", "甲乙丙丁戊己庚辛", "가나다라마바사아")

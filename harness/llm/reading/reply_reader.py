@@ -41,7 +41,7 @@ class Step(StrEnum):
     MARK = "mark"
     """It has another unmistakable form."""
     WHOLE = "whole"
-    """The reply is nothing but the option."""
+    """The reply is only the option."""
     STATEMENT = "statement"
     """A sentence states it, which is the loosest reading."""
     LOG = "log"

@@ -13,7 +13,7 @@ _BRACKET = re.compile(r"\([^()]*\)|（[^（）]*）")
 _FIELD = re.compile(rf"\W*(\w{{1,30}}(?: \w{{1,30}}){{0,2}}\W{{0,2}}[:：])\W{{0,3}}{MENTION}\W*")
 _SHORT = 4
 _LONG_WORD, _LONGEST_SENTENCE = re.compile(r"[A-Za-z0-9_]{60,}"), 2_000
-"""What no sentence of an answer has, and would take the time of its length squared."""
+"""Text that no sentence of an answer has, and whose matching would take quadratic time."""
 
 
 @dataclass(slots=True)

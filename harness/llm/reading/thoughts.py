@@ -69,7 +69,7 @@ _NEXT_EXAMPLE = re.compile(
     r"[A-Z]\w*(?: \w+)?:[^\n]*\S[^\n]*\n(?:[^\n]*\n)*?\s*[A-Z]\w*(?: \w+)?:\s*\S",
     re.IGNORECASE,
 )
-"""What looks like another example after a first line: fields of an input, and one of an output."""
+"""Text that looks like another example after a first line: fields of an input, and one of an output."""
 
 
 def cut_thoughts(text: str) -> str:

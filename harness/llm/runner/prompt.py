@@ -140,7 +140,7 @@ CHOICES: dict[str, Callable[[Sequence[str]], dict[str, Any]]] = {
     "regex": lambda names: {"regex": "(" + "|".join(map(re.escape, names)) + ")"},
     "grammar": lambda names: {"grammar": "root ::= " + " | ".join(map(_quote, names))},
 }
-"""How servers are told to answer with one of some texts: vLLM, its older versions, SGLang, llama.cpp."""
+"""Parameters that make servers choose among several texts: vLLM, its older versions, SGLang, llama.cpp."""
 
 
 def _quote(name: str) -> str:

@@ -17,7 +17,7 @@ _KEY = ("run_id", "item_id", "sample")
 Booked: TypeAlias = Literal["charged", "paid", "under way"]
 """Kinds of sums in the ledger, one row per run; see `oversight.harness.store.tables.LedgerRow`."""
 Uncertain: TypeAlias = Literal["retry", "hold"]
-"""What becomes of answers under way on a process that ended: asked for again, or held as failed ones."""
+"""Treatment of answers under way on a process that ended: asked for again, or held as failed ones."""
 
 
 def settle_lost(connection: sa.Connection, run_id: str, uncertain: Uncertain) -> Usage:

@@ -22,7 +22,7 @@ _DEFAULTS: Mapping[str, str | int] = {
     "keepalives_idle": 30,
     "tcp_user_timeout": 60_000,
 }
-"""What a connection is told where the address does not say; a machine that is gone never answers."""
+"""Parameters of a connection that the address does not give; a machine that is gone never answers."""
 
 
 def read_address(url: str) -> sa.URL:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from oversight.harness.output import say
 
 PATIENCE = 120.0
-"""Seconds for which a server that was there is waited for."""
+"""Seconds to wait for a server that answered before."""
 _FIRST, _LONGEST = 0.1, 2.0  # seconds between two attempts
 
 

@@ -17,7 +17,7 @@ from oversight.harness.output import say
 from oversight.harness.store.engines.held_file import HeldFile
 
 ATTEMPT = 1.0
-"""Seconds that one attempt waits for a lock before it is told what it waits for."""
+"""Seconds that one attempt waits for a lock before a message names the lock's holder."""
 _WAIT, _TOLD_EVERY = 300.0, 30.0
 """Seconds: a large import writes for minutes, and whoever else writes waits for it."""
 _VARIABLE = "OVERSIGHT_LOCK_WAIT"

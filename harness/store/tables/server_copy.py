@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects.sqlite import Insert
 
 Known: TypeAlias = Literal["replace", "keep", "refuse"]
-"""What becomes of a row whose key is there: the new one replaces it, the old one stays, all are refused."""
+"""Treatment of a row whose key exists: the new one replaces it, the old one stays, all are refused."""
 
 
 def copy_rows(

@@ -22,7 +22,7 @@ from oversight.harness.store.words.splitting import read_query, split_words
 _ITEM = ItemRow.__table__.c
 _PORTION, _ROWS = 50_000, 2_000
 _MOST_BYTES = 500_000
-"""Of an item's words are kept in PostgreSQL, whose vectors hold a megabyte."""
+"""Bytes of an item's words that are kept in PostgreSQL, whose vectors hold a megabyte."""
 _LAST = {"sqlite": "SELECT rowid FROM item_words ORDER BY rowid DESC LIMIT 1"}
 _LAST["postgresql"] = "SELECT max(position) FROM item_words"
 _ADD_SQLITE = r"""INSERT INTO item_words (rowid, words)

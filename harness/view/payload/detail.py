@@ -36,7 +36,7 @@ def read_strata(study: Study, store: Store, *, model: str, column: str) -> dict[
 def read_strata_of(
     study: Study, store: Store, models: Sequence[str], column: str
 ) -> dict[str, dict[str, Any]]:
-    """The same of several models, all of which have answers, or of one."""
+    """The accuracies in every stratum of several models, all of which have answers, or of one."""
     try:
         found = estimate_strata(study, store, models, column)
     except StoreError:  # says nothing of the study, and may be over soon

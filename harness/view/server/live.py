@@ -14,7 +14,7 @@ from oversight.harness.web import run_apart
 _LOOK = 0.25
 """Seconds between two looks at the database."""
 _SILENCE = 15.0
-"""Seconds after which a page is told that nothing changed, so that a broken connection is noticed."""
+"""Seconds after which a page gets a "no change" message, so that it notices a broken connection."""
 
 
 class ChangeFeed:

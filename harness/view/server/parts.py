@@ -22,7 +22,7 @@ from oversight.harness.web import run_apart, write_json
 
 _MOST_KEPT = 64
 _MOST_PAGES = 4
-"""Pages of items that are read at once, each with a connection of its own to the database."""
+"""Pages of items that are read at once, each over a separate connection to the database."""
 _AT_ONCE = 0.3
 """Seconds that columns of items may take to read while a page waits; slower ones are read behind its back."""
 _OWN = frozenset({"frame", "overview", "differences", "closing", "strata", "progress", "panel"})

@@ -32,7 +32,7 @@ def read_token(store_url: str) -> str:
 
 
 def _name(store_url: str) -> str:
-    """The same for every path that leads to a file, and for no other; a study's may begin in its folder."""
+    """A name that is the same for all paths to one file, and different for other files."""
     if not store_url.startswith(_SQLITE):
         return store_url
     return f"{_SQLITE}{Path(store_url.removeprefix(_SQLITE)).resolve()}"

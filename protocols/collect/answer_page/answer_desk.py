@@ -18,7 +18,7 @@ from oversight.protocols.collect.answer_page.page_queues import HeldQuestion, Pa
 from oversight.protocols.collect.answer_page.shown_question import QuestionSheet
 
 _AHEAD = 3
-"""Open questions that a page is told at once: the one to answer, and two for while a connection is lost."""
+"""Open questions that a page gets at once: the one to answer, and two for while a connection is lost."""
 _LONG = 8_000
 """Characters of texts that are sent ahead; of longer ones only the question to answer is sent."""
 _MOST_GIVEN, _EXCERPT = 500, 80

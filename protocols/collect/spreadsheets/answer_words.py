@@ -43,9 +43,9 @@ class AnswerWords:
 
 
 _PHRASES = {"cannot tell": Verdict.UNSURE.value, "not my field": Verdict.SKIP.value}
-"""What experts may write about open answers."""
+"""Words that experts may write about open answers."""
 OPEN_REPLIES = (Verdict.YES.value, Verdict.NO.value, *_PHRASES)
-"""What a list of answers about open answers offers."""
+"""Words in the list of answers about open answers."""
 
 
 def make_words(yes: Iterable[str] = (), no: Iterable[str] = (), unsure: Iterable[str] = ()) -> AnswerWords:

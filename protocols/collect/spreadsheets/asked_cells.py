@@ -45,23 +45,23 @@ class ListedQuestions:
 
     @property
     def key(self) -> None:
-        """As of `Asked`."""
+        """See `Asked`."""
         return
 
     def find_experts(self, ids: Sequence[str]) -> list[str | None]:
-        """As of `Asked`."""
+        """See `Asked`."""
         return [self.questions[i].expert if i in self.questions else None for i in ids]
 
     def find_marks(self, ids: Sequence[str]) -> list[int | None]:
-        """As of `Asked`."""
+        """See `Asked`."""
         cells = self.find_cells(ids)
         return [mark_cells(cells[i]) if cells.get(i) else None for i in ids]
 
     def find_cells(self, ids: Sequence[str]) -> dict[str, Mapping[str, str]]:
-        """As of `Asked`."""
+        """See `Asked`."""
         asked = [self.questions[i] for i in ids if i in self.questions]
         return {q.id: write_cells(self.items[q.item_id], q.option) for q in asked if q.item_id in self.items}
 
     def find_said(self, ids: Sequence[str]) -> dict[str, Response]:  # noqa: ARG002  nothing is stored
-        """As of `Asked`."""
+        """See `Asked`."""
         return {}

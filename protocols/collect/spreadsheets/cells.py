@@ -18,7 +18,7 @@ from oversight.harness.types import Item
 SHOWN = ("text", "options", "question")
 """Columns that show what is asked."""
 QUESTION_PREFIX, ASSIGNMENT_PREFIX = "q-", "a-"
-"""What makes an id a text: ``1234567890123456`` and ``12345678e9012345`` are numbers to a spreadsheet."""
+"""Prefix that makes an id a text: spreadsheets read ``12345678e9012345`` as a number."""
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _CHECK = re.compile("(?<=^[0-9a-f]{16})-[0-9a-f]{8}$")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ufffd\ufffe\uffff]")

@@ -79,4 +79,4 @@ BEYOND_MONTY = frozenset(
         "semaphore",
     }
 )
-"""What needs the second tier."""
+"""Programs that need the second tier."""
