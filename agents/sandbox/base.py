@@ -61,8 +61,6 @@ class SandboxLimits:
 
 DEFAULT_LIMITS = SandboxLimits()
 _LONGEST_REASON = 500
-_STEP = 0.003
-"""Seconds between two replies that wait for each other: a program has gone on with the first by then."""
 _KEPT = 64
 """Programs whose checked source is kept."""
 
@@ -235,9 +233,6 @@ class StoodStill(Stopped):
 class TimedHost:
     """The host of one session, which limits the session's time without calls under way.
 
-    Replies are delivered one by one in the order of the calls, so that a program's behaviour does not
-    depend on which reply arrived first.
-
     Parameters
     ----------
     host, index
@@ -251,25 +246,18 @@ class TimedHost:
         self._under_way = 0
         self._free = 0.0
         self._since = self._started = time.monotonic()
-        self._last: asyncio.Future[None] | None = None
 
     async def ask(self, call: Payload) -> Payload:
-        """Answer a call after all earlier calls are answered."""
-        before, self._last = self._last, asyncio.get_running_loop().create_future()
-        own = self._last
+        """Answer a call; its time does not count against the session."""
         if not self._under_way:
             self._since = time.monotonic()
         self._under_way += 1
         try:
             return await self._host.ask(self._index, call)
         finally:
-            if before is not None and not before.done():
-                await before
-                await asyncio.sleep(_STEP)
             self._under_way -= 1
             if not self._under_way:
                 self._free += time.monotonic() - self._since
-            own.set_result(None)
 
     async def bound(self, session: Coroutine[Any, Any, T]) -> T:
         """Return a session's result; stop it once it has lasted too long."""

@@ -9,12 +9,22 @@ from __future__ import annotations
 
 import ast
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from pydantic_monty import AsyncMonty, AsyncMontySession, CollectString, MontyCrashedError, MontyError
+from pydantic_monty import (
+    AsyncFunctionSnapshot,
+    AsyncFutureSnapshot,
+    AsyncMonty,
+    AsyncMontySession,
+    CollectString,
+    ExternalSettledResult,
+    MontyComplete,
+    MontyCrashedError,
+    MontyError,
+)
 
 from oversight.agents.sandbox import gate
 from oversight.agents.sandbox.base import Host, Payload, Sandbox, Stopped, TimedHost
@@ -64,8 +74,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
     async def _answer(self, source: str, task: Payload, host: TimedHost) -> Any:
         async with self._session(self.limits.calls) as monty:
             await _feed(monty, source)
-            run = _feed(monty, _RUN, inputs={"_payload": task}, external_lookup={"_host": host.ask})
-            return await host.bound(run)
+            return await host.bound(_converse(monty, task, host))
 
     async def _print(self, tree: ast.Module) -> str:
         printed = CollectString(self.limits.characters)
@@ -73,7 +82,7 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
         async with self._code, self._session(0) as monty:
             await _feed(monty, prelude_text(stand_ins=True))
             host = TimedHost(Host(), 0, self.limits.total)
-            await host.bound(_feed(monty, text, print_callback=printed))
+            await host.bound(_feed(monty, text, printed))
         return printed.output
 
     @asynccontextmanager
@@ -92,11 +101,54 @@ may define methods but __len__ is not called. Semaphores and locks do not exist;
             yield monty
 
 
-async def _feed(monty: AsyncMontySession, text: str, **given: Any) -> Any:
-    """Run a text; an early end counts against the text."""
-    given.setdefault("print_callback", CollectString(_PRINTED))
+async def _converse(monty: AsyncMontySession, task: Payload, host: TimedHost) -> Any:
+    """Run the program on a task, answer its calls, and return its answer.
+
+    While the program waits, it receives the reply to its earliest open call, and no other: what it does
+    never depends on which reply arrived first.
+    """
+    under_way: dict[int, asyncio.Task[ExternalSettledResult]] = {}
     try:
-        return await monty.feed_run(text, **given)
+        with _ending():
+            step = await monty.feed_start(
+                _RUN,
+                inputs={"_payload": task},
+                external_lookup={"_host": host.ask},
+                print_callback=CollectString(_PRINTED),
+            )
+            while not isinstance(step, MontyComplete):
+                if isinstance(step, AsyncFutureSnapshot):
+                    earliest = min(step.pending_call_ids)
+                    step = await step.resume({earliest: await under_way.pop(earliest)})
+                elif isinstance(step, AsyncFunctionSnapshot) and step.function_name == "_host":
+                    under_way[step.call_id] = asyncio.create_task(_reply(host, step.args))
+                    step = await step.resume({"future": ...})
+                else:
+                    step = await step.resume_auto()
+            return step.output
+    finally:
+        for call in under_way.values():
+            call.cancel()
+
+
+async def _reply(host: TimedHost, arguments: tuple[Any, ...]) -> ExternalSettledResult:
+    try:
+        (call,) = arguments
+        return {"return_value": await host.ask(call)}
+    except (RuntimeError, ValueError) as error:
+        return {"exception": RuntimeError(str(error))}
+
+
+async def _feed(monty: AsyncMontySession, text: str, printed: CollectString | None = None) -> None:
+    with _ending():
+        await monty.feed_run(text, print_callback=printed or CollectString(_PRINTED))
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """An early end counts against the text that ran."""
+    try:
+        yield
     except MontyCrashedError:
         raise Stopped("it crashed the interpreter") from None
     except MontyError as error:

@@ -88,7 +88,8 @@ async def forward(task):
         return found.answer
 
     try:
-        found = [asyncio.run(run(*waits)) for waits in ((0, 0, 0), (0.1, 0.2, 0.3), (0.3, 0.1, 0.2))]
+        waits = [(0, 0, 0)] * 5 + [(0.1, 0.2, 0.3), (0.3, 0.1, 0.2)]
+        found = [asyncio.run(run(*one)) for one in waits]
         assert len(set(found)) == 1, found
     except SandboxError as error:
         pytest.skip(f"the tier {tier} does not work here: {error}")

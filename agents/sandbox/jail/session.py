@@ -38,6 +38,8 @@ class Session:
         self._descriptor, self._loop = descriptor, loop
         self._seconds = 1.0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._replies: dict[int, Any] = {}
+        self._delivered = 0
         self._buffer = b""
 
     def run(self, prelude: str) -> None:
@@ -101,13 +103,24 @@ class Session:
         self.arm()
         for line in lines:
             message = json.loads(line)
-            future = self._waiting[message["id"]]
-            if future.done():
-                continue
-            if "error" in message:
+            self._replies[message["id"]] = message
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Deliver the replies one by one in the order of the calls, each while the program waits.
+
+        What a program does then never depends on which reply arrived first.
+        """
+        if self._loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001  the program has more to do
+            self._loop.call_soon(self._deliver)
+        elif (message := self._replies.pop(self._delivered + 1, None)) is not None:
+            self._delivered += 1
+            future = self._waiting[self._delivered]
+            if not future.done() and "error" in message:
                 future.set_exception(RuntimeError(message["error"]))
-            else:
+            elif not future.done():
                 future.set_result(message["reply"])
+            self._loop.call_soon(self._deliver)
 
     def _read_lines(self) -> list[bytes]:
         """Read the present bytes, and return the complete lines."""
