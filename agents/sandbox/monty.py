@@ -107,7 +107,7 @@ async def _converse(monty: AsyncMontySession, task: Payload, host: TimedHost) ->
     While the program waits, it receives the reply to its earliest open call, and no other: what it does
     never depends on which reply arrived first.
     """
-    under_way: dict[int, asyncio.Task[ExternalSettledResult]] = {}
+    under_way: dict[int, asyncio.Task[Payload]] = {}
     try:
         with _ending():
             step = await monty.feed_start(
@@ -119,24 +119,24 @@ async def _converse(monty: AsyncMontySession, task: Payload, host: TimedHost) ->
             while not isinstance(step, MontyComplete):
                 if isinstance(step, AsyncFutureSnapshot):
                     earliest = min(step.pending_call_ids)
-                    step = await step.resume({earliest: await under_way.pop(earliest)})
+                    step = await step.resume({earliest: await _settle(under_way.pop(earliest))})
                 elif isinstance(step, AsyncFunctionSnapshot) and step.function_name == "_host":
-                    under_way[step.call_id] = asyncio.create_task(_reply(host, step.args))
+                    call = step.args[0] if len(step.args) == 1 else {}
+                    under_way[step.call_id] = asyncio.create_task(host.ask(call))
                     step = await step.resume({"future": ...})
                 else:
                     step = await step.resume_auto()
             return step.output
     finally:
-        for call in under_way.values():
-            call.cancel()
+        for asked in under_way.values():
+            asked.cancel()
 
 
-async def _reply(host: TimedHost, arguments: tuple[Any, ...]) -> ExternalSettledResult:
+async def _settle(reply: asyncio.Task[Payload]) -> ExternalSettledResult:
     try:
-        (call,) = arguments
-        return {"return_value": await host.ask(call)}
-    except (RuntimeError, ValueError) as error:
-        return {"exception": RuntimeError(str(error))}
+        return {"return_value": await reply}
+    except RuntimeError as error:
+        return {"exception": error}
 
 
 async def _feed(monty: AsyncMontySession, text: str, printed: CollectString | None = None) -> None:

@@ -40,6 +40,7 @@ class Session:
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._replies: dict[int, Any] = {}
         self._delivered = 0
+        self._delivery: asyncio.Handle | None = None
         self._buffer = b""
 
     def run(self, prelude: str) -> None:
@@ -104,23 +105,26 @@ class Session:
         for line in lines:
             message = json.loads(line)
             self._replies[message["id"]] = message
-        self._deliver()
+        if self._delivery is None:
+            self._delivery = self._loop.call_soon(self._deliver)
 
     def _deliver(self) -> None:
         """Deliver the replies one by one in the order of the calls, each while the program waits.
 
         What a program does then never depends on which reply arrived first.
         """
-        if self._loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001  the program has more to do
-            self._loop.call_soon(self._deliver)
-        elif (message := self._replies.pop(self._delivered + 1, None)) is not None:
+        self._delivery = None
+        if not self._loop._ready:  # type: ignore[attr-defined]  # noqa: SLF001  the program waits
+            message = self._replies.pop(self._delivered + 1, None)
+            if message is None:
+                return
             self._delivered += 1
             future = self._waiting[self._delivered]
             if not future.done() and "error" in message:
                 future.set_exception(RuntimeError(message["error"]))
             elif not future.done():
                 future.set_result(message["reply"])
-            self._loop.call_soon(self._deliver)
+        self._delivery = self._loop.call_soon(self._deliver)
 
     def _read_lines(self) -> list[bytes]:
         """Read the present bytes, and return the complete lines."""
