@@ -10,6 +10,8 @@ import pytest
 
 from tests.notebooks import NOTEBOOKS, ROOT, read_notebook, run_notebook
 
+pytestmark = pytest.mark.slow
+
 
 def shown(notebook: Any) -> list[Any]:
     """Outputs per cell."""

@@ -67,6 +67,7 @@ def rows_of(payload: Any, model: str) -> dict[str, dict[str, Any]]:
     return {row["uses"]: row for row in payload["rows"] if row["model"] == model}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "uses", "estimate"),
     [

@@ -318,7 +318,7 @@ def test_a_batch_is_paid_at_the_price_at_which_it_was_handed_over(
             "error": None,
         }
 
-    with fake_batches(FakeBatches(answer, steps=3)) as server:
+    with fake_batches(FakeBatches(answer, steps=1)) as server:
         lay_out(server)
         write_prices(1.0)
         assert oversight("run", "--batch", "once")["models"]["m"]["under_way"] == N

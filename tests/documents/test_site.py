@@ -17,7 +17,7 @@ from oversight.harness.config import read_schema_text
 from tests.conftest import ROOT
 from tests.documents.built_site import BuiltPage, find_dead, read_site
 
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 Site = dict[Path, BuiltPage]
 
 

@@ -16,6 +16,8 @@ from oversight.harness.store import Store
 from tests.e2e.test_kill import command, lay_out
 from tests.fakes.openai_server import FakeOpenAI, Reply, fake_openai
 
+pytestmark = pytest.mark.slow
+
 N = 200
 
 
@@ -29,9 +31,7 @@ def count_predictions(folder: Path) -> int:
         return store.count_rows()["prediction"]
 
 
-@pytest.mark.parametrize(
-    "commands", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("commands", [2, 4, 8])
 def test_commands_that_wait_for_each_other_pay_once(commands: int, url: str, tmp_path: Path) -> None:
     with fake_openai(lambda prompt, n: Reply("green")) as server:
         lay_out(tmp_path, N, server.url)
@@ -45,9 +45,7 @@ def test_commands_that_wait_for_each_other_pay_once(commands: int, url: str, tmp
         assert store.count_rows()["prediction"] == N
 
 
-@pytest.mark.parametrize(
-    "commands", [2, pytest.param(4, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("commands", [2, 4, 8])
 def test_commands_at_once_pay_once_and_the_refused_say_for_whom(commands: int, tmp_path: Path) -> None:
     refused = threading.Event()
     with fake_openai(held_until(refused)) as server:

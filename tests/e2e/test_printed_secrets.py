@@ -17,6 +17,8 @@ import pytest
 from oversight.protocols.collect import LabelStudioServer, start_server, stop_server
 from tests.answer_page.conftest import draw
 
+pytestmark = pytest.mark.slow
+
 # The key of a local model may be any word, including one that occurs in the addresses of pages.
 COMMAND = """\
 import sys
@@ -103,7 +105,6 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabelStudio
         stop_server()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["", " --json"], ids=["text", "json"])
 def test_printed_accounts_let_in(form: str, tmp_path: Path, own_server: LabelStudioServer) -> None:
     draw(folder := tmp_path / f"study{len(form)}")

@@ -10,7 +10,7 @@ from oversight.harness import FloatArray, NotIdentified
 from oversight.harness.estimate import GoldCounts, RoutedSample, accuracy_target, synthesise_population
 from oversight.harness.estimate.expert_errors import ErrorRanges, bounded_accuracy, corrected_accuracy
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 
 def say(true: NDArray[np.bool_], s: float, t: float, rng: np.random.Generator) -> FloatArray:

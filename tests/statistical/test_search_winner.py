@@ -13,7 +13,7 @@ from oversight.harness import FloatArray, IntArray
 from oversight.harness.estimate import synthesise_population
 from oversight.harness.types import Candidate, Item, Prediction, Program, Standing
 
-pytestmark = pytest.mark.statistical
+pytestmark = [pytest.mark.statistical, pytest.mark.slow]
 
 DRAWS = 100
 N = 100
@@ -69,7 +69,6 @@ def test_the_winners_interval_holds(archive: str, kind: Kind) -> None:
         assert abs(bias) < 0.06
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["complementary", "natural"])
 def test_a_winner_over_patients_of_five_images_holds(kind: Kind) -> None:
     """Forty patients, whose images are right or wrong together; all programs are equally good."""

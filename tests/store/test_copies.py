@@ -24,6 +24,8 @@ from oversight.protocols.study_labels import export_open, import_answers, route_
 from tests.answer_page.conftest import draw, serve
 from tests.studies.opened import copy_study
 
+pytestmark = pytest.mark.slow
+
 Oversight = Callable[..., Any]
 COLLECTS = (
     ("label", "route"),

@@ -119,6 +119,7 @@ def test_a_waiting_command_says_so_once_and_continues(url: str) -> None:
     assert [text[:15] for text in said] == ["waiting for m: ", "mine"]
 
 
+@pytest.mark.slow
 def test_several_processes_may_open_a_new_database_at_once(url: str, tmp_path: Path) -> None:
     code = "import sys; from oversight.harness.store import Store; Store(sys.argv[1]).close()"
     started = [subprocess.Popen([sys.executable, "-c", code, url], stderr=subprocess.PIPE) for _ in range(6)]

@@ -134,6 +134,7 @@ def silence(folder: Path, expert: str, share: float) -> None:
         connection.executemany("update answer set verdict = 'unsure' where question_id = ?", gone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["no", "drawn"])
 def test_a_constant_program_of_a_silent_class_wins_no_search(
     labels: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -23,7 +23,8 @@ from oversight.harness.report import search_text
 from oversight.harness.store import Store
 from oversight.harness.types import Candidate, Program
 
-pytestmark = pytest.mark.xdist_group("thousand")  # one process makes the search of a thousand candidates
+# One process makes the search of a thousand candidates.
+pytestmark = [pytest.mark.xdist_group("thousand"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
