@@ -133,15 +133,15 @@ def refuse_first_after_second(store: Store, new: int) -> None:
 
 def _refuse(study: Study, store: Store) -> None:
     protocol, statement = study.experts.protocol, study.experts.statement
-    why = ""
+    first, why = store.content.read_questions(second=False), ""
     if statement.asks_on:
         why = "asks on until every item is resolved; route again for its next questions"
     elif "accuracy" not in statement.answers:
         why = "asks only where two models differ, and a second answer would tell one model's accuracy there"
     elif protocol == name_protocol("Targeted"):
         why = "puts first questions about few options, after which intervals of second ones cover too rarely"
-    elif statement.estimator == "likelihood" and study.experts.options_per_item > 1:
-        why = f"asks {study.experts.options_per_item} questions an item at once (options_per_item)"
+    elif len({question.item_id for question in first}) < len(first):
+        why = "asks several questions about an item at once"
     if why:
         raise BadInput(f"--second: the protocol {protocol!r} {why}")
     if there := len(store.content.read_questions(second=True)):
@@ -149,7 +149,7 @@ def _refuse(study: Study, store: Store) -> None:
             f"--second: {counted(there, 'second question')} were drawn before; a study has one "
             "draw of them, as what is drawn again would depend on their answers"
         )
-    if not store.content.has_questions():
+    if not first:
         raise BadInput("--second: no questions yet; draw the first ones with: oversight label route")
 
 

@@ -161,7 +161,7 @@ def test_they_are_drawn_once_where_they_tell_and_used_by_one_estimate(
         ({"protocol": "targeted", "rates": (0.8,)}, "cover too rarely"),
         ({"protocol": "sequential"}, "asks on until every item is resolved"),
         ({"protocol": "disagreement"}, "asks only where two models differ"),
-        ({"extra": "options_per_item = 2\n"}, "asks 2 questions an item at once"),
+        ({"extra": "options_per_item = 2\n"}, "asks several questions about an item at once"),
     ],
 )
 def test_protocols_without_use_for_second_questions_say_so(
